@@ -1,9 +1,9 @@
-"""What runs the epochs of an engine and has its rows: the contract that all executors keep.
+"""The contract of all executors: an executor stores the rows of an engine, and runs its epochs.
 
-* `run` and `extend` compute an epoch, and nobody sees it before its `commit`: after an exception, `abort`, or where
-  nobody ends it, the executor has the rows of before. One epoch at a time is between its beginning and its end.
-* A version that an executor has given may be read while later epochs go on, and after `discard`.
-* The rows of an epoch are the same for every executor. Executors differ in where rows are and how they get there.
+* `run` and `extend` compute an epoch, which is invisible before its `commit`. After an exception, after `abort`, or if
+  the epoch is never ended, the executor has the rows of before. Only one epoch at a time is in progress.
+* A version that an executor returned may be read while later epochs go on, and after `discard`.
+* The rows of an epoch are the same for every executor. Executors differ in where rows are stored and how they move.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Executed:
 
 
 class Host(Protocol):
-    """The engine that has an executor, as that sees it."""
+    """The engine of an executor, as the executor sees it."""
 
     section: CriticalSection
 
@@ -51,11 +51,11 @@ class Host(Protocol):
         """The epoch that is neither committed nor aborted."""
 
     def inner(self, circuit: Circuit) -> Engine:
-        """An engine for a recursion inside a recursion."""
+        """Return an engine for a recursion inside a recursion."""
 
 
 class Executor(Protocol):
-    """Has the rows of a circuit's program as of one version, and takes them through epochs."""
+    """Stores the rows of a circuit's program as of one version, and runs epochs."""
 
     @property
     def version(self) -> StateVersion:
@@ -63,63 +63,63 @@ class Executor(Protocol):
 
     @property
     def circuit(self) -> Circuit:
-        """What is kept fresh."""
+        """The circuit that is maintained."""
 
     @property
     def program(self) -> Program:
-        """The program of the circuit, as it is planned."""
+        """The program of the circuit, as planned."""
 
     def run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
-        """An epoch from changes of tables; raises what these and the program do."""
+        """Run an epoch from changes of tables. Raises the errors of the changes and of the program."""
 
     def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
-        """An epoch that continues with another circuit, whose tables that have `rows` begin with these."""
+        """Run an epoch that continues with another circuit; its tables in `rows` start with these rows."""
 
     def image(self) -> Image:
-        """The state between epochs, to be written."""
+        """Return the image of the state between epochs."""
 
     def restored(self, saved: Saved, tables_alone: bool) -> Executor:
-        """The executor that has what was written by one of this kind; this one stays as it is.
+        """Return an executor with the state that one of this kind wrote. This executor does not change.
 
-        With `tables_alone` everything else is computed from the tables. Raises UnsupportedError.
+        With `tables_alone`, everything else is computed from the tables. Raises UnsupportedError.
         """
 
     @property
     def stores(self) -> list[Store]:
-        """The stores that have the relations, to be looked into."""
+        """Return the stores of the relations, for reading."""
 
     def explain(self, name: str, full: bool) -> str:
-        """How a view is kept fresh, on a screen, or with all that is made of it."""
+        """Explain how a view is maintained: on one screen, or in `full`."""
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        """What is kept of a view and of all that it is derived from; nothing where the rows are on shards."""
+        """Return what is stored for a view and for all that it is derived from; nothing if the rows are on shards."""
 
     def forgotten(self, view: str) -> tuple[str, ...]:
-        """The tables below a view of which rows have been forgotten."""
+        """Return the tables below a view of which rows have been forgotten."""
 
     def checks_keys(self, table: str) -> bool:
-        """Whether an epoch that does not trust its changes raises SharedKeys where rows of a table have one key."""
+        """Return whether an epoch with checked changes raises SharedKeys if rows of the table share a key."""
 
     @property
     def tasks(self) -> TableTasks | None:
-        """What tasks do for tables before an epoch; None where there are no tasks."""
+        """The tasks that prepare changes of tables before an epoch; None if there are no tasks."""
 
     def sizes(self) -> list[Size]:
-        """What is kept of each relation."""
+        """Return the sizes of each relation's arrangements."""
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the state, in memory or in files."""
+        """The size of the state, in memory or in files, in bytes."""
 
     @property
     def resident(self) -> int:
-        """The bytes of the state in the memory of this process."""
+        """The size of the state in the memory of this process, in bytes."""
 
     def compact(self) -> bool:
-        """Merge what epochs have left apart in files: whether this executor has any."""
+        """Merge the runs in files that epochs left unmerged. Return whether this executor has files."""
 
     def discard(self) -> None:
-        """Let go of files, but for those that a version reads: the executor is not used any more."""
+        """Release all files that no version reads. The executor is not used any more."""
 
 
 MakeExecutor = Callable[["Circuit", EngineOptions, Host], Executor]
@@ -127,4 +127,4 @@ MakeExecutor = Callable[["Circuit", EngineOptions, Host], Executor]
 
 
 def nothing() -> None:
-    """How to abort an epoch that has changed nothing of what there was."""
+    """Abort an epoch that has changed nothing."""

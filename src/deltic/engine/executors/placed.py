@@ -1,4 +1,4 @@
-"""Where an epoch ran, why, and what it was expected to cost elsewhere."""
+"""Where an epoch ran, why, and its expected cost elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOLD: dict[Place, str] = {
 
 @dataclass(frozen=True)
 class Expected:
-    """What an epoch is expected to cost somewhere."""
+    """The expected cost of an epoch at a place."""
 
     seconds: float
     """Of the epoch."""
@@ -41,7 +41,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where an epoch ran."""
+    """The place where an epoch ran."""
 
     place: Place
     reason: str
@@ -52,13 +52,13 @@ class Placed:
 
     @property
     def summary(self) -> str:
-        """Where it ran, and why."""
+        """Return where it ran, and why."""
         moved = "" if self.moved is None else f", after a move of {_seconds(self.moved)}"
         return f"{TOLD[self.place]}{moved}: {self.reason}"
 
     @property
     def alternatives(self) -> list[str]:
-        """What each place was expected to cost."""
+        """Return the expected cost at each place."""
         return [f"{TOLD[place]}: expected {cost}" for place, cost in self.expected.items()]
 
     def __str__(self) -> str:
@@ -66,5 +66,5 @@ class Placed:
 
 
 def _seconds(seconds: float) -> str:
-    """Seconds, or what is below one as milliseconds, in two digits or three."""
+    """Return a duration as text: seconds, or milliseconds below one second."""
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:,.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"

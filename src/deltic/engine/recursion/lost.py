@@ -38,7 +38,7 @@ class LostRows:
         self.found: dict[str, tuple[Run, ...]] = dict.fromkeys(names, ())
 
     def search(self, name: str, words: Words, now: int) -> Iterator[tuple[str, Words, Times]]:
-        """Find the derivations of lost rows after `now`. Yield rows with the next iteration at which to look at them."""
+        """Find the derivations of lost rows after `now`. Yield rows with the next iteration to look at them."""
         for time, (rows, weights) in self._derived(name, words, now).after(now):
             if len(weights):
                 run = Run(rows, time_array(len(weights), time), plain(weights))

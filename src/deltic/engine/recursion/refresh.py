@@ -108,7 +108,7 @@ class Recursive:
         )
 
     def _referee(self, bootstrap: float) -> Callable[[int, float], None]:
-        """Return the check that abandons an update, by its iteration and cost, if a bootstrap of this cost is better."""
+        """Return the check that abandons an update, by its iteration and cost, if a bootstrap is better."""
         forecast, switch = CostForecast(self.history.profile), self.refresh.switch
         free = max(QUICK, switch * bootstrap) if switch else -1.0
 

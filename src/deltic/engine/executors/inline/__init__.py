@@ -1,1 +1,1 @@
-"""The inline executor: one store in this process, queries uncut, no exchange."""
+"""The inline executor: one store in this process, queries in one piece, no exchange."""

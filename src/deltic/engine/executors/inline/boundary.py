@@ -1,4 +1,4 @@
-"""Where an engine meets the world: batches come into its tables, and the changes of its views go out."""
+"""The boundary of an engine: encodes batches for its tables, and decodes the changes of its views."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Boundary:
 
     @cached_property
     def constants(self) -> list[State]:
-        """The relations that have the same rows always."""
+        """The relations whose rows are constant."""
         return [state for state in self.store.states.values() if is_constant(state)]
 
     def table(self, name: str) -> State:
@@ -38,23 +38,23 @@ class Boundary:
         return self.store.states[self.program.tables[name]]
 
     def view(self, name: str, schema: Schema) -> State | None:
-        """The state of a view, if there is one of that name with these columns."""
+        """Return the state of a view; None if there is none with this name and these columns."""
         result = self.store.states[self.program.sinks[name]] if name in self.program.sinks else None
         return result if result is not None and result.relation.schema == schema else None
 
     def encoded(self, changes: Mapping[str, Changed]) -> dict[str, Encoded]:
-        """The batches of tables as values."""
+        """Return the encoded batches of tables."""
         return {n: encode_batch(n, batch, self.table(n), self.store.interner) for n, batch in changes.items()}
 
     def make_room(self, batches: Mapping[str, Encoded]) -> None:
-        """Make the domains of tables include the values of batches."""
+        """Extend the domains of tables to the values of batches."""
         for name, (columns, _) in batches.items():
             make_room(self.table(name), columns)
 
     def change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
-        """Begin an epoch: tables change by batches, and constants come whose rows have not come yet.
+        """Start an epoch: set the changes of tables, and of constants whose rows have not been added yet.
 
-        Raises ChangeError where a batch does not fit its table, and where rows share a key though none is trusted.
+        Raises ChangeError if a batch conflicts with its table, or if rows share a key and are not trusted.
         """
         for name, (columns, weights) in batches.items():
             state = self.table(name)
@@ -69,11 +69,11 @@ class Boundary:
             check_unique(name, self.keys.get(state.relation.name, ()), state, self.store.interner)
 
     def pending_constants(self) -> list[State]:
-        """The constants whose rows have not come yet."""
+        """Return the constants whose rows have not been added yet."""
         return [state for state in self.constants if not state.contents.runs]
 
     def view_changes(self) -> Changes:
-        """The changes of the views in the epoch."""
+        """Return the changes of the views in the epoch."""
         states = {name: self.store.states[relation] for name, relation in self.program.sinks.items()}
         changed = {name: (state, state.delta) for name, state in states.items() if state.delta is not None}
         return Changes(
@@ -81,7 +81,7 @@ class Boundary:
         )
 
     def changes_from(self, old: Boundary, kept: Mapping[str, str]) -> Changes:
-        """The changes of the views from what they were before an evolution; `kept`: relations, by their new names."""
+        """Return the changes of the views since before an evolution; `kept` maps new names of relations to old ones."""
         result: dict[str, ViewChange] = {}
         for view, name in self.program.sinks.items():
             state = self.store.states[name]

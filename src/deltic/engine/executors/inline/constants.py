@@ -1,4 +1,4 @@
-"""Constants: relations that have the same rows always, which come with the first epoch."""
+"""Constants: relations with fixed rows, which are added in the first epoch."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from deltic.values import to_arrow
 
 
 def is_constant(state: State) -> bool:
-    """Whether the relation is a constant that has rows."""
+    """Return whether the relation is a constant with rows."""
     return isinstance(state.relation.definition, FixedRows) and bool(state.relation.definition.rows)
 
 
 def constant_change(state: State, interner: Interner) -> Run | None:
-    """The rows of a constant as its change; DomainOverflow where a value has no place yet."""
+    """Return the rows of a constant as its change. DomainOverflow if a value has no place yet."""
     definition, schema = state.relation.definition, state.relation.schema
     assert isinstance(definition, FixedRows)
     rows = definition.rows

@@ -1,4 +1,4 @@
-"""What tables and recursive relations hold, as plans ask for it."""
+"""The sizes and values of tables and recursive relations, for the planner."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deltic.engine.storage.state import State
 from deltic.program.program import Program
 
 NO_BATCHES: Mapping[str, Encoded] = MappingProxyType({})
-# Rows of a relation that conditions are tried on.
+# The number of sampled rows on which conditions are tested.
 _TRIED = 1 << 12
 
 
@@ -33,21 +33,21 @@ class Contents:
     interner: Interner
 
     def held(self, table: str) -> int:
-        """How many rows a table has, about: what cancels counts twice until runs are merged."""
+        """Return the approximate number of rows of a table: rows that cancel count twice until runs are merged."""
         return len(self.states[self.program.tables[table]].contents)
 
     def recursive(self) -> dict[str, int]:
-        """How many rows the recursive relations have that have any, by what statistics call them."""
+        """Return the number of rows of each nonempty recursive relation, by the name that statistics use."""
         result = {recursive(name): len(self.states[name].contents) for name in sorted(self.program.recursive)}
         return {name: rows for name, rows in result.items() if rows}
 
     def relations(self, batches: Mapping[str, Encoded] = NO_BATCHES) -> Relations:
-        """What plans look at, when tables get these batches."""
+        """Return the relations for the planner, as they are after these batches for tables."""
         return _Given(self.program, self.states, self.interner, batches)
 
 
 class _Given:
-    """The rows of recursive relations, and of tables with those of batches for them."""
+    """The rows of recursive relations, and of tables together with their batches."""
 
     def __init__(
         self, program: Program, states: Mapping[str, State], interner: Interner, batches: Mapping[str, Encoded]
@@ -61,7 +61,9 @@ class _Given:
         return [_plain(*column) for column in self._all(name)]
 
     def passing(self, name: str, conditions: Sequence[exp.Expression]) -> tuple[int, int]:
-        """Of how many of its rows all conditions are true, and of how many that was asked: all, or some at random."""
+        """Return how many of the tested rows meet all conditions, and how many rows were tested: all, or a random
+        sample.
+        """
         schema, columns = self._states[self._names[name]].relation.schema, self._all(name)
         count = len(columns[0][0]) if columns else 0
         tried = np.arange(count) if count <= _TRIED else np.random.default_rng(0).integers(0, count, _TRIED)
@@ -79,12 +81,12 @@ class _Given:
 
 
 def _joined(parts: Sequence[Column]) -> Column:
-    """The values of the parts one after the other."""
+    """Return the concatenated values of the parts."""
     nulls = [np.zeros(len(values), np.bool_) if n is None else n for values, n in parts]
     is_plain = all(n is None for _, n in parts)
     return np.concatenate([values for values, _ in parts]), None if is_plain else np.concatenate(nulls)
 
 
 def _plain(values: Values, nulls: Nulls) -> Values:
-    """The values of a column with the least of all for NULL."""
+    """Return the values of a column, with the least int64 for NULL."""
     return values if nulls is None else np.where(nulls, np.iinfo(np.int64).min, values)

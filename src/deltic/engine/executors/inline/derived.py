@@ -1,7 +1,7 @@
 """A derived relation that is not recursive, under its refresh policy: updated by delta queries, or recomputed.
 
-Both add derivations to the same counts: a recomputation is all derivations less what is counted already. An update
-changes nothing before all of it is known, so that it can be abandoned without a trace.
+Both add derivations to the same counts: a recomputation adds all derivations minus the present counts. An update
+changes nothing until it is complete, so it can be abandoned without a trace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _A_ROW = 3e-7
 
 
 class DerivedStep:
-    """The step of one relation; `follows` are those below it whose changes concern it."""
+    """The step of one relation; `follows` are the relations below that it reads."""
 
     is_timed = is_due = False
 
@@ -54,13 +54,13 @@ class DerivedStep:
 
     @cached_property
     def can_recompute(self) -> bool:
-        """Whether all that it reads is kept, and all that it has."""
+        """Return whether the rows of the relation and of all that it reads are stored."""
         read = {atom.relation for rule in self.by_rule for atom in (*rule.body.atoms, *rule.body.absent)}
         kinds = {self._state.kind, *(self.states[name].kind for name in read)}
         return bool(read) and RelationKind.TRANSIENT not in kinds
 
     def run(self) -> ComponentReport | None:
-        """Bring the relation up to date; a report where it was recomputed, which takes longer than a moment."""
+        """Update the relation. Return a report if it was recomputed."""
         policy = self._refresh.policy
         if policy is Policy.INCREMENTAL or not self.can_recompute:
             self._add(self._updated())
@@ -89,7 +89,7 @@ class DerivedStep:
         return None
 
     def decision(self) -> Iterator[str]:
-        """What the policy goes by, where updates took longer than a moment."""
+        """Yield the estimates on which the policy decides, if updates have taken noticeable time."""
         for (source, sign), rows in self.history.largest.items():
             expected = self.history.predict({(source, sign): rows}) or 0.0
             change = f"{rows:,} rows {'added to' if sign > 0 else 'removed from'} {source}"
@@ -97,15 +97,17 @@ class DerivedStep:
             yield f"{self.relations[0]}: {change} are expected to cost {costs}"
 
     def begin(self) -> None:
-        """All rows: each rule once."""
+        """Compute all rows: each rule once."""
         self._add(self._recorded(self._whole))
 
     def _changes(self) -> dict[Kind, int]:
-        """The number of changed rows of each relation below, by sign."""
+        """Return the number of changed rows of each relation below, by sign."""
         return changes_of((name, self.states[name].delta) for name in sorted(self.follows))
 
     def _updated(self) -> CountChanges:
-        """The change of the counts from the changes below; a rule whose atoms were all empty begins."""
+        """Return the change of the counts from the changes below. A rule whose atoms were all empty is computed in
+        full.
+        """
         batch = CountChanges()
         for rule, evaluations in self.by_rule.items():
             if len(rule.body.atoms) > 1 and all(self.states[atom.relation].was_empty() for atom in rule.body.atoms):
@@ -123,7 +125,7 @@ class DerivedStep:
                 batch.add(derived.words, derived.weights)
 
     def _recompute(self, reason: str) -> ComponentReport:
-        """All derivations less those that are counted already."""
+        """Compute all derivations, and add them minus the present counts."""
         started, visits = time.perf_counter(), self._environment.visits
         visited = visits.rows
         batch = self._recorded(self._whole)
@@ -142,14 +144,14 @@ class DerivedStep:
         return ComponentReport(self.relations, *decision, rows_in, rows_out, rows_visited, seconds, self._state.nbytes)
 
     def _whole(self) -> CountChanges:
-        """All derivations."""
+        """Return all derivations."""
         batch = CountChanges()
         for rule in self.by_rule:
             self._begin(rule, batch)
         return batch
 
     def _recorded(self, compute: Callable[[], CountChanges]) -> CountChanges:
-        """All derivations, computed from nothing; what that costs is remembered."""
+        """Compute all derivations, and record the cost."""
         started, visited = processor_time(), self._environment.visits.rows
         batch, profile = compute(), CostProfile()
         profile.finish(processor_time() - started, self._environment.visits.rows - visited, self._size())
@@ -164,21 +166,21 @@ class DerivedStep:
             batch.add(derived.words, derived.weights)
 
     def _beginnings(self, rule: Rule) -> list[Evaluation]:
-        """The evaluations of a rule that follow an atom of what it joins."""
+        """Return the evaluations of a rule whose delta is one of its positive atoms."""
         return [e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)]
 
     def _size(self) -> int:
-        """The rows of what the relation is derived from."""
+        """Return the number of input rows of the relation."""
         return sum(len(self.states[name].contents) for name in self.follows)
 
     def expected(self) -> float:
-        """The seconds of processor that a recomputation is expected to take: as the last one, or as its plans say."""
+        """Return the expected processor seconds of a recomputation: those of the last one, or an estimate by its plans."""
         if self.history.profile.work:
             return self.history.profile.expected(self._size())
         return _A_ROW * sum(least_visited(self._beginnings(rule)) for rule in self.by_rule)
 
     def _add(self, batch: CountChanges) -> None:
-        """Add derivations to the counts."""
+        """Add derivations to the counts, and set the change of the relation."""
         state, total = self._state, batch.total()
         if total is None:
             return
@@ -198,7 +200,7 @@ class _Judge:
         self._limit: float | None = None
 
     def look(self) -> None:
-        """Raise AbandonedError where too much was spent."""
+        """Raise AbandonedError if the update has cost too much."""
         spent = processor_time() - self._started
         if self._switch and spent <= QUICK:
             return
@@ -209,5 +211,5 @@ class _Judge:
 
 
 def _present(arrangement: Arrangement) -> tuple[Run, ...]:
-    """The version of an arrangement that is there now, merged: what cancels out is not visited."""
+    """Return the present version of an arrangement, merged, so that rows which cancel out are not visited."""
     return arrangement.current(most=inf)

@@ -1,4 +1,4 @@
-"""An epoch is tried until all domains hold its values; each attempt leaves the state after it, or the one before."""
+"""Retries an epoch until all domains hold its values. Each attempt ends in the state after the epoch or before it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Grow = Callable[[DomainOverflow], None]
 
 
 class _Renumbered(Exception):
-    """Texts have other labels than at the start of the epoch, which has to begin again."""
+    """Labels were reassigned since the start of the epoch, which must restart."""
 
 
 @dataclass(frozen=True)
 class EpochRunner:
-    """Runs epochs of a program over a store: an epoch is a function that changes the states of the store."""
+    """Runs epochs of a program over a store. An epoch is a function that changes the states of the store."""
 
     program: Program
     store: Store
@@ -39,9 +39,10 @@ class EpochRunner:
         again: Callable[[], None] = lambda: None,
         relations: Collection[str] | None = None,
     ) -> tuple[StoreSnapshot, Changes]:
-        """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try.
+        """Return the state before an epoch and its changes, once all domains hold its values. `again` runs before each
+        retry.
 
-        `relations` are those that it may change: without them, all.
+        `relations` are those that the epoch may change; by default all.
         """
         growth = Growth()
         while (done := self.attempt(epoch, growth, relations)) is None:
@@ -51,10 +52,10 @@ class EpochRunner:
     def attempt(
         self, epoch: Callable[[Grow], Changes], growth: Growth, relations: Collection[str] | None
     ) -> tuple[StoreSnapshot, Changes] | None:
-        """The state before and the changes of the views; None when the epoch is to be run again.
+        """Return the state before and the changes of the views; None if the epoch must be run again.
 
-        That is where a domain had to grow before the first stratum, or where texts have other labels since: what is
-        packed with the old ones could not follow. After any exception the state is as before the epoch.
+        That is so if a domain had to grow before the first stratum, or if labels were reassigned, because rows packed
+        with old labels cannot be repacked. After any exception the state is as before the epoch.
         """
         self.store.fit()
         snapshot = self.store.snapshot(relations)
@@ -75,7 +76,7 @@ class EpochRunner:
             return None
 
     def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
-        """Make room for a value within an epoch, and pack again. Raises _Renumbered."""
+        """Make room for a value within an epoch, and repack. Raises _Renumbered."""
         growth.make_room(overflow)
         if self.store.is_renumbered():
             raise _Renumbered

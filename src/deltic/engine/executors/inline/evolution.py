@@ -1,4 +1,4 @@
-"""Going on with another program: which relations stay, and how the views change by it."""
+"""Continuing with another program: which relations are kept, and how the views change."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.program import Program, Stratum
 
-# Whether a recursion of the new program, given the names of its relations in both, is maintained as in the old one.
+# Whether a recursion, by the names of its relations in the new and the old program, is maintained as before.
 Same = Callable[[tuple[str, ...], tuple[str, ...]], bool]
 
 
 def kept_relations(
     old: Program, new: Program, is_maintained_alike: Same, changed: Collection[str] = ()
 ) -> dict[str, str]:
-    """The relations of the new program that the old one has, by name, with their names there.
+    """Return the relations of the new program that the old one has, by name, with their names in the old one.
 
-    They have the same fingerprint, so the same contents, and the engine keeps the same of them; nothing is kept of what
-    reads tables of the old program that are `changed`. A relation whose rows are passed on, and not kept, has to pass
-    all of them on when the one that it is passed on to is new.
+    They have the same fingerprint, so the same contents, and the engine stores the same for them. Relations that read
+    `changed` tables of the old program are not kept. A relation whose rows are passed on but not stored is kept only if
+    no new relation reads it.
     """
     named = defaultdict[str, list[str]](list)
     for name, relation in old.relations.items():
@@ -41,14 +41,14 @@ def kept_relations(
 
 
 def passed_to_new(program: Program, kept: Collection[str]) -> set[str]:
-    """The relations whose rows are passed on to one that is not kept."""
+    """Return the relations without stored rows that a new relation reads."""
     new = [relation for name, relation in program.relations.items() if name not in kept]
     sources = {source for relation in new for source in relation.definition.sources}
     return {source for source in sources if kind_of(program, source) is RelationKind.TRANSIENT}
 
 
 def _counterparts(stratum: Stratum, old: Program, new: Program, named: dict[str, list[str]]) -> dict[str, str]:
-    """The relations of the old program that those of a stratum are; none unless all are there."""
+    """Return the old relations that correspond to those of a stratum; none unless all have one."""
     result: dict[str, str] = {}
     for name in stratum.relations:
         candidates = [
@@ -63,9 +63,9 @@ def _counterparts(stratum: Stratum, old: Program, new: Program, named: dict[str,
 
 
 def difference(old: State | None, new: State) -> Run | None:
-    """The change from the rows of one relation to those of another of the same columns; from nothing for None.
+    """Return the change from the rows of one relation (None: no rows) to those of another with the same columns.
 
-    Raises DomainOverflow where a row of the old one has no place in the layout of the new one.
+    Raises DomainOverflow if a row of the old one has no place in the layout of the new one.
     """
     batch = CountChanges()
     batch.add(*new.rows())

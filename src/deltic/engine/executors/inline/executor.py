@@ -1,4 +1,4 @@
-"""The executor in one store of this process: queries are not cut, and nothing is exchanged."""
+"""The executor with one store in this process: queries run in one piece, and nothing is exchanged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PINNED = "the plan stays as it is from now on: what has been forgotten could no
 
 
 class InlineExecutor:
-    """Has one store; see `Executor`. An epoch by another program leaves the running one as it is until its commit."""
+    """Owns one store; see `Executor`. An epoch by another program leaves the running one unchanged until its commit."""
 
     def __init__(self, running: LocalProgram, epoch: int) -> None:
         self.running = running
@@ -43,7 +43,7 @@ class InlineExecutor:
 
     @classmethod
     def empty(cls, circuit: Circuit, options: EngineOptions, host: Host) -> InlineExecutor:
-        """One for a circuit, without rows."""
+        """Return an executor of a circuit, without rows."""
         space, plans = Space(options.resources.spill, options.resources.memory), replace(options.plans, circuit=circuit)
         return cls(LocalProgram.empty(circuit, plans, options, host.inner, space), 0)
 
@@ -57,7 +57,7 @@ class InlineExecutor:
 
     @property
     def store(self) -> Store:
-        """What has the relations of the program."""
+        """The store of the program's relations."""
         return self.running.store
 
     @property
@@ -113,7 +113,7 @@ class InlineExecutor:
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
 
     def _plans_of(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Plans:
-        """The plan of another circuit, whose tables that have `rows` begin with these."""
+        """Return the plan of another circuit, whose tables in `rows` start with these rows."""
         old, contents = self.running, self.running.contents
         held = {table: contents.held(table) for table in self.program.tables if table not in rows}
         known = {**held, **old.plans.of_recursions(contents.recursive())}
@@ -121,7 +121,7 @@ class InlineExecutor:
         return replace(plans.extended(circuit, known, contents.relations()), costs=old.plans.costs)
 
     def _go_on(self, program: LocalProgram, version: StateVersion) -> None:
-        """Let the epoch of a version be the last one, which a program has run."""
+        """Make the program's epoch the last one, with this version."""
         self.running, self.version = program, version
         program.store.repacked = {}
         program.forgetting.commit()
@@ -129,7 +129,7 @@ class InlineExecutor:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Use the resources of this executor."""
+        """Use the memory and threads of this executor."""
         with spilling.using(self.store.space), parallel.using(self.running.options.resources.threads):
             yield
 
@@ -196,7 +196,7 @@ class InlineExecutor:
 
 
 def _extension(old: LocalProgram, new: LocalProgram, kept: Mapping[str, str]) -> Extension:
-    """What of a program was kept by a new one, what was built, and what is gone."""
+    """Return which relations a new program kept, which it computed, and which are gone."""
     gone = old.program.relations.keys() - kept.values() - new.program.relations.keys()
     dropped = tuple(name for name in old.program.relations if name in gone)
     partial_views = old.forgetting.partial(new.program, kept)

@@ -1,4 +1,4 @@
-"""What a user reads about a view: how it is kept fresh, in short; and its circuits, and why they are right."""
+"""The texts of `explain`: how a view is maintained, in short; its circuits, and why they are right, in full."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def summary(
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
 ) -> str:
-    """How a view of `circuit` is kept fresh, on one screen: what its parts cost and keep; its delta queries."""
+    """Explain how a view of `circuit` is maintained, on one screen: its operators' costs and state, and its delta
+    queries.
+    """
     name = program.sinks[view]
     relations = maintenance(name, program, states, evaluations, strategies, plans=False)
     sections = {
@@ -61,7 +63,7 @@ def summary(
 
 @lru_cache(maxsize=2)
 def _optimized(circuit: Circuit) -> Circuit:
-    """The circuit as the engine runs it, cached for explanations of several views."""
+    """Return the circuit as the engine runs it, cached for explanations of several views."""
     return inline(optimize(circuit))
 
 
@@ -73,12 +75,12 @@ def explain(
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
 ) -> str:
-    """How a view of `circuit` is computed and kept, in five to seven sections.
+    """Explain how a view of `circuit` is computed and maintained, in five to seven sections.
 
     The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
-    it costs; for a recursive view the chain from naive evaluation to what is kept fresh, and the formulas of its rules
-    with what comes and goes; the incremental circuit; and what the engine keeps and searches: for each relation its
-    delta queries. Long circuits are cut, and other views are only named.
+    it costs; for a recursive view the chain from naive evaluation to what is maintained, and the formulas of its rules
+    with insertions and deletions; the incremental circuit; and what the engine stores and searches: for each relation
+    its delta queries. Long circuits are cut, and other views are only named.
     """
     optimized = drop_unread(_optimized(circuit).part(view))
     circuit, name = circuit.part(view), program.sinks[view]
@@ -97,7 +99,7 @@ def explain(
 
 
 def _formulas(name: str, program: Program, evaluations: Sequence[Evaluation], signed: bool) -> Iterator[str]:
-    """The recursions by which a relation is computed, as rules and queries say; where `signed`, of histories alone."""
+    """Yield the formulas of the recursions that compute a relation; with `signed`, only those of histories."""
     plans = {(e.query.rule, e.query.delta): e.plan for e in evaluations}
     needed = program.below(name)
     for stratum in program.strata:
@@ -119,9 +121,9 @@ def maintenance(
     strategies: Strategies,
     plans: bool = True,
 ) -> Iterator[RelationPlan]:
-    """What is kept of a relation and of all that it is derived from, in order, and their delta queries.
+    """Yield what is stored for a relation and for all that it is derived from, in order, with their delta queries.
 
-    Without `plans` the queries have their text alone, which is found at no cost.
+    Without `plans`, queries only have their text, which costs nothing.
     """
     needed = program.below(name)
     by_head: dict[str, list[Evaluation]] = {}
@@ -145,7 +147,9 @@ def maintenance(
 
 
 def _query_plan(evaluation: Evaluation, plans: bool) -> QueryPlan:
-    """What a query did, with its plan and that for large changes at the present sizes where it is another."""
+    """Return the actual work of a query, with its plan, and the plan for large changes at the present sizes if it
+    differs.
+    """
     used = evaluation.by_look_ups() or evaluation
     text, *steps = used.plan.describe().splitlines()
     did = QueryPlan(text, evaluation.actual.changed, evaluation.actual.visited, evaluation.actual.derived)
@@ -163,7 +167,7 @@ def _query_plan(evaluation: Evaluation, plans: bool) -> QueryPlan:
 
 
 def _lines(name: str, program: Program, relations: Iterable[RelationPlan]) -> Iterator[str]:
-    """The lines about relations and their queries; of other views than the named one the queries are counted."""
+    """Yield the lines about relations and their queries. The queries of other views than `name` are only counted."""
     views = set(program.sinks.values())
     for each in relations:
         yield each.heading()
@@ -177,7 +181,7 @@ def _lines(name: str, program: Program, relations: Iterable[RelationPlan]) -> It
 
 
 def _plan_lines(query: QueryPlan) -> Iterator[str]:
-    """How a query is searched, and what it was expected to do and did."""
+    """Yield the steps of a query's search, its expected work, and its actual work."""
     yield from (f"    {step}" for step in query.steps)
     if query.expected_visited is not None:
         visited, derived = query.expected_visited, query.expected_derived

@@ -1,9 +1,9 @@
-"""Forgetting: what lies behind the frontiers of a program's relations goes, when the next epoch begins.
+"""Forgetting: at the start of the next epoch, rows before the frontiers of a program's relations are removed.
 
-Rows go from every arrangement of their relation at once, so that what is there is what the watermarks say and does not
-depend on when runs were merged: an arrangement that is sorted by the column of the frontier has those that go in a row.
-No change of them is reported. What is kept of groups and parts beside the rows is seen by nobody, and goes when it has
-doubled. So both cost what the rows cost that come.
+Rows are removed from every arrangement of their relation at once. So the present rows depend on the watermarks alone,
+not on when runs were merged. In an arrangement that is sorted by the frontier's column, the removed rows are adjacent.
+These removals are not reported as changes. State beside the rows, such as totals of groups, is not visible to users;
+it is cleaned up once it has doubled. So the cost of both is proportional to the rows that were added.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from deltic.program.frontiers import MARK, Bound, Forgettable, Frontier, frontie
 from deltic.program.program import Program
 from deltic.values.types import Type
 
-# The watermarks by their relations, as rows of the reference interpreter have them; None before there is one.
+# The watermark of each relation, as a value of the reference interpreter; None before the first one.
 Marks = Mapping[str, Any]
 _FEW = 1 << 10
 
 
 class Forgetting:
-    """Forgets what is behind the frontiers of a program; `states` are those of its relations."""
+    """Forgets rows before the frontiers of a program; `states` are those of its relations."""
 
     def __init__(self, program: Program, states: Mapping[str, State], interner: Interner) -> None:
         self._program, self._states, self._interner = program, states, interner
@@ -60,20 +60,20 @@ class Forgetting:
 
     @property
     def has_forgotten(self) -> bool:
-        """Whether rows may be gone that were there."""
+        """Return whether rows may have been forgotten."""
         return bool(self._rows) and any(state.contents.runs for state in self._marks.values())
 
     def tables(self, relations: Collection[str]) -> tuple[str, ...]:
-        """The tables among some relations of which rows may be gone."""
+        """Return the tables among some relations of which rows may have been forgotten."""
         return tuple(table for table, name in self._program.tables.items() if name in self._gone & {*relations})
 
     @property
     def _gone(self) -> set[str]:
-        """The relations of which rows may be gone."""
+        """The relations of which rows may have been forgotten."""
         return {rows.state.relation.name for rows in self._rows} if self.has_forgotten else set()
 
     def partial(self, program: Program, kept: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-        """The views of another program that are computed from what is left, with the tables of which rows are gone.
+        """Return the views of another program that miss forgotten rows, with the tables of these rows.
 
         `kept` are the relations that the other program takes over, each with its name in this one.
         """
@@ -93,14 +93,14 @@ class Forgetting:
         return {view: tables for view, name in program.sinks.items() if (tables := lacking(name))}
 
     def _timed(self, relation: str) -> tuple[str, ...]:
-        """The tables with watermarks that a relation is, or is computed from."""
+        """Return the tables with watermarks that a relation is, or is computed from."""
         below, timed = self._program.below(relation), watermarks(self._program).values()
         return tuple(table for table in timed if self._program.tables[table] in below)
 
     def run(self) -> list[State]:
-        """Forget what the watermarks leave behind that rows were let in by; the relations with fewer rows than before.
+        """Remove rows before the frontiers of the last epoch's watermarks. Return the relations that lost rows.
 
-        This is for the beginning of an epoch: what came with the last one is there as long as that can be looked at.
+        It runs at the start of an epoch, so that the rows of the last epoch stay readable until then.
         """
         runs = [state.contents.runs for state in self._marks.values()]
         if runs == self._done.runs:
@@ -121,11 +121,11 @@ class Forgetting:
         return fewer
 
     def commit(self) -> None:
-        """The epoch is real: what has gone in it is not looked for again."""
+        """Commit the epoch: rows that it has removed are not searched for again."""
         self._done = self._ahead
 
     def _value(self, state: State, words: Words) -> Any:
-        """The watermark that is a row; None for no row."""
+        """Return the watermark in a row; None if there is no row."""
         if not words.shape[1]:
             return None
         ((result, nulls),), type_ = state.layout.values(words), state.domains[0].type
@@ -134,7 +134,7 @@ class Forgetting:
     def _least(
         self, frontier: Frontier, marks: Marks, type_: Type, known: Mapping[tuple[Bound, Any], int | None]
     ) -> int | None:
-        """The least of the bounds as a relation holds it; None where one is not known."""
+        """Return the least of the bounds as a stored value; None if one of them is not known."""
         result = []
         for bound in frontier:
             key = bound, marks.get(bound.watermark)
@@ -144,7 +144,7 @@ class Forgetting:
         return None if any(value is None for value in result) else min(value for value in result if value is not None)
 
     def _bound(self, bound: Bound, mark: Any, type_: Type) -> int | None:
-        """What a bound is, when the watermark is this value."""
+        """Return the value of a bound for this watermark."""
         if mark is None:
             return None
         try:
@@ -159,7 +159,7 @@ class Forgetting:
     # What is told
 
     def lines(self, relations: Collection[str]) -> Iterator[str]:
-        """The lines of `explain` about some relations: what is forgotten, and what is not, with the reason."""
+        """Yield the lines of `explain` about some relations: what is forgotten, and what is not, with the reason."""
         names = watermarks(self._program)
         for what, result in (("rows", self._frontiers.rows), ("groups", self._frontiers.groups)):
             for name in (n for n in result if n in relations and n not in self._program.passed):
@@ -172,14 +172,14 @@ class Forgetting:
 
 @dataclass(frozen=True)
 class _Done:
-    """The watermarks up to which rows are gone, and the runs in which they stand."""
+    """The watermarks up to which rows were removed, and the runs that hold these watermarks."""
 
     runs: list[tuple[Run, ...]] | None = None
     marks: Marks = field(default_factory=dict)
 
 
 def _reads(program: Program, name: str) -> list[str]:
-    """The relations that a relation is computed from."""
+    """Return the relations from which a relation is computed."""
     return [
         *program.relations[name].definition.sources,
         *(r for rule in program.rules_of(name) for r in rule.relations),
@@ -195,7 +195,7 @@ class _Rows:
         self.type = state.domains[found.column].type
 
     def forget(self, start: int, end: int) -> bool:
-        """Let the rows go whose value is from `start` up to, and not with, `end`; whether there are any."""
+        """Remove the rows whose value is in [start, end). Return whether there are any."""
         batch, place = CountChanges(), self._by_time.layout.places[0]
         for run in self._by_time.runs:
             for first, last in self._by_time.between(run, start, end):
@@ -212,7 +212,7 @@ class _Rows:
 
 @dataclass
 class _Beside:
-    """What is kept of groups beside the rows, the key with a frontier among its columns."""
+    """State of groups beside the rows, whose key includes a column with a frontier."""
 
     arrangement: Arrangement
     found: Forgettable
@@ -220,16 +220,16 @@ class _Beside:
 
     @property
     def type(self) -> Type:
-        """The type of the key."""
+        """The type of that column."""
         return self.arrangement.domains[self.found.column].type
 
     @property
     def is_due(self) -> bool:
-        """Whether it has doubled since rows were last let go."""
+        """Return whether the state has doubled since entries were last removed."""
         return len(self.arrangement) >= self.most
 
     def forget(self, end: int) -> None:
-        """Let the entries go whose key is less than `end`."""
+        """Remove the entries whose key is less than `end`."""
         left = [self._without(run, end) for run in self.arrangement.runs]
         self.arrangement.runs = self.arrangement.before = tuple(run for run in left if len(run))
         self.most = max(_FEW, 2 * len(self.arrangement))

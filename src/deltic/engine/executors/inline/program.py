@@ -1,9 +1,9 @@
 """A program of the local engine over the relations of one store.
 
 What must hold: a LocalProgram runs the circuit of its plan, and its store has all relations of that program. Another
-program, for other definitions or for another plan, is *evolved* from this one: it takes over the relations that both
-have, and changes nothing of this one. So an engine changes its program by referring to another, and goes back by
-not doing so. An epoch changes the store; `roll_back` undoes it.
+program, for other definitions or for another plan, *evolves* from this one: it takes over the relations that both
+have, and leaves this one unchanged. So an engine changes its program by switching to another one, and undoes the change
+by keeping the old one. An epoch changes the store; `roll_back` undoes it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class LocalProgram:
     def empty(
         cls, circuit: Circuit, plans: Plans, options: EngineOptions, inner: MakeInner, space: Space
     ) -> LocalProgram:
-        """The program of a plan, without rows; raises UnsupportedError where the engine cannot run it."""
+        """Return the program of a plan, without rows. UnsupportedError if the engine cannot run it."""
         return cls(circuit, plans, options.compiled(plans.circuit), Store(space), options, inner)
 
     def _value_of(self, literal: exp.Expression) -> int:
@@ -94,13 +94,13 @@ class LocalProgram:
 
     @property
     def visited(self) -> int:
-        """How many rows the present epoch has visited."""
+        """The number of rows that the present epoch has visited."""
         return self.environment.visits.rows
 
     # Epochs
 
     def run(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[StoreSnapshot, Changes]:
-        """An epoch in which tables change by batches: the state before, and the changes of the views."""
+        """Run an epoch in which tables change by batches. Return the state before it and the changes of the views."""
         self.boundary.make_room(batches)
         constants = [state.relation.name for state in self.boundary.pending_constants()]
         changed = frozenset([*(self.program.tables[name] for name in batches), *constants])
@@ -118,9 +118,10 @@ class LocalProgram:
     def evolved(
         self, circuit: Circuit, plans: Plans, begun: Collection[str] = ()
     ) -> tuple[LocalProgram, dict[str, str]]:
-        """The program of another circuit or plan, and its relations that are kept, each with its name in this one.
+        """Return the program of another circuit or plan, and its kept relations, each with its name in this one.
 
-        Nothing is kept of tables that are `begun` with other rows. What is not kept is empty: `begin` computes it.
+        Nothing is kept that reads tables `begun` with other rows. Relations that are not kept are empty: `begin`
+        computes them.
         """
         program = self.options.compiled(plans.circuit)
         kept = self._kept(circuit, program, begun)
@@ -131,7 +132,7 @@ class LocalProgram:
         return other, kept
 
     def _kept(self, circuit: Circuit, program: Program, begun: Collection[str]) -> dict[str, str]:
-        """The relations of another program that this one has, each with its name here."""
+        """Return the relations of another program that this one has, each with its name here."""
         strategies, before = self.options.strategies_of(program), _are_sets(self.circuit)
         changed = [
             self.program.tables[table]
@@ -143,9 +144,9 @@ class LocalProgram:
         )
 
     def begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded]) -> Changes:
-        """Compute the relations that are not `kept`, tables among them from batches, as an epoch after an old program.
+        """Compute the relations that are not `kept`, with tables from batches, in an epoch after an old program.
 
-        Its changes are those of the views from what they were.
+        Return the changes of the views relative to the old program.
         """
         _, changes = self.runner.run(partial(self._begin, old, kept, batches), old.store.fit)
         self.store.end_epoch()
@@ -160,7 +161,7 @@ class LocalProgram:
         return self.boundary.changes_from(old.boundary, kept)
 
     def compute(self, new: Collection[str], old: LocalProgram | None = None) -> None:
-        """Compute new relations, where no table and no view changes; domains are shared with the `old` program."""
+        """Compute new relations; no table and no view changes. Domains are shared with the `old` program."""
         self.runner.run(partial(self._compute, new), self.store.fit if old is None else old.store.fit)
         self.store.end_epoch()
 
@@ -170,13 +171,13 @@ class LocalProgram:
         return Changes({})
 
     def without(self, kept: Collection[str]) -> list[str]:
-        """The relations that are not kept."""
+        """Return the relations that are not kept."""
         return [name for name in self.program.relations if name not in kept]
 
     def restored(self, saved: Saved, plans: Plans, tables_alone: bool) -> LocalProgram:
-        """The program of a plan over a state that was written; what that has not, or not alone, is computed.
+        """Return the program of a plan over a saved state. What the state lacks, or has only in part, is computed.
 
-        Raises UnsupportedError where rows that a view would be computed from have been forgotten.
+        Raises UnsupportedError if rows have been forgotten from which a view would be computed.
         """
         program = self.options.compiled(plans.circuit)
         wanted = set(program.tables.values()) if tables_alone else program.relations.keys()
@@ -198,10 +199,10 @@ class LocalProgram:
 
     @property
     def has_rows(self) -> bool:
-        """Whether any relation has rows."""
+        """Return whether any relation has rows."""
         return any(len(state.contents) for state in self.states.values())
 
 
 def _are_sets(circuit: Circuit) -> dict[str, bool]:
-    """The tables, and which of them are sets."""
+    """Return the tables, and whether each is a set."""
     return {op.name: op.is_set for op in circuit.operators if isinstance(op, ops.Source)}

@@ -1,4 +1,4 @@
-"""The order of an epoch: strata one after the other, each only if something that it reads has changed."""
+"""The order of an epoch: one stratum after the other, each only if a relation that it reads has changed."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from deltic.errors import CountOverflowError
 from deltic.program.definitions import Definition, Derived
 from deltic.program.program import Program
 
-# How many sets of changed relations are remembered with what they lead to.
+# For this many sets of changed relations, the affected strata are cached.
 _COURSES = 256
 
 
 @dataclass(frozen=True)
 class StrataReport:
-    """What an epoch did to recursions and recomputed relations, and what each stratum cost."""
+    """What an epoch did to recursions and recomputed relations, and the work of each stratum."""
 
     components: tuple[ComponentReport, ...] = ()
     work: tuple[StratumWork, ...] = ()
 
 
 class Strata:
-    """Brings all derived relations up to date with the `delta` of tables and constants."""
+    """Updates all derived relations by the `delta` of tables and constants."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Strata:
         self._courses: dict[frozenset[str], _Course] = {}
 
     def may_change(self, relations: frozenset[str]) -> frozenset[str]:
-        """The relations that an epoch may change in which these do; known from the second time on."""
+        """Return the relations that may change in an epoch that changes these. Cached."""
         return self._course(relations).relations
 
     def _course(self, changed: frozenset[str]) -> _Course:
@@ -85,7 +85,7 @@ class Strata:
         return self._courses[changed]
 
     def adopt(self, other: Strata, kept: Mapping[str, str]) -> None:
-        """Let strata that are kept, each relation with its name in the other strata, go by what they learned."""
+        """Let kept strata reuse the cost histories of another program's; `kept` maps names to the other's names."""
         learned = {frozenset(step.relations): step for step in other._adaptive}
         for step in self._adaptive:
             if step.relations[0] in kept:
@@ -94,36 +94,36 @@ class Strata:
                     step.history = was.history
 
     def decisions(self, relations: Collection[str]) -> Iterator[str]:
-        """What the policy goes by for these relations, where they are not recursive, a line each."""
+        """Yield a line on the policy's estimates for each of these relations that is not recursive."""
         for step in self._steps:
             if isinstance(step, DerivedStep) and step.relations[0] in relations:
                 yield from step.decision()
 
     @property
     def _adaptive(self) -> Iterator[DerivedStep | Recursive]:
-        """The strata that are updated or recomputed, whichever costs less."""
+        """Yield the strata that are updated or recomputed, whichever costs less."""
         for step in self._steps:
             if isinstance(step, Recursive) or (isinstance(step, DerivedStep) and step.can_recompute):
                 yield step
 
     def learned(self) -> list[dict[str, Json]]:
-        """What strata know of costs, to be written."""
+        """Return the cost histories of strata as JSON."""
         known = (step for step in self._adaptive if step.history.profile.iterations or step.history.coefficients)
         return [{"relations": step.relations, **step.history.written()} for step in known]
 
     def learn(self, learned: Sequence[Mapping[str, Json]]) -> None:
-        """Let strata know what they learned once."""
+        """Restore the cost histories of strata."""
         by_relations = {frozenset(about["relations"]): about for about in learned}
         for step in self._adaptive:
             if (about := by_relations.get(frozenset(step.relations))) is not None:
                 step.history = CostHistory.read(about)
 
     def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> StrataReport:
-        """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.
+        """Run one epoch, and set the deltas of derived relations. It ends with all changes merged.
 
-        Relations that are `new` begin, empty as they are, from all that they read. What is kept has been computed from
-        the rows with which they begin, so that these are no change to it. Where a computed value has no place,
-        `grow` makes room and repacks what is there by then, and the stratum alone restarts.
+        Relations that are `new` are empty, and are computed from all that they read. Kept relations have been computed
+        from the rows with which new ones start, so these rows are no change to them. If a computed value has no place,
+        `grow` makes room and repacks the present rows, and only the stratum restarts.
         """
         for name in self._states.keys() & new:
             self._end_change(self._states[name])
@@ -150,10 +150,10 @@ class Strata:
     def _settled(
         self, step: DerivedStep | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
     ) -> ComponentReport | None:
-        """Take a step, once all domains hold its values.
+        """Run a step, and retry it until all domains hold its values.
 
-        Raises DomainOverflow where a recursion with operators of Python lacks room: what it told them the epoch takes
-        back.
+        Raises DomainOverflow if a recursion with Python operators lacks room: the whole epoch must then undo the
+        changes that these operators have received.
         """
         states = [self._states[name] for name in step.relations]
         while True:
@@ -172,7 +172,7 @@ class Strata:
                 raise error.of(step.relations) from None
 
     def _end_change(self, state: State) -> None:
-        """Let the rows with which a relation begins be there; where none are kept, its readers need the change."""
+        """End the change of a new relation's first rows. If its rows are not stored, keep the change for its readers."""
         state.compact()
         if state.kind is not RelationKind.TRANSIENT:
             state.delta = None
@@ -180,14 +180,14 @@ class Strata:
 
 @dataclass(frozen=True)
 class _Course:
-    """What an epoch may have to do: steps, in order, and the relations that they and what came before may change."""
+    """The possible work of an epoch: steps, in order, and the relations that the epoch may change."""
 
     steps: tuple[DerivedStep | _Defined | Recursive, ...]
     relations: frozenset[str]
 
 
 class _Defined:
-    """A relation with a kernel; it follows what its definition reads."""
+    """A relation with a kernel, which reads the relations of its definition."""
 
     def __init__(
         self, name: str, definition: Definition, states: Mapping[str, State], kernel: RelationUpdater, visits: Visits
@@ -199,11 +199,11 @@ class _Defined:
 
     @property
     def is_due(self) -> bool:
-        """Whether it has to run though nothing below it changes."""
+        """Return whether it must run even if nothing below it changes."""
         return self.kernel.is_due
 
     def run(self) -> ComponentReport | None:
-        """The change of the relation from those of its sources."""
+        """Compute the relation's change from those of its sources."""
         started, before = time.perf_counter(), self._visits.rows
         change = self.kernel.change()
         if change is not None and len(change):
@@ -217,7 +217,7 @@ class _Defined:
         return ComponentReport(self.relations, *outcome, self.state.nbytes)
 
     def begin(self) -> None:
-        """All rows: all that its sources have is a change to it. Sources that keep no rows have begun before."""
+        """Compute all rows: the change is all rows of its sources. Sources without stored rows have run before."""
         deltas = [source.delta for source in self.sources]
         for source in self.sources:
             if source.kind is not RelationKind.TRANSIENT:

@@ -1,4 +1,4 @@
-"""The relations of an engine as of one epoch: their runs in each store, which other epochs leave as they are."""
+"""The relations of an engine as of one epoch: their runs in each store, which later epochs do not change."""
 
 from __future__ import annotations
 
@@ -25,24 +25,26 @@ from deltic.program.program import Program
 
 @dataclass(frozen=True)
 class StoreVersion:
-    """Some relations of a store, by their names; values are looked up in an interner to which others may add."""
+    """Some relations of a store, by name. Others may add values to the interner in the meantime."""
 
     relations: Mapping[str, Frozen]
     interner: Interner
 
     @classmethod
     def of(cls, store: Store, names: Iterable[str]) -> StoreVersion:
-        """Relations of a store as they are."""
+        """Return the present relations of a store."""
         return cls({name: store.states[name].frozen() for name in names}, store.interner)
 
     def following(self, store: Store, fewer: Iterable[State]) -> StoreVersion:
-        """The same relations of the store later, at the cost of what is changed, repacked or has `fewer` rows."""
+        """Return the same relations at a later time. Only relations that changed, were repacked or have `fewer` rows
+        cost time.
+        """
         others = (*(store.repacked or {}).values(), *store.changed(), *self._moved(store), *fewer)
         frozen = {s.relation.name: s.frozen() for s in others if s.relation.name in self.relations}
         return StoreVersion({**self.relations, **frozen}, store.interner)
 
     def _moved(self, store: Store) -> list[State]:
-        """The relations of which some rows have other iterations; the rows may be the same."""
+        """Return the relations in which rows moved to other iterations, even if the set of rows is the same."""
         recursive = [state for state in store.states.values() if state.kind in _WITH_ITERATIONS]
         known = ((state, self.relations.get(state.relation.name)) for state in recursive)
         return [state for state, old in known if old is not None and old.orders[0].runs is not state.contents.runs]
@@ -50,12 +52,14 @@ class StoreVersion:
 
 _WITH_ITERATIONS = (RelationKind.RECURSIVE, RelationKind.HISTORY)
 
-# What is asked of a relation in a store.
+# A query of one relation in one store.
 _Ask = Callable[[Frozen, Interner], pa.Table]
 
 
 class StateVersion(Version):
-    """Some relations of a program as of one epoch, in one store or in those of all shards: each row is in one."""
+    """Some relations of a program as of one epoch, in one store or in those of all shards. Each row is in only one
+    store.
+    """
 
     def __init__(self, epoch: int, program: Program, stores: Sequence[StoreVersion]) -> None:
         self.epoch, self._program, self._stores = epoch, program, stores
@@ -64,7 +68,7 @@ class StateVersion(Version):
     def of(
         cls, epoch: int, program: Program, stores: Iterable[Store], relations: Iterable[str] | None = None
     ) -> StateVersion:
-        """Some relations of stores as they are: all tables and views where none are named."""
+        """Return the present version of some relations of stores; by default, of all tables and views."""
         shown = {
             *program.sinks.values(),
             *program.tables.values(),
@@ -74,9 +78,9 @@ class StateVersion(Version):
         return cls(epoch, program, [StoreVersion.of(store, names) for store in stores])
 
     def following(self, program: Program, stores: Sequence[Store], fewer: Iterable[State] = ()) -> StateVersion:
-        """The version of the next epoch of the stores, at the cost of what it has changed.
+        """Return the version of the stores' next epoch, in time proportional to its changes.
 
-        Where they have another program since, all is taken again.
+        If the stores' program has changed, all relations are read again.
         """
         epoch = self.epoch + 1
         if any(store.repacked is None for store in stores):
@@ -93,7 +97,7 @@ class StateVersion(Version):
         return self._of_all(ask, name, table)
 
     def part(self, name: str, number: int, parts: int, *, counted: bool = False) -> pa.Table:
-        """One of several equal parts of the rows of a table or view, as `read` gives them; no row is in two of them."""
+        """Return part `number` of `parts` disjoint parts of the rows of a table or view, in the form of `read`."""
 
         def ask(relation: Frozen, interner: Interner) -> pa.Table:
             words, weights = relation.rows()
@@ -156,7 +160,7 @@ class StateVersion(Version):
             return together(ask(store.relations[called], store.interner) for store in self._stores)
 
     def _called(self, name: str, table: bool = False) -> str:
-        """The relation that a view, or a table, is."""
+        """Return the relation of a view, or of a table."""
         sinks, tables = self._program.sinks, self._program.tables
         return tables[name] if table or name not in sinks else sinks[name]
 
@@ -171,7 +175,7 @@ def _history(relation: Frozen, interner: Interner, keys: pa.Table) -> pa.Table |
 
 
 def together(tables: Iterable[pa.Table]) -> pa.Table:
-    """The rows of tables that have the same columns."""
+    """Return the rows of tables with the same columns."""
     result = list(tables)
     if len(result) == 1:
         return result[0]

@@ -1,4 +1,4 @@
-"""Building what another program, or another way to lay one out, wants of the rows that shards have, in this process."""
+"""Builds, in this process, the relations that another program or another placement needs from those on the shards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTHING = Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, 
 
 
 def evolved(former: Former, old: ShardDefinition, new: ShardDefinition) -> ShardEvolution:
-    """How to go on with another definition, or in another way."""
+    """Return how to continue with another definition or placement."""
     alike = new.options.strategies.of, old.options.strategies.of
     return evolution(former, new.program, new.maintained, lambda now, was: alike[0](now) is alike[1](was))
 
@@ -35,9 +35,9 @@ def evolved(former: Former, old: ShardDefinition, new: ShardDefinition) -> Shard
 def former(
     placed: PlacedProgram, stores: Sequence[Store], other: ShardDefinition, begun: Mapping[str, Changed]
 ) -> Former:
-    """The state of some stores, for another definition to continue with.
+    """Return the state of some stores as another definition can use it.
 
-    It is nothing of tables that turn into bags, or are `begun` with other rows.
+    Tables that become bags, or that are `begun` with other rows, are not usable.
     """
     tables, turned = placed.program.tables, {*(placed.options.bags ^ other.options.bags), *begun}
     changed = [tables[table] for table in turned if table in tables and table in other.program.tables]
@@ -45,21 +45,21 @@ def former(
 
 
 def rows_in(stores: Sequence[Store]) -> Rows:
-    """How many rows a relation has in some stores."""
+    """Return a function that counts the rows of a relation in some stores."""
     return lambda name: sum(len(store.states[name].contents) for store in stores)
 
 
 def building(definition: ShardDefinition, found: ShardEvolution) -> PlacedProgram:
-    """What the epoch runs on that computes what an evolution wants."""
+    """Return the placed program of the epoch that computes what an evolution needs."""
     return PlacedProgram(replace(definition, program=found.program), found.building)
 
 
 def build(
     placed: PlacedProgram, found: ShardEvolution, stores: Sequence[Store], learned: Sequence[Sequence[Json]]
 ) -> tuple[list[Shard], EpochResult]:
-    """The shards of a placed program: with what stays in some stores, and the rest computed in an epoch.
+    """Return the shards of a placed program: some relations are taken from stores, the others computed in an epoch.
 
-    What recursions have `learned` on each shard stays with those that stay. The stores are left as they are.
+    Cost histories of recursions, `learned` on each shard, stay with the recursions. The stores do not change.
     """
     builder = building(placed.definition, found)
     relations = builder.plan.program.relations
@@ -76,7 +76,7 @@ def build(
 
 
 def _taken(store: Store, relations: Iterable[tuple[Relation, str]]) -> Store:
-    """A store of relations of another one, with the names that they have there, and with all their column orders."""
+    """Return a store of relations of another one, given with their names there, with all their column orders."""
     other = store.evolved(relations)
     for state in other.states.values():
         state.keep_orders()
@@ -84,13 +84,13 @@ def _taken(store: Store, relations: Iterable[tuple[Relation, str]]) -> Store:
 
 
 def _made_orders(new: Store, old: Store, taken: Mapping[str, str]) -> int:
-    """The rows of column orders that were made of relations which were taken over from another store."""
+    """Return the number of rows in column orders that were built for relations taken over from another store."""
     pairs = ((new.states[name], old.states[was]) for name, was in taken.items())
     return sum(len(a) for state, before in pairs for order, a in state.built.items() if order not in before.built)
 
 
 def is_due(plan: ShardPlan, stores: Sequence[Store]) -> bool:
-    """Whether something comes with the next epoch whatever changes: what a delay has kept back, and rows of a sum."""
+    """Return whether the next epoch has work even without changes: rows of a delay, or first rows of a sum."""
     timed = [(name, r.definition) for name, r in plan.program.relations.items() if r.definition.is_timed]
     return any(_is_due(store, name, definition) for store in stores for name, definition in timed)
 
@@ -102,7 +102,7 @@ def _is_due(store: Store, name: str, definition: Definition) -> bool:
 
 
 def after(due: EpochResult, result: EpochResult, old: Program, new: Program) -> EpochResult:
-    """What an epoch in which something was due did, and another one after it that has gone on with another program."""
+    """Combine the result of an epoch that ran due work with that of the next one, by another program."""
     changes = {view: change for view in result.changes if (change := result.changes.batch(view)) is not None}
     for view in (v for v in due.changes if v in new.sinks):
         first, schema = due.changes.batch(view), old.relations[old.sinks[view]].schema

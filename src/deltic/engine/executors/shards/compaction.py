@@ -1,10 +1,10 @@
-"""Compaction: a task for each shard merges runs that epochs leave apart, while epochs go on.
+"""Compaction: a task for each shard merges the runs that epochs left unmerged, while epochs go on.
 
-Runs of so many rows as are *frozen* are merged by no epoch, so that they are still there when a compaction is done,
-however many epochs were committed meanwhile: these have only added runs behind them. So its result goes into the
-description of the last epoch by name: in place of the runs that it has merged stand those that it has made, and nothing
-else is another one. Where an epoch has repacked an arrangement, or merged it for it had too many runs, what it made
-of that arrangement is left out. Files that nobody names in the end are garbage, as those of any other task.
+No epoch merges runs of at least `frozen` rows. So these runs still exist when a compaction ends, however many epochs
+were committed in the meantime: epochs only add runs after them. The result is therefore merged into the description of
+the last epoch by name: the new runs replace those that they were merged from, and nothing else changes. If an epoch
+has repacked an arrangement, or merged it because it had too many runs, the compacted runs of that arrangement are
+dropped. Files without references at the end are garbage, as those of any other task.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ FROZEN = 1 << 16
 
 @dataclass(frozen=True)
 class Compaction:
-    """The task of one shard, from the state with this description; all runs of each arrangement become one if `whole`.
+    """The compaction task of one shard, for the state with this description. If `whole`, each arrangement becomes one
+    run.
 
-    Names of files begin with `mark`.
+    Names of files start with `mark`.
     """
 
     plan: ShardPlan
@@ -43,7 +44,7 @@ class Compaction:
     whole: bool = False
 
     def __call__(self) -> Iterator[Message]:
-        """What came of it: the description of the shard's state as it would be now."""
+        """Yield the outcome: the description of the shard's state after compaction."""
         outcome = Outcome()
         try:
             files = files_at(self.directory)
@@ -65,9 +66,9 @@ _Described = Mapping[str, Json]
 
 
 def rebased(now: _Described, before: _Described, after: _Described) -> _Described | None:
-    """The description `now`, with what a compaction has made of an earlier one: that was `before`, and is `after` it.
+    """Apply a compaction that turned the description `before` into `after` to the present description `now`.
 
-    None where nothing of it fits any more.
+    None if nothing of it applies any more.
     """
     made = deepcopy(now)
     old, new = dict(_arrangements(before)), dict(_arrangements(after))
@@ -89,20 +90,20 @@ def rebased(now: _Described, before: _Described, after: _Described) -> _Describe
 
 
 def _arrangements(described: _Described) -> Iterator[tuple[tuple[Json, ...], dict[str, Json]]]:
-    """The arrangements of a description by their names."""
+    """Yield the arrangements of a description, by name."""
     for relation, about in described["about"]["relations"].items():
         for arrangement in about["arrangements"]:
             yield (relation, arrangement["role"], *arrangement["order"]), arrangement
 
 
 def _runs(described: _Described, arrangement: _Described) -> list[tuple[Json, Json]]:
-    """Where the runs of an arrangement stand, and whether each is without the weights that are there."""
+    """Return the positions of an arrangement's runs in files, and whether each lacks the stored weights."""
     pieces = described["contents"]["pieces"]
     return [(pieces[number][0], bare) for number, bare in arrangement["runs"]]
 
 
 def _without_rest(made: _Described, more: Mapping[str, int]) -> _Described:
-    """The description without pieces that no arrangement has; `more` are bytes of files beside those that it says."""
+    """Return the description without unused pieces; `more` are sizes of further files."""
     contents, result = made["contents"], [arrangement for _, arrangement in _arrangements(made)]
     used = sorted({number for arrangement in result for number, _ in arrangement["runs"]})
     numbers = {old: new for new, old in enumerate(used)}

@@ -1,7 +1,8 @@
-"""Comparison: each shard finds what rows of a source, which tasks have written for it, amount to beside its own.
+"""Comparison: each shard computes the difference between a source's rows, which tasks wrote for it, and its own rows.
 
-Before an epoch: only what differs enters it, and its log. All of a table is compared as packed words, one message after
-the other, with the sorted runs of the shard, so that a task has memory for the words of a shard, and for one message.
+This happens before an epoch, so only differences enter the epoch and its log. A whole table is compared as packed
+words, one message at a time, with the sorted runs of the shard. So a task needs memory for the words of a shard and for
+one message.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from deltic.program.definitions import Table
 
 @dataclass(frozen=True)
 class Comparison(Inquiry):
-    """The rows of a shard beside others: it finds what differs."""
+    """Compares rows with those of a shard, and returns the differences."""
 
     rows: MessageBatch
     """Those for this shard alone."""
@@ -39,13 +40,13 @@ class Comparison(Inquiry):
         yield from ((rows, None) for rows in result)
 
     def _some(self, shard: Shard) -> Iterator[pa.Table]:
-        """What differs from a part of the table, or from what has the same keys."""
+        """Yield the differences from a part of the table, or from the rows with the same keys."""
         definition, names = self.plan.program.relations[self.name].definition, key_of(self.rows)
         assert isinstance(definition, Table)
         yield compared(Keyed(definition.table, names), self.rows.to_arrow(), self._version(shard), self.beside)
 
     def _all(self, shard: Shard) -> Iterator[pa.Table]:
-        """What differs from all of the table; values have their places before the first row is packed."""
+        """Yield the differences from the whole table. All values get their places before the first row is packed."""
         state, interner = shard.states[self.name], shard.store.interner
         for received in self._received(shard):
             make_room(state, received.columns)

@@ -1,12 +1,12 @@
-"""Of which relations every shard has a copy, so that what is joined with them stays where it is.
+"""Chooses the relations of which every shard has a copy, so that rows that are joined with them need not move.
 
-In a star a large relation is joined with several small ones, each by another key. By keys alone its rows would cross
-from shard to shard once for each of them, and be kept once for each, to meet changes of the small side. Beside a copy
-they do neither: the small side's changes go to all shards instead. So a relation is copied that has so few rows that
-all its copies together are no more than what it is joined with; then a copy costs no more than one crossing would.
+In a star schema, a large relation is joined with several small ones, each by another key. With keys alone its rows
+would be sent to other shards once for each join, and be stored there to meet changes of the small side. With a copy of
+the small relation neither is needed: its changes go to all shards instead. So a relation is copied if all its
+copies together have no more rows than the relations that it is joined with: then a copy costs no more than one send.
 
-Sizes are measured, and those of views that are not there yet are bounded by those of what they are made of. A relation
-gets its copy at half of what it may keep it with, so that it does not go back and forth.
+Sizes are measured. The sizes of new views are bounded by those of their inputs. To get a copy, a relation must have at
+most half of the size at which it loses the copy, so that it does not alternate.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.top import TopRows
 from deltic.program.program import Program, Relation
 
-# The bytes that a value of a copy is taken for: its place in the row and in some column orders, and some of a text.
+# The estimated bytes of a value in a copy: its place in the row and in some column orders, and part of a text.
 _VALUE = 32
-# The part of a task's memory that copies have, as a divisor.
+# The share of a task's memory for copies, as a divisor.
 _PART = 8
 SHARE = 8
 """Sizes are measured again once the changes are this part of all rows of tables, as a divisor."""
 
 
 def small_relations(program: Program) -> frozenset[str]:
-    """The relations that have few rows whatever happens: of no columns, constants, totals, and their results."""
+    """Return the relations that are always small: those without columns, constants, totals, and results of these."""
     small: set[str] = set()
     for stratum in program.strata:
         for name in stratum.relations:
@@ -44,7 +44,7 @@ def small_relations(program: Program) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Copies:
-    """When relations are copied: where what they are joined with has `least` rows or more, and within a limit."""
+    """When to copy relations: if those that they are joined with have at least `least` rows, and memory allows."""
 
     limit: int | None = None
     """The bytes that all copies on a shard may have together; None for any number."""
@@ -52,15 +52,15 @@ class Copies:
 
     @classmethod
     def within(cls, task_memory: int | None) -> Copies:
-        """Those for which there is room where a task is to hold so many bytes; None for any number."""
+        """Return the choice for tasks with this much memory, in bytes; None for no limit."""
         return cls(None if task_memory is None else task_memory // _PART)
 
     def chosen(
         self, program: Program, rows: Mapping[str, int], shards: int, copied: Mapping[str, str]
     ) -> dict[str, str]:
-        """The relations to be copied, each with the reason, of those that have so many rows; some are `copied` now.
+        """Return the relations to copy, with the reason of each, for these numbers of rows; some are `copied` now.
 
-        Rows of relations that are not told are bounded, as far as they can be.
+        Unknown numbers of rows are bounded, as far as possible.
         """
         sizes, large, held = _bounded(program, rows), _joined(program, rows), 0.0
         result: dict[str, str] = {}
@@ -77,7 +77,7 @@ class Copies:
 
 @dataclass
 class Survey:
-    """When the choice of copies is measured again: after many changes since the last time."""
+    """Decides when to choose copies again: after many changes since the last time."""
 
     copies: Copies
     since: int = 0
@@ -86,7 +86,7 @@ class Survey:
     """How many may come."""
 
     def is_due(self, coming: int) -> bool:
-        """Whether it is time to measure again when so many rows come."""
+        """Return whether it is time to choose again when `coming` more rows arrive."""
         self.since += coming
         return self.since > self.many
 
@@ -99,9 +99,9 @@ class Survey:
         shards: int,
         copied: Mapping[str, str],
     ) -> Mapping[str, str]:
-        """The relations to be copied when so many rows are `coming` to tables, where some are `copied` now.
+        """Return the relations to copy when these numbers of rows are `coming` to tables; some are `copied` now.
 
-        So many rows are `there` of those that are `kept`.
+        `there` returns the present number of rows of a relation that is `kept`.
         """
         self.since, self.many = 0, self.copies.least // SHARE
         tables = {name: there(name) + coming.get(name, 0) for name in program.tables.values()}
@@ -112,7 +112,7 @@ class Survey:
 
 
 def _joined(program: Program, rows: Mapping[str, int]) -> dict[str, set[str]]:
-    """The relations that could be copied, each with those that are joined with it and have so many rows."""
+    """Return the relations that could be copied, each with the relations of known size that are joined with it."""
     result: dict[str, set[str]] = {}
     for rule in program.rules:
         large = {atom.relation for atom in rule.body.atoms if atom.relation in rows}
@@ -123,7 +123,7 @@ def _joined(program: Program, rows: Mapping[str, int]) -> dict[str, set[str]]:
 
 
 def _bounded(program: Program, rows: Mapping[str, int]) -> dict[str, float]:
-    """How many rows each relation has at the most: those that are told, and what can be made of these."""
+    """Return an upper bound of the rows of each relation: the known number, or a bound from its inputs."""
     sizes: dict[str, float] = {}
     for stratum in program.strata:
         for name in stratum.relations:
@@ -133,7 +133,7 @@ def _bounded(program: Program, rows: Mapping[str, int]) -> dict[str, float]:
 
 
 def _bound(program: Program, relation: Relation, sizes: Mapping[str, float]) -> float:
-    """How many rows a relation has at the most that is made of others."""
+    """Return an upper bound of the rows of a relation, from the bounds of its inputs."""
     match relation.definition:
         case FixedRows(rows=rows):
             return len(rows)
@@ -147,7 +147,7 @@ def _bound(program: Program, relation: Relation, sizes: Mapping[str, float]) -> 
 
 
 def _products(program: Program, name: str, sizes: Mapping[str, float]) -> Iterator[float]:
-    """How many rows each rule of a relation gives at the most."""
+    """Yield an upper bound of the rows that each rule of a relation derives."""
     for rule in program.rules_of(name):
         factors = [sizes[atom.relation] for atom in rule.body.atoms]
         yield math.prod(factors) if all(factors) else 0

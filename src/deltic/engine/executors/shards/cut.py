@@ -1,9 +1,9 @@
-"""A delta query as a chain of pieces, cut where the variables change by which its atoms can be found together.
+"""Cuts a delta query into a chain of pieces, where the variables change by which its atoms are located.
 
-A piece follows rows that are spread over the shards by the values of some variables, and probes atoms that have these
-variables, so that what belongs together is on one shard. All that one piece can probe is probed by it; where nothing is
-shared, rows go to every shard, and each shard looks into its own part. Of small relations every shard has a copy; what
-changes of such a one is known on every shard, which follows it into its own part, wherever that part is spread by.
+A piece reads rows that are spread over the shards by the values of some variables, and probes atoms that have these
+variables, so that matching rows are on one shard. Each piece probes all atoms that it can. If an atom shares no
+variable, rows are sent to every shard, and each shard probes its own part. Small relations have a copy on every shard.
+Changes of a small relation are known on every shard, which joins them with its own part, whatever that is spread by.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from deltic.program.queries import Atom, Query, Term, When, as_expression, varia
 
 @dataclass
 class Piece:
-    """One piece: its rows are spread by the variables `key`, to every shard where None, and are where they are made
-    where `in_place`. `atoms` and `absent` are what it probes: those that are `small` in a copy, the others by the key.
+    """One piece: its rows are spread by the variables `key`, or sent to every shard if None; `in_place`, they stay
+    where they are. It probes `atoms` and `absent`: copies of `small` relations, the others by the key.
     """
 
     key: tuple[int, ...] | None = None
@@ -31,7 +31,7 @@ class Piece:
     equations: list[tuple[int, exp.Expression]] = field(default_factory=list)
 
     def reads(self) -> Iterator[int]:
-        """The variables that the piece mentions, with repetitions."""
+        """Yield the variables that the piece reads, with repetitions."""
         for atom in (*self.atoms, *self.absent):
             yield from atom.variables()
         for condition in self.conditions:
@@ -42,17 +42,17 @@ class Piece:
 
 
 def cut(query: Query, small: Collection[str]) -> list[Piece]:
-    """The pieces of a delta query, in their order; `small` are the relations of which every shard has a copy."""
+    """Return the pieces of a delta query, in order; `small` are the relations with a copy on every shard."""
     return _Cut(query, small).run()
 
 
 def is_copied(atom: Atom, small: Collection[str], is_absent: bool) -> bool:
-    """Whether an atom is probed in a copy: it is small, or nothing says where the row would be that is to be absent."""
+    """Return whether an atom is probed in a copy: it is small, or it is absent and has no variables."""
     return atom.relation in small or (is_absent and not atom.variables())
 
 
 class _Cut:
-    """The cutting of one query: what is left of it, and the variables that are known so far."""
+    """Cuts one query: holds the rest of it, and the variables that are known so far."""
 
     def __init__(self, query: Query, small: Collection[str]) -> None:
         body = query.body
@@ -79,7 +79,7 @@ class _Cut:
         return self.pieces
 
     def _current(self) -> Piece:
-        """The last piece; one that works where the changes are made where there is none yet."""
+        """Return the last piece; if there is none, a first piece that runs where the changes are."""
         if not self.pieces:
             self.pieces.append(Piece(in_place=True))
         return self.pieces[-1]
@@ -87,7 +87,7 @@ class _Cut:
     # Keys
 
     def _key(self) -> tuple[int, ...] | None:
-        """The variables by which the most atoms can be probed at once; None where no atom has a known one."""
+        """Return the variables by which most atoms can be probed at once; None if no atom has a known variable."""
         known = self.bound | {v for v, _ in self._computable()}
         wanted = [self._shared(atom, known) for atom in self._spread(known)]
         keys = [key for key in dict.fromkeys(wanted) if key]
@@ -97,19 +97,19 @@ class _Cut:
         return max(keys, key=lambda key: (self._count(key, known), key == before, len(key)))
 
     def _spread(self, known: Collection[int]) -> list[Atom]:
-        """The atoms that are probed by a key; of the absent ones those of which all is known."""
+        """Return the atoms that are probed by a key; of absent ones, those whose variables are all known."""
         there = [a for a in self.atoms if a.relation not in self.small]
         return there + [a for a in self.absent if not is_copied(a, self.small, True) and a.variables() <= set(known)]
 
     def _shared(self, atom: Atom, known: Collection[int]) -> tuple[int, ...]:
-        """The known variables of an atom, in the order of its columns."""
+        """Return the known variables of an atom, in the order of its columns."""
         return tuple(dict.fromkeys(t for t in atom.terms if isinstance(t, int) and t in known))
 
     def _count(self, key: Sequence[int], known: Collection[int]) -> int:
         return sum(set(key) <= atom.variables() for atom in self._spread(known))
 
     def _computable(self) -> list[tuple[int, exp.Expression]]:
-        """The equations that give a variable which an atom has, from variables that are known."""
+        """Return the equations that compute variables of atoms from known variables."""
         wanted = {v for atom in (*self.atoms, *self.absent) for v in atom.variables()}
         result: list[tuple[int, exp.Expression]] = []
         known = set(self.bound)
@@ -127,7 +127,7 @@ class _Cut:
     # Pieces
 
     def _probe(self, piece: Piece) -> None:
-        """Probe what the piece's key finds."""
+        """Probe all atoms that have the piece's key."""
         assert piece.key is not None
         if not self.bound.issuperset(piece.key):
             self._compute(self._current())
@@ -137,17 +137,17 @@ class _Cut:
         self._finish(piece)
 
     def _probe_everywhere(self, atom: Atom) -> None:
-        """Probe an atom by what is known on every shard: its part there."""
+        """Probe an atom on every shard, in its part there."""
         self.pieces.append(Piece())
         self._take(self.pieces[-1], [atom])
         self._finish(self.pieces[-1])
 
     def _meets(self, atom: Atom) -> bool:
-        """Whether an atom shares a variable with what is known."""
+        """Return whether an atom shares a variable with the known ones."""
         return not self.bound.isdisjoint(atom.variables())
 
     def _take_copied(self, piece: Piece) -> None:
-        """Probe the copies of small relations, and compute what absent atoms want."""
+        """Probe the copies of small relations, and compute the variables that absent atoms need."""
         self._take(piece, [a for a in self.atoms if a.relation in self.small])
         self._finish(piece)
 
@@ -158,7 +158,7 @@ class _Cut:
             self.bound |= atom.variables()
 
     def _finish(self, piece: Piece) -> None:
-        """Let the piece do all else that it can: copies that share a variable, what is computed, tested and absent."""
+        """Let the piece do all that it can: probe connected copies, compute, test, and check absent atoms."""
         while result := [a for a in self.atoms if a.relation in self.small and a.variables() & self.bound]:
             self._take(piece, result)
         self._compute(piece)

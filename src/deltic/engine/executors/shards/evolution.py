@@ -1,10 +1,11 @@
-"""Going on with another program: which rows stay where they are, and the plan of an epoch that computes the rest.
+"""Continuing with another program: which rows stay where they are, and the plan of an epoch that computes the rest.
 
-A relation stays that has the same fingerprint in both programs, at each place whose key is the same. The epoch is like
-a first load: what stays stands for its own change to what is new, in place, and nothing that stays follows it, for it
-was computed from these very rows. So each new rule is followed once, from one of its atoms. A view under the name of
-another one changes by the difference, which is a sum of two more rules; the old view is there as what was *before*. A
-relation whose home has another key moves: its rows are sent there, with their weights.
+A relation stays if it has the same fingerprint in both programs, at each placement with the same key. The epoch works
+like a first load: the rows that stay act as their own change to new relations, in place. Relations that stay ignore
+this change, because they were computed from these rows. So each new rule is evaluated once, from one of its atoms. A
+view that replaces another one of the same name changes by the difference, which is a sum of two more rules; the old
+view is available as what was *before*. A relation whose home gets another key moves: its rows are sent there, with
+their weights.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, When
 
-# How many times as many rows as another an atom has from which on a rule begins with the other: few orders are built.
+# A rule starts with its smallest atom only if the last one has more than this many times its rows: saves orders.
 _FAR_LESS = 4
-# How many rows there are of an old relation.
+# Returns the number of rows of an old relation.
 Rows = Callable[[str], int]
 
 
 @dataclass(frozen=True)
 class ShardEvolution:
-    """How shards go on with another program."""
+    """How shards continue with another program."""
 
     plan: ShardPlan
     """Of the epochs to come."""
@@ -51,15 +52,15 @@ class ShardEvolution:
 
     @property
     def computes(self) -> bool:
-        """Whether the epoch computes anything of other rows: otherwise it sends existing rows to other places."""
+        """Return whether the epoch computes anything; otherwise it only moves existing rows."""
         return any(not isinstance(step, Present | Send | Move | Take) for step in self.building.steps)
 
 
 @dataclass(frozen=True)
 class Former:
-    """A program and its plan, of which there are `rows`; nothing is of use of tables that are `changed`.
+    """The old program and its plan, with its `rows`. Relations that read `changed` tables cannot be reused.
 
-    Tables that are `begun` have other rows in the program to come, whatever had their names here.
+    Tables that are `begun` start with other rows in the new program.
     """
 
     program: Program
@@ -72,7 +73,7 @@ class Former:
 def evolution(
     former: Former, program: Program, maintained: MaintenanceChoice, is_maintained_alike: Same
 ) -> ShardEvolution:
-    """How to go on with a program."""
+    """Return how to continue with a program."""
     kept = kept_relations(former.program, program, is_maintained_alike, former.changed)
     there = {name: former.plan.keys[was] for name, was in kept.items()}
     plan = lay_out(program, maintained, there)
@@ -82,7 +83,7 @@ def evolution(
 def completion(
     program: Program, plan: ShardPlan, there: Collection[str], maintained: MaintenanceChoice, rows: Rows
 ) -> ShardEvolution:
-    """How to go on with a plan of whose placed relations some are `there`, and the others are to be computed."""
+    """Return how to complete a plan: some of its placed relations are `there`, and the others are computed."""
     placed = {name: each for name, each in plan.placed.items() if name in there}
     kept = {name: name for name in program.relations if name in there}
     former = Former(program, replace(plan, placed=placed), rows)
@@ -90,7 +91,7 @@ def completion(
 
 
 class _Evolving:
-    """The making of one evolution; `moved` are the relations whose home has another key than before."""
+    """Computes one evolution; `moved` are the relations whose home has another key than before."""
 
     def __init__(
         self, former: Former, program: Program, kept: Mapping[str, str], plan: ShardPlan, maintained: MaintenanceChoice
@@ -99,7 +100,7 @@ class _Evolving:
         self.moved = {name: was for name, was in kept.items() if self._moves(name, was)}
 
     def _moves(self, name: str, was: str) -> bool:
-        """Whether an existing relation, a sum of its messages, has another home."""
+        """Return whether an existing relation, a sum of its messages, has a home with another key."""
         is_sum = isinstance(self.program.relations[name].definition, Table | Derived)
         before, now = self.former.plan.placed[was], self.plan.placed[name]
         return is_sum and name not in self.program.recursive and before.kept and before.key != now.key
@@ -125,7 +126,9 @@ class _Evolving:
     # Programs
 
     def _views(self) -> tuple[list[str], dict[str, str]]:
-        """The views that change by the difference, and what tells the change of those that may change at all."""
+        """Return the views that change by the difference, and the relation with the change of each view that may
+        change.
+        """
         old, differing, sinks = self.former, list[str](), dict[str, str]()
         for view, name in self.program.sinks.items():
             was, schema = old.program.sinks.get(view, ""), self.program.relations[name].schema
@@ -137,7 +140,7 @@ class _Evolving:
         return differing, sinks
 
     def _extended(self, differing: Iterable[str], aliases: Mapping[str, str]) -> Program:
-        """The program with what was before, and the differences of views."""
+        """Return the program with the old relations and the differences of views."""
         old, program = self.former.program, self.program
         relations, strata, rules = dict(program.relations), list(program.strata), list(program.rules)
         for was, alias in aliases.items():
@@ -156,7 +159,7 @@ class _Evolving:
     # What stays
 
     def _taken(self, plan: ShardPlan) -> dict[str, str]:
-        """The placed relations that are there, by name, with their names of before."""
+        """Return the placed relations that exist already, by name, with their old names."""
         old = self.former.plan
         by_place = {(p.home, p.key, old.is_home(p.name)): p for p in old.placed.values() if self._has_rows(old, p.name)}
         taken: dict[str, str] = {}
@@ -178,7 +181,7 @@ class _Evolving:
         return plan.placed[name].kept and kind_of(plan.program, name) is not RelationKind.TRANSIENT
 
     def _steps(self, plan: ShardPlan, taken: Mapping[str, str], aliases: Mapping[str, str]) -> Iterator[Step]:
-        """The steps of the epoch: rows that stay or move, and the derivation of relations that are new or reported."""
+        """Yield the steps of the epoch: rows that stay or move, and the derivation of new or reported relations."""
         wanted = {name for name, placed in plan.placed.items() if placed.kept and name not in taken}
         wanted |= set(plan.program.sinks.values())
         moving = {name: aliases[was] for name, was in self.moved.items() if name not in taken}
@@ -206,17 +209,17 @@ class _Evolving:
 
 
 def _queries(program: Program, sizes: Mapping[str, int], rule: Rule) -> Iterable[Query]:
-    """The queries that find all that a rule derives; those of a recursion's rounds are as they are."""
+    """Return the queries that find all derivations of a rule; rules in the rounds of a recursion keep theirs."""
     together = next(stratum.relations for stratum in program.strata if rule.head in stratum.relations)
     is_inner = rule.head in program.recursive and not set(rule.relations).isdisjoint(together)
     return rule.queries() if is_inner else beginning(rule, sizes)
 
 
 def beginning(rule: Rule, sizes: Mapping[str, int]) -> Iterator[Query]:
-    """The delta queries of a rule whose head begins: one of them finds all, the others find nothing.
+    """Yield the delta queries of a rule with a new head: one of them finds all derivations, the others find nothing.
 
-    That one follows the last atom, or the smallest where that is far less, beside all others as they are; the others
-    ask for rows of before the epoch, and there are none.
+    The one that finds all starts from the last atom, or from the smallest if that is much smaller, and reads the
+    present rows of the others. The other queries read the rows before the epoch, which are empty.
     """
     queries = list(rule.queries())
     start = _start(rule, queries, sizes)
@@ -228,14 +231,14 @@ def beginning(rule: Rule, sizes: Mapping[str, int]) -> Iterator[Query]:
 
 
 def _start(rule: Rule, queries: list[Query], sizes: Mapping[str, int]) -> int:
-    """The number of the query that begins."""
+    """Return the index of the query that finds all derivations."""
     counts = [sizes[q.delta.relation] for q in queries if len(q.body.absent) == len(rule.body.absent)]
     least = min(counts)
     return counts.index(least) if _FAR_LESS * least < counts[-1] else len(counts) - 1
 
 
 def _sizes(program: Program, there: Mapping[str, str], rows: Rows) -> dict[str, int]:
-    """How many rows relations have: those that are there, with their names of before, and about how many the others."""
+    """Return the numbers of rows of relations: exact for existing ones, estimated for the others."""
     sizes: dict[str, int] = {}
     for stratum in program.strata:
         for name in stratum.relations:
@@ -244,7 +247,7 @@ def _sizes(program: Program, there: Mapping[str, str], rows: Rows) -> dict[str, 
 
 
 def _about(program: Program, name: str, sizes: Mapping[str, int]) -> int:
-    """How many rows a new relation may have: as many as the smallest atom of each rule, or as what it is made of."""
+    """Estimate the rows of a new relation: the sum over its rules of the smallest atom, or the rows of its sources."""
     if isinstance(definition := program.relations[name].definition, FixedRows):
         return len(definition.rows)
     least = [min(sizes.get(a.relation, 0) for a in r.body.atoms) for r in program.rules_of(name) if r.body.atoms]
@@ -252,7 +255,7 @@ def _about(program: Program, name: str, sizes: Mapping[str, int]) -> int:
 
 
 def _followed(plan: ShardPlan, step: Step) -> set[str]:
-    """The placed relations whose change a step follows."""
+    """Return the placed relations whose change a step reads."""
     match step:
         case Send(source=source):
             return {source}
@@ -270,7 +273,7 @@ def _difference(view: str) -> str:
 
 
 def _copy(head: str, source: Relation, sign: int) -> Rule:
-    """The rule that all rows of a relation are rows of another one."""
+    """Return the rule that copies all rows of a relation to another one."""
     terms = tuple(range(len(source.schema)))
     types = dict(enumerate(column.value_type for column in source.schema))
     return Rule(head, terms, Body(sign, (Atom(source.name, When.OLD, terms),), types=types))

@@ -1,6 +1,6 @@
-"""What crosses between shards: rows as values, with weights, where they belong and, between rounds, iterations.
+"""The rows that shards exchange: values with weights, their destinations and, between rounds, iterations.
 
-Numbers of texts, and layouts, are a shard's own: the shard that has rows decodes them, the one that gets them encodes.
+Ids of texts, and layouts, belong to one shard. So the sending shard decodes rows, and the receiving one encodes them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ITERATION = "iteration\0"
 
 
 class Received(NamedTuple):
-    """Rows that were sent, as values of the shard that has them, with weights and, or empty, iterations."""
+    """Received rows, encoded as values of the receiving shard, with weights and possibly iterations."""
 
     columns: list[Column]
     weights: Weights
@@ -42,7 +42,7 @@ class Received(NamedTuple):
 
     @classmethod
     def of(cls, name: str, rows: pa.Table, state: State, interner: Interner) -> Received:
-        """Rows that were sent to a placed relation, which has this state."""
+        """Encode rows that were sent to a placed relation with this state."""
         times = NO_TIMES
         if ITERATION in rows.column_names:
             times, rows = rows.column(ITERATION).to_numpy(), rows.drop_columns([ITERATION])
@@ -50,13 +50,13 @@ class Received(NamedTuple):
 
 
 def shards_of(table: pa.Table, columns: Sequence[int], count: int) -> npt.NDArray[np.int64]:
-    """The shard of each row, int64[n], of `count`: that of the values in these columns, by Spark's xxhash64."""
+    """Return the shard of each row, int64[n]: xxhash64, as in Spark, of these columns modulo `count`."""
     hashes = xxhash64([table.column(c) for c in columns], table.num_rows).view(np.int64)
     return hashes % np.int64(count)
 
 
 def messages_of(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Message]:
-    """Rows for a placed relation, each for the shard, of `count`, where it belongs; for all of them without a key."""
+    """Yield rows for a placed relation as messages to the shards of their keys; to all shards without a key."""
     if key is None:
         yield from (Message.of(target, shard, rows) for shard in range(count))
     elif count == 1:
@@ -75,7 +75,7 @@ def messages_of(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[M
 
 
 def mail_of(sent: Iterable[Message]) -> Mail:
-    """What is sent, by shard and placed relation."""
+    """Return messages by shard and placed relation."""
     mail: Mail = defaultdict(lambda: defaultdict(list))
     for message in sent:
         mail[message.shard][message.target].append(message.rows)
@@ -83,14 +83,14 @@ def mail_of(sent: Iterable[Message]) -> Mail:
 
 
 def waiting_in(step: Iterate, messages: Iterable[Message]) -> tuple[RoundId | None, int]:
-    """The first round for which derivations that are sent are, and how many these are."""
+    """Return the first round of the derivations in these messages, and their number."""
     times = [(message.target, message.rows.column(ITERATION)) for message in messages]
     turns = (RoundId(pc.min(each).as_py(), step.level_of[target]) for target, each in times if len(each))
     return min(turns, default=None), sum(len(each) for _, each in times)
 
 
 def joined(batches: Sequence[Encoded]) -> Encoded:
-    """Several batches of one table as one."""
+    """Concatenate batches of one table."""
     if len(batches) == 1:
         return batches[0]
     columns = []

@@ -1,11 +1,11 @@
-"""What runs the steps of shards, and where their rows are: the contract of all that has shards.
+"""The contract of holders of shards: a holder stores the shards of a placed program, and runs their steps.
 
-It has the shards of one placed program, with the rows of the last epoch. What must hold, beside the contract of
+It has the shards of one placed program, with the rows of the last epoch. What must hold, in addition to the contract of
 executors:
 
-* One epoch at a time is between `execute` and its end; `shards` and `stores` show it as the shards do.
-* The steps, and so the rows and counts of an epoch, are the same for all. They differ in how a step gets its messages,
-  and in where runs are, and in nothing else.
+* One epoch at a time is between `execute` and its end; `shards` and `stores` show its changes.
+* The steps, and so the rows and counts of an epoch, are the same for all holders. They only differ in how a step gets
+  its messages, and in where runs are stored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Begun:
-    """What an epoch begins with: changes of tables, after a version; the first one has constants, too."""
+    """The input of an epoch: changes of tables after a version. The first epoch also has the constants."""
 
     changes: Mapping[str, Changed]
     conflicts: Conflicts
@@ -44,7 +44,7 @@ class Begun:
         return self.before.epoch + 1
 
     def sent(self, placed: PlacedProgram, changes: Mapping[str, Changed]) -> Iterator[Message]:
-        """Some of the changes, and the rows of constants in the first epoch, where they belong."""
+        """Yield messages with some of the changes and, in the first epoch, the rows of constants."""
         yield from placed.changed({t: plain(t, batch, self.before, self.conflicts) for t, batch in changes.items()})
         if self.is_first:
             yield from placed.constants(placed.program.relations)
@@ -52,53 +52,53 @@ class Begun:
 
 @dataclass(frozen=True)
 class ShardsExecuted(Executed):
-    """An epoch of shards that was run, or of shards of another program: then `commit` lets that be there."""
+    """An epoch of shards that was run, or of shards of another program, which `commit` then installs."""
 
     shrunk: frozenset[str] = frozenset()
     """The relations of recursions in rounds for which one task has much room then."""
 
 
 class ShardHolder(Protocol):
-    """Has the shards of a placed program, and takes them through epochs."""
+    """Stores the shards of a placed program, and runs their epochs."""
 
     placed: PlacedProgram
 
     def reset(self, placed: PlacedProgram) -> None:
-        """Have the shards of a program, without rows."""
+        """Replace the shards by those of a program, without rows."""
 
     def take(self, placed: PlacedProgram, shards: Sequence[Shard]) -> None:
-        """Have these shards of a program, with their rows."""
+        """Replace the shards by these shards of a program, with their rows."""
 
     @property
     def shards(self) -> Sequence[Shard]:
         """The shards, in this process."""
 
     def stores(self) -> list[Store]:
-        """The stores of all shards, to be looked into."""
+        """Return the stores of all shards, for reading."""
 
     def execute(self, epoch: Begun) -> ShardsExecuted:
-        """Run an epoch. Raises what its changes and its steps do."""
+        """Run an epoch. Raises the errors of its changes and steps."""
 
     def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
-        """Compute what another program wants and is not there, from what is: its version is that of an epoch."""
+        """Compute what another program needs and lacks, from the present rows, as the version of this epoch."""
 
     def compact(self) -> bool:
-        """Merge what epochs have left apart in files: whether this one has any."""
+        """Merge the runs in files that epochs left unmerged. Return whether this holder has files."""
 
     @property
     def tasks(self) -> TableTasks | None:
-        """What tasks do for tables before an epoch; None where there are no tasks."""
+        """The tasks that prepare changes of tables before an epoch; None if there are no tasks."""
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the state, in memory or in files."""
+        """The size of the state, in memory or in files, in bytes."""
 
     @property
     def resident(self) -> int:
-        """The bytes of the state in the memory of this process."""
+        """The size of the state in the memory of this process, in bytes."""
 
     def discard(self) -> None:
-        """Let go of files: it is not used any more."""
+        """Release all files. The holder is not used any more."""
 
 
 MakeHolder = Callable[[PlacedProgram, Host], ShardHolder]

@@ -1,4 +1,4 @@
-"""Rows of all shards as Arrow tables with weights."""
+"""The rows of all shards as Arrow tables with weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltic.values.types import Schema
 
 
 def weights_of(stores: Iterable[Store], name: str) -> pa.Table:
-    """All that was ever summed up of a table: its rows, and what trusted changes of a set have beside 0 and 1."""
+    """Return the sum of all changes of a table: its rows, and the surplus of trusted changes of a set."""
     parts = []
     for store in stores:
         state = store.states[name]
@@ -31,7 +31,7 @@ def weights_of(stores: Iterable[Store], name: str) -> pa.Table:
 
 
 def consolidated(schema: Schema, rows: pa.Table) -> pa.Table:
-    """A Z-set of rows of a schema, with a column WEIGHT: no row twice, no zero weight."""
+    """Return the Z-set of rows of a schema, with a column WEIGHT: distinct rows, nonzero weights."""
     program = Program({"": Relation("", schema, Derived(distinct=False), "")}, (Stratum(("",), False),), (), {}, {})
     store = Store()
     store.define(program, lambda literal: 0)

@@ -1,8 +1,8 @@
-"""The state of a shard on storage that all processes share: run files that never change, and a description of them.
+"""The state of a shard on shared storage: run files, which never change, and a description of them.
 
-Who writes the state of a shard puts what is not written yet into new files, under names that nobody else gives; the
-description, which is small, names these files and those of before. A file that no description names is garbage: of a
-process that was killed, of an attempt that another one overtook, of an epoch that was aborted.
+A writer puts new runs into new files with unique names. The description, which is small, names these files and older
+ones. A file that no description names is garbage: from a killed process, from a superseded attempt of a task, or from
+an aborted epoch.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _REMEDY = (
 
 
 def write_state(files: Files, image: Image, before: str | None, learned: Json, mark: str = "") -> str:
-    """Write what is new of a shard: the name of its description. `before` is the last one's, None for the first.
+    """Write the new runs of a shard. Return the name of its new description; `before` is the last one, None at first.
 
-    The names of files begin with a `mark`.
+    The names of files start with `mark`.
 
-    Raises StateError where a file cannot be written; there may be some files more then that nobody names.
+    Raises StateError if a file cannot be written. Files without references may then be left.
     """
     there = ImageContents() if before is None else contents_of(read_description(files, before)["contents"])
     with writing(files):
@@ -40,7 +40,7 @@ def write_state(files: Files, image: Image, before: str | None, learned: Json, m
 
 
 def describe(files: Files, described: Mapping[str, Json], mark: str = "") -> str:
-    """Write a description: its name. Raises StateError where it cannot be written."""
+    """Write a description, and return its name. StateError if it cannot be written."""
     name = f"{DESCRIPTIONS}/{mark}{uuid4().hex}"
     with writing(files):
         files.write(name, [json.dumps(described, separators=(",", ":")).encode()])
@@ -49,7 +49,7 @@ def describe(files: Files, described: Mapping[str, Json], mark: str = "") -> str
 
 @contextmanager
 def writing(files: Files) -> Iterator[None]:
-    """What writes files of shards: raises StateError where they cannot be written."""
+    """Raise StateError if files of shards cannot be written in this block."""
     try:
         yield
     except OSError as error:
@@ -60,7 +60,7 @@ def writing(files: Files) -> Iterator[None]:
 
 
 def read_description(files: Files, name: str) -> Mapping[str, Json]:
-    """A description that was written; raises StateError where it cannot be read."""
+    """Read a description. StateError if it cannot be read."""
     try:
         result: Mapping[str, Json] = json.loads(files.read(name))
         return result
@@ -70,24 +70,24 @@ def read_description(files: Files, name: str) -> Mapping[str, Json]:
 
 
 def read_state(files: Files, described: Mapping[str, Json]) -> Saved:
-    """The rows of a description, read at first use."""
+    """Return the state of a description, whose rows are read at first use."""
     return contents_of(described["contents"]).saved(files, described["about"], _REMEDY, trusted=True)
 
 
 def files_of(described: Mapping[str, Json]) -> set[str]:
-    """The names of the files that a description needs."""
+    """Return the names of the files that a description needs."""
     return contents_of(described["contents"]).files
 
 
 def bytes_of(described: Mapping[str, Json]) -> int:
-    """The bytes of a description."""
+    """Return the size of the files of a description, in bytes."""
     return contents_of(described["contents"]).nbytes
 
 
 def collect_garbage(files: Files, needed: Collection[str], mark: str = "") -> None:
-    """Remove the files that are not needed, and that nobody in this process reads; to be called while nobody writes.
+    """Remove the files that are not needed, and not read in this process. Call it while no other process writes.
 
-    Who writes files whose names begin with a `mark` may do so. What cannot be removed now is tried again the next time.
+    Files whose names start with `mark` are left alone. A failed removal is tried again the next time.
     """
     kept = {*needed, *needed_open(files)}
     with suppress(OSError):

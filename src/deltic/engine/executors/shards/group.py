@@ -1,4 +1,4 @@
-"""All shards of a program in one process: an exchange between two stages is a list of batches for each of them."""
+"""All shards of a program in one process: an exchange between two stages is a list of batches for each shard."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from deltic.errors import DelticError
 
 
 class ShardGroup:
-    """The shards of a placed program, which take epochs together."""
+    """The shards of a placed program, which run epochs together."""
 
     def __init__(self, placed: PlacedProgram, shards: Sequence[Shard]) -> None:
         self.placed, self.plan, self.shards = placed, placed.plan, shards
@@ -44,7 +44,7 @@ class ShardGroup:
         return [shard.store for shard in self.shards]
 
     def run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
-        """Take all shards through an epoch, again where values were renumbered between rounds; `end` is to follow.
+        """Run an epoch on all shards, again if values were renumbered between rounds. Call `end` afterwards.
 
         After any exception the rows are as before.
         """
@@ -60,9 +60,9 @@ class ShardGroup:
             raise
 
     def end(self, before: StateVersion) -> StateVersion:
-        """The version of an epoch that was run, after the one `before`, at the cost of the relations that it changes.
+        """Return the version of an epoch that was run, after `before`, in time proportional to its changes.
 
-        What it changes is part of the rows then; `roll_back` still undoes it.
+        Its changes become part of the rows; `roll_back` still undoes it.
         """
         try:
             version = before.following(self.placed.program, self.stores)
@@ -73,28 +73,28 @@ class ShardGroup:
         return version
 
     def forget_changes(self) -> None:
-        """Forget what the epoch has changed, which is part of the rows."""
+        """Forget the changes of the epoch, which are part of the rows."""
         for shard in self.shards:
             shard.forget_changes()
 
     def keep(self) -> None:
-        """What the epoch made is final."""
+        """Make the epoch final."""
         for shard in self.shards:
             shard.store.repacked = {}
 
     def roll_back(self) -> None:
-        """Have the rows of before the epoch."""
+        """Return to the rows before the epoch."""
         for shard in self.shards:
             unfailing(shard.roll_back, "to undo an epoch")
 
     def changed_rows(self, name: str) -> int:
-        """How many rows of a relation the epoch has changed."""
+        """Return the number of rows of a relation that the epoch has changed."""
         return sum(shard.changed_rows(name) for shard in self.shards)
 
     # An epoch
 
     def _run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
-        """Take all shards through the stages of an epoch."""
+        """Run the stages of an epoch on all shards."""
         mail, empty, iterated = mail_of(sent), empty_relations(self.plan, self.stores), list[ComponentReport]()
         for shard in self.shards:
             shard.begin(conflicts, empty)
@@ -110,7 +110,7 @@ class ShardGroup:
         return EpochResult(Changes(result), rows_visited=self._visited(), components=reports)
 
     def _stage(self, stage: int, mail: Mail) -> list[Message]:
-        """Take all shards through a stage: what they send."""
+        """Run a stage on all shards. Return the messages that they send."""
         sent: list[Message] = []
         errors: list[DelticError] = []
         for shard in self.shards:
@@ -123,7 +123,7 @@ class ShardGroup:
         return sent
 
     def _iterate(self, step: Iterate) -> ComponentReport:
-        """Take all shards through the rounds of a recursion."""
+        """Run the rounds of a recursion on all shards."""
         started, visited, options = time.perf_counter(), self._visited(), self.placed.options
         was_empty = all(shard.is_empty(step) for shard in self.shards)
         deepest = max(shard.deepest(step) for shard in self.shards)
@@ -147,7 +147,7 @@ class ShardGroup:
         return sum(shard.environment.visits.rows for shard in self.shards)
 
     def _change(self, name: str) -> ViewChange | None:
-        """The change of a relation on all shards."""
+        """Return the change of a relation on all shards."""
         parts = [
             view_change(shard.states[name], delta, shard.store.interner)
             for shard in self.shards
@@ -160,23 +160,23 @@ class ShardGroup:
 
 
 class GroupRounds:
-    """Takes the rounds of a recursion on shards in one process: what a stage sends is mail for the next one."""
+    """Runs the rounds of a recursion on shards in one process: the messages of a stage are the mail of the next one."""
 
     def __init__(self, shards: Sequence[Shard], step: Iterate) -> None:
         self._shards, self._step = shards, step
 
     def first(self) -> RoundId | None:
-        """The first round for which anything waits on any shard."""
+        """Return the first round with pending entries on any shard."""
         firsts = (shard.first(self._step) for shard in self._shards)
         return min((first for first in firsts if first is not None), default=None)
 
     @property
     def waiting(self) -> int:
-        """How many rows wait on all shards."""
+        """Return the number of pending rows on all shards."""
         return sum(shard.waiting(self._step) for shard in self._shards)
 
     def take(self, now: RoundId) -> int:
-        """Take all shards through a round."""
+        """Run a round on all shards."""
         mail: Mail = {}
         for stage in range(len(self._step.stages)):
             sent = (shard.run_round(self._step, stage, now, mail.get(shard.number, {})) for shard in self._shards)
@@ -187,12 +187,12 @@ class GroupRounds:
         return reached if reached == now.iteration else -1
 
     def closing(self) -> Sequence[ClosingRelations]:
-        """The relations that close the cycles, on each shard."""
+        """Return the relations that close the cycles, on each shard."""
         return closing_of(self._shards, self._step)
 
 
 def closing_of(shards: Iterable[Shard], step: Iterate) -> Sequence[ClosingRelations]:
-    """The relations that close the cycles of a recursion, on each shard."""
+    """Return the relations that close the cycles of a recursion, on each shard."""
     return [ClosingRelations({shown(n): s.states[n] for n in step.closing}, s.store.interner) for s in shards]
 
 
@@ -200,12 +200,12 @@ def closing_of(shards: Iterable[Shard], step: Iterate) -> Sequence[ClosingRelati
 
 
 def empty_relations(plan: ShardPlan, stores: Sequence[Store]) -> Collection[str]:
-    """The relations of which searches need rows, and that have none in these stores of all shards."""
+    """Return the relations that searches need and that have no rows in these stores of all shards."""
     return frozenset(n for n in plan.needs if not any(store.states[n].contents.runs for store in stores))
 
 
 def summed(reports: Iterable[ComponentReport]) -> Iterator[ComponentReport]:
-    """The reports of each recursion as one; the first one's action and reason stand for all."""
+    """Yield one report for each recursion, with summed numbers and the first one's action and reason."""
     result: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
     for report in reports:
         result[report.relations].append(report)

@@ -1,8 +1,8 @@
-"""The drift of histories in rounds: what the epoch has changed of a relation so far, as examinations read it.
+"""The drift of histories in rounds: the epoch's changes of a relation so far, as examinations read them.
 
-All rows of a group are on one shard, with what is computed from them, so the examinations of one store
-(`engine.recursion.signed`) are those of a shard. The changes of the epoch are kept with the relation: an
-examination takes its drift from there when rows are packed in another way, or in the next job.
+All rows of a group are on one shard, with the relation that is computed from them, so the examinations of one store
+(`engine.recursion.signed`) also work on a shard. The changes of the epoch are stored with the relation. An
+examination reads its drift from there after rows were repacked, and in the next job.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from deltic.engine.storage.state import State
 
 
 class Drifts:
-    """The drifts of the examinations on one shard; `changed` has what the epoch has changed of a relation."""
+    """The drifts of the examinations on one shard; `changed` returns the epoch's changes of a relation."""
 
     def __init__(self, examined: Examinations, changed: Callable[[State], Arrangement]) -> None:
         self._examined, self._changed = examined.by_source, changed
         self.forget()
 
     def forget(self) -> None:
-        """Have nothing of the epoch in memory."""
+        """Discard all that is in memory of the epoch."""
         self._packed: dict[str, tuple[Layout, ...]] = {}
 
     def keep_up(self) -> None:
-        """Have the drift of all groups, packed as their rows are now."""
+        """Load the drift of all groups, in the present layout, if it is missing or rows were repacked."""
         for name, examination in self._examined.items():
             packed = tuple(part.layout for part in (examination.source, examination.target, examination.order))
             known = self._packed.get(name, ())

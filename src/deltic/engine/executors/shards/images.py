@@ -1,4 +1,4 @@
-"""The shards of an engine as one image: that of each shard, one after the other."""
+"""The shards of an engine as one image: the images of the shards, one after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltic.program.program import Program
 
 
 def image_of_shards(about: Mapping[str, Json], shards: Sequence[Shard]) -> Image:
-    """What the shards keep, between epochs, when all layouts fit; `about` is said beside it."""
+    """Return the image of the shards between epochs, when all layouts fit; `about` is added to the description."""
     images = [image_of(shard.store) for shard in shards]
     parts = [
         {"store": image.about, "pieces": len(image.pieces), "growing": list(image.growing), "learned": shard.learned()}
@@ -26,7 +26,7 @@ def image_of_shards(about: Mapping[str, Json], shards: Sequence[Shard]) -> Image
 
 
 def restored_stores(saved: Saved, program: Program) -> list[Store]:
-    """The store of each shard, with those relations of a program that are what they were when it was written."""
+    """Return the store of each shard, with the saved relations whose definitions are unchanged in the program."""
     stores, start = [], 0
     for number, said in enumerate(saved.about["shards"]):
         pieces = saved.pieces[start : start + said["pieces"]]
@@ -42,7 +42,7 @@ def _of_shard(number: int, name: str) -> str:
 
 
 def refuse_other(about: Mapping[str, Json], shards: int) -> None:
-    """Raises UnsupportedError for a state that was not written by so many shards."""
+    """Raise UnsupportedError for a state that was not written by this number of shards."""
     result = len(about.get("shards", ()))
     if result != shards:
         kind = f'engine="spark" with {result} shards' if result else 'engine="local"'
@@ -50,7 +50,7 @@ def refuse_other(about: Mapping[str, Json], shards: int) -> None:
 
 
 def places_of(about: Mapping[str, Json], program: Program) -> dict[str, tuple[Key, ...]]:
-    """The keys by which rows of relations of a program were spread when a state was written, that of the home first."""
+    """Return the keys of each relation's placements in a saved state, that of the home first."""
     result: dict[str, tuple[Key, ...]] = {}
     for name, keys in about.get("places", {}).items():
         home, *_ = there = tuple(None if key is None else tuple(key) for key in keys)
@@ -61,7 +61,7 @@ def places_of(about: Mapping[str, Json], program: Program) -> dict[str, tuple[Ke
 
 
 def refuse_missing(stores: Sequence[Store], program: Program) -> None:
-    """Raises UnsupportedError where a table is not among what was restored."""
+    """Raise UnsupportedError if a table was not restored."""
     missing = [table for table, name in program.tables.items() if any(name not in s.states for s in stores)]
     if missing:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""What shards are asked before an epoch: of one table, a task for each shard, which writes what it finds as changes."""
+"""Queries of shards before an epoch: a task for each shard reads one table, and writes its results as changes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from deltic.engine.files.files import Files
 
 @dataclass(frozen=True)
 class Inquiry(ABC):
-    """The task of one shard, from the state with this description, about a relation that is a table.
+    """The task of one shard, for the state with this description, about a table's relation.
 
-    What it finds is written by `posting`.
+    `posting` writes its results.
     """
 
     plan: ShardPlan
@@ -36,7 +36,7 @@ class Inquiry(ABC):
     posting: StagedWriter
 
     def __call__(self) -> Iterator[Message]:
-        """The messages with what comes and goes."""
+        """Yield messages with insertions and deletions."""
         return self.posting.of(self._parts)
 
     def _parts(self, written: Files) -> Iterator[tuple[pa.Table, Any]]:
@@ -46,8 +46,8 @@ class Inquiry(ABC):
 
     @abstractmethod
     def answer(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, Any]]:
-        """Inserted and deleted rows, part by part, each with its description."""
+        """Yield inserted and deleted rows, part by part, each with its description."""
 
     def _version(self, shard: Shard) -> StateVersion:
-        """The table as the shard has it."""
+        """Return the table's version on the shard."""
         return StateVersion.of(0, self.plan.program, [shard.store], [self.name])

@@ -1,4 +1,4 @@
-"""From a program to its plan on shards: where relations are, and in which stage each step is taken."""
+"""From a program to its plan on shards: the placements of relations, and the stage of each step."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def lay_out(
     there: Mapping[str, tuple[Key, ...]] | None = None,
     queries: Callable[[Rule], Iterable[Query]] = Rule.queries,
 ) -> ShardPlan:
-    """The plan of a program, whose recursions are to be kept in some way, and whose rules are followed by queries.
+    """Return the plan of a program, with recursions maintained as chosen, and rules evaluated by queries.
 
-    Rows of relations that are `there` are spread by some keys already, that of the home first.
+    Rows of relations in `there` are spread by these keys already, that of the home first.
     """
     return _LayOut(program, maintained or MaintenanceChoice(), there or {}, queries).run()
 
 
 @dataclass
 class _Course:
-    """Steps in the making, of an epoch or of a round; `known`: the stage in which a placed relation's change is."""
+    """The steps of an epoch or round, while they are planned; `known`: the stage of each placed relation's change."""
 
     steps: list[Step] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
 
     def add(self, step: Step) -> None:
-        """Add a step behind the others."""
+        """Append a step."""
         self.steps.append(step)
         if isinstance(step, Take | Define):
             self.known[step.name] = step.stage
@@ -63,7 +63,7 @@ class _Course:
 
 @dataclass
 class _Rounds:
-    """The rounds of a recursion in the making, of these relations; `timed` are all placed ones of it."""
+    """The rounds of a recursion of these relations, while they are planned; `timed` are all its placed relations."""
 
     relations: tuple[str, ...]
     course: _Course
@@ -72,7 +72,7 @@ class _Rounds:
 
 @dataclass
 class _LayOut:
-    """The making of one plan."""
+    """Lays out one plan."""
 
     program: Program
     maintained: MaintenanceChoice
@@ -109,18 +109,18 @@ class _LayOut:
         return ShardPlan(made, {name: self._needed(p) for name, p in self.placed.items()}, tuple(self.epoch.steps))
 
     def _queries(self, rule: Rule) -> Iterator[Query]:
-        """The delta queries of a rule, as the way of its recursion asks for them."""
+        """Yield the delta queries of a rule, adapted to the placement of its recursion."""
         relations = self.iterated.get(rule.head, ())
         return (in_rounds(query, relations) if relations else query for query in self.queries(rule))
 
     def _needed(self, placed: PlacedRelation) -> PlacedRelation:
-        """The placed relation; it is not kept where it is a sum of which nobody reads more than the changes."""
+        """Return the placed relation. It is not stored if it is a sum of which only the changes are read."""
         name = placed.name
         is_sum = self.relations[name].definition == Derived(distinct=False) and name not in self.program.recursive
         return replace(placed, kept=not is_sum or name in self.probed or name in self.program.sinks.values())
 
     def _relation(self, name: str) -> None:
-        """A relation that is not recursive: the pieces of its queries, then its change."""
+        """Lay out a relation that is not recursive: the pieces of its queries, then its change."""
         relation = self.program.relations[name]
         definition = relation.definition
         if isinstance(definition, Derived):
@@ -141,14 +141,14 @@ class _LayOut:
         self.strata.append(Stratum((name,), recursive=False))
 
     def _beside(self, relation: Relation, definition: Recomputed) -> Relation:
-        """An operator that reads all rows of what it follows: of placed relations with the keys that it needs."""
+        """Place the inputs of an operator that reads all their rows, with the keys that it needs."""
         _, keys = needs(relation)
         read = {name: self._at(name, key) for name, key in zip(definition.sources, keys, strict=True)}
         self.probed.update(read.values())
         return replace(relation, definition=definition.renamed(read))
 
     def _recursion(self, stratum: Stratum) -> None:
-        """A recursion: its rules over what is on the shard."""
+        """Lay out a recursion that each shard computes by itself."""
         atoms: dict[tuple[Rule, Atom], str] = {}
         for rule, atom, key in reads_of(self.program, stratum, self.ways[stratum]):
             atoms[rule, atom] = self._probe(atom, key)
@@ -162,7 +162,7 @@ class _LayOut:
         self.strata.append(stratum)
 
     def _iterate(self, stratum: Stratum) -> None:
-        """A recursion in rounds: what follows the relations below it starts them; the rest is followed in each."""
+        """Lay out a recursion in rounds: changes of relations below start them; changes of its own are read in each."""
         for name in stratum.relations:
             self._place(self.program.relations[name], name, self.homes[name])
         chains = [
@@ -188,9 +188,9 @@ class _LayOut:
         self.rounds = None
 
     def _levels(self, stratum: Stratum) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-        """The relations of a recursion, each level behind those that it follows at one iteration, and what closes it.
+        """Return the levels of a recursion's relations, which depend on earlier levels only, and the closing relations.
 
-        Results of groups are placed with their groups, and settled with them.
+        The results of groups are placed with their groups, and settled with them.
         """
         level: dict[str, int] = {}
         for name in stratum.relations:
@@ -206,13 +206,13 @@ class _LayOut:
         return of_each, tuple(n for n in level if delay_of(self.program.relations[n].definition))
 
     def _making(self, stratum: Stratum) -> list[str]:
-        """The functions of single rows that make values in a recursion."""
+        """Return the functions of single rows that compute new values in a recursion."""
         definitions = (self.program.relations[name].definition for name in stratum.relations)
         functions = (each.function for each in definitions if isinstance(each, Examined))
         return [each.operator.arguments().strip("[]") for each in functions if isinstance(each, Expanded)]
 
     def _probe_below(self, stratum: Stratum, inner: Iterable[tuple[Query, list[Piece]]]) -> Iterator[str]:
-        """The placed relations from below that rounds probe: they are sent where they are wanted before."""
+        """Yield the placed relations from below that rounds probe. They are sent to these placements before."""
         for _, pieces in inner:
             for piece in pieces:
                 for atoms, is_absent in ((piece.atoms, False), (piece.absent, True)):
@@ -225,7 +225,7 @@ class _LayOut:
         self.placed[relation.name] = PlacedRelation(relation.name, home, key, kept=True)
 
     def _at(self, name: str, key: Key) -> str:
-        """The placed relation with this key, to which the home's changes are sent; made where it is new."""
+        """Return the placed relation with this key, to which the home's changes are sent. Creates it if necessary."""
         if key == self.homes[name]:
             return name
         home = self.program.relations[name]
@@ -240,20 +240,20 @@ class _LayOut:
         return message
 
     def _stand(self, name: str, rounds: _Rounds | None) -> None:
-        """Give a placed relation its stratum: its own, or that of the recursion whose rounds it has part in."""
+        """Add a placed relation to a stratum: its own, or the recursion whose rounds it belongs to."""
         if rounds is not None:
             rounds.timed.append(name)
         else:
             self.strata.append(Stratum((name,), recursive=False))
 
     def _probe(self, atom: Atom, key: Key) -> str:
-        """The placed relation with this key that an atom reads, whose rows are kept for that."""
+        """Return the placed relation with this key, which an atom reads and whose rows are stored for that."""
         name = self._at(atom.relation, key)
         self.probed.add(name)
         return name
 
     def _chain(self, query: Query, pieces: list[Piece], course: _Course) -> None:
-        """The pieces of a query: each follows the rows that the one before sent it."""
+        """Lay out the pieces of a query: each reads the rows that the previous one sent."""
         known, is_round = course.known, course is not self.epoch
         first = pieces[0]
         key = self.homes[query.delta.relation] if first.in_place else columns_of_key(query.delta, first.key)
@@ -294,7 +294,7 @@ class _LayOut:
                 source = Atom(head, When.DELTA, terms)
 
     def _probed(self, atom: Atom, piece: Piece, *, is_absent: bool) -> Atom:
-        """The atom of the placed relation that a piece probes."""
+        """Return the atom of the placed relation that a piece probes."""
         if is_copied(atom, self.small, is_absent):
             key = EVERYWHERE
         elif piece.key is None:
@@ -306,7 +306,9 @@ class _LayOut:
     def _on_the_way(
         self, query: Query, source: Atom, probed: Iterable[Atom], pieces: list[Piece]
     ) -> tuple[str, tuple[Term, ...]]:
-        """The rows that the first piece sends to the others: what is known and still needed."""
+        """Return the relation of the rows that the first piece sends to the next: known variables that are still
+        needed.
+        """
         piece, *later = pieces
         bound = {v for atom in (source, *probed) for v in atom.variables()} | {v for v, _ in piece.equations}
         needed = {v for piece in later for v in piece.reads()} | {v for t in query.terms for v in variables_of(t)}
@@ -320,9 +322,9 @@ class _LayOut:
         return name, terms
 
     def _stays(self, read: Iterable[Atom], terms: tuple[Term, ...], target: str) -> bool:
-        """Whether rows are where they are sent: what they are spread by they were spread by before.
+        """Return whether rows are already where they should be sent: they are spread by the same variables.
 
-        That is what spreads the first one of the atoms which they are found from of which there are no copies.
+        Compares the target's key with that of the first atom that is not a copy.
         """
         result = next((atom for atom in read if self.placed[atom.relation].key is not None), None)
         key, wanted = None if result is None else self.placed[result.relation].key, self.placed[target].key
@@ -344,7 +346,7 @@ def _as_read(atom: Atom) -> Atom:
 
 
 def _renamed(rule: Rule, names: Mapping[Atom, str]) -> Rule:
-    """The rule with its atoms read from other relations."""
+    """Return the rule with its atoms read from other relations."""
 
     def placed(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
         return tuple(replace(a, relation=names.get(a, a.relation)) for a in atoms)
@@ -354,7 +356,7 @@ def _renamed(rule: Rule, names: Mapping[Atom, str]) -> Rule:
 
 
 def _distinct_names(names: Iterable[str]) -> list[str]:
-    """The names, told apart where two are the same."""
+    """Return distinct names: a name that occurs again gets an apostrophe."""
     result: list[str] = []
     for name in names:
         while name in result:

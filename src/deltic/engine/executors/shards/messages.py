@@ -1,10 +1,10 @@
-"""What shards and the driver send each other: messages, which have rows with them, or name the file of many.
+"""Messages between shards and the driver, which contain rows or name a file with rows.
 
-In one process the rows of a message are a table. Through Spark messages travel in the memory of its processes, with few
-rows as a stream of Arrow; files of messages stand beside the state, are written once, and read by those tasks that need
-their rows. So neither the first load of a table, nor the rows that go from shard to shard, nor the change of a view
-passes through the driver or a shuffle when it is large. A file has a name that no other attempt gives, and is garbage
-once the epoch is over; who has it open may still read it. Writes are not synced.
+In one process the rows of a message are a table. In Spark, messages with few rows travel in the memory of its
+processes as an Arrow stream. Files of messages are beside the state, written once, and read by the tasks that need
+their rows. So large loads, exchanges and changes of views pass neither through the driver nor through a shuffle. Each
+attempt writes files with unique names, which are garbage after the epoch; open files stay readable. Writes are not
+synced.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ LOST = "nothing was changed. Something else has removed or changed it; the state
 
 @dataclass(frozen=True)
 class Message:
-    """Rows for a placed relation on a shard, taken in a stage; for the DRIVER a view's change or an outcome.
+    """Rows for a placed relation on a shard, taken in a stage; for the DRIVER, a view's change or an outcome.
 
-    They are a table, or a stream of Arrow: `content`, or a part of a file from byte `start` on, with its CRC-32.
+    They are a table, or an Arrow stream: `content`, or a part of a file from byte `start` on, with its CRC-32.
     """
 
     shard: int
@@ -52,30 +52,30 @@ class Message:
 
     @classmethod
     def of(cls, target: str, shard: int, rows: pa.Table) -> Message:
-        """A message within a process, with its rows as they are."""
+        """Return a message within a process, whose rows are a table."""
         return cls(shard, 0, target, table=rows)
 
     @property
     def rows(self) -> pa.Table:
-        """The rows that it has with it; a `Mailbox` reads those of files."""
+        """The rows in the message itself; a `Mailbox` reads those in files."""
         return of_stream(self.content) if self.table is None else self.table
 
 
 def streams_of(target: str, shard: int, stage: int, rows: pa.Table) -> Iterator[Message]:
-    """Rows, to arrive in a stage, as streams: a message has no more of them than go well into one."""
+    """Yield rows for a stage as messages with streams, a limited number of rows in each."""
     for part in slices(rows.num_rows):
         yield Message(shard, stage, target, to_stream(rows.slice(part.start, part.stop - part.start)).to_pybytes())
 
 
 def slices(rows: int) -> Iterator[slice]:
-    """Those of so many rows that go well into one message each."""
+    """Yield the slices of rows for one message each."""
     return (slice(start, min(start + _MANY, rows)) for start in range(0, rows, _MANY))
 
 
 def sent(files: Files, messages: Sequence[Message], stage: int, direct: int) -> Iterator[Message]:
-    """Messages, as they travel to a stage: those of more than `direct` bytes stand in one file together.
+    """Yield messages in the form in which they travel to a stage. Those of more than `direct` bytes share one file.
 
-    Rows that go to several shards stand there once.
+    Rows that go to several shards are in the file once.
     """
     yield from _as_streams((message for message in messages if message.rows.nbytes <= direct), stage)
     large = defaultdict[int, list[Message]](list)
@@ -94,7 +94,9 @@ def _as_streams(messages: Iterable[Message], stage: int) -> Iterator[Message]:
 
 
 def together_few(files: Files, messages: Iterable[Message], direct: int) -> list[Message]:
-    """The messages as they are, where they have no more than `direct` bytes with them in all; else one file has it."""
+    """Return the messages unchanged if their contents have at most `direct` bytes in total; otherwise move these to a
+    file.
+    """
     first: list[Message] = []
     size, rest = 0, iter(messages)
     for message in rest:
@@ -106,7 +108,7 @@ def together_few(files: Files, messages: Iterable[Message], direct: int) -> list
 
 
 def _in_file(files: Files, messages: Iterable[Message]) -> list[Message]:
-    """The messages, with their rows in a file, which is written as they are made."""
+    """Write the rows of messages to a file, and return the messages that name it."""
     name, there, end = f"{MESSAGES}/{uuid4().hex}", list[Message](), 0
 
     def contents() -> Iterator[Buffer]:
@@ -123,17 +125,17 @@ def _in_file(files: Files, messages: Iterable[Message]) -> list[Message]:
 
 
 class Mailbox:
-    """Reads messages, whose files it opens once; `remedy` is what is said of one that is not what was written."""
+    """Reads messages, and opens each file once. `remedy` is the advice in errors about a damaged file."""
 
     def __init__(self, files: Files, remedy: str = LOST) -> None:
         self._files, self._remedy, self._opened = files, remedy, dict[str, MappedFile]()
 
     def rows(self, message: Message) -> pa.Table:
-        """The rows of a message; raises StateError where its file cannot be read."""
+        """Return the rows of a message. StateError if its file cannot be read."""
         return self.reader([message])()
 
     def reader(self, messages: Sequence[Message]) -> Callable[[], pa.Table]:
-        """Reads the rows of messages, however late: their files are opened now."""
+        """Return a function that reads the rows of messages later. It opens their files now."""
         parts = [self._part(message) for message in messages]
         return lambda: together(part() for part in parts)
 

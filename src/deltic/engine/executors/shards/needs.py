@@ -1,4 +1,4 @@
-"""How rows have to be spread for what makes one relation of another: what belongs together is on one shard."""
+"""How rows must be spread for a definition: rows that belong together must be on one shard."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from deltic.program.operators.top import TopRows
 from deltic.program.operators.window import Windowed
 from deltic.program.program import Program, Relation
 
-# One column of each of some relations, which all have the same value in rows that belong together.
+# One column of each of some relations: rows that belong together have the same value in these columns.
 Lane = Mapping[str, int]
 
 
 def needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
-    """How the rows of a relation that follows others are spread, and those of what it follows."""
+    """Return the required key of a relation with a definition of its own, and those of its sources."""
     whole = tuple(range(len(relation.schema)))
     match relation.definition:
         case Grouped(keys=keys):
@@ -47,7 +47,9 @@ def needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
 
 
 class LinkedHistories(NamedTuple):
-    """Histories of which one comes of the other's groups: pairs of columns that tell these apart in both."""
+    """A history computed from the groups of another one; `columns` are pairs of columns that identify the groups in
+    both.
+    """
 
     source: str
     target: str
@@ -55,7 +57,7 @@ class LinkedHistories(NamedTuple):
 
 
 def ties(program: Program, relations: Sequence[str]) -> Iterator[LinkedHistories]:
-    """What the groups of a recursion's histories tie together."""
+    """Yield the pairs of histories whose groups belong together."""
     for name in relations:
         relation = program.relations[name]
         if not isinstance(definition := relation.definition, Examined):
@@ -70,9 +72,9 @@ def ties(program: Program, relations: Sequence[str]) -> Iterator[LinkedHistories
 
 
 def alike(program: Program, relations: Sequence[str]) -> list[tuple[list[str], list[Lane]]]:
-    """The relations of a recursion that have to be spread alike, with the columns by which they may.
+    """Return the sets of a recursion's relations that must be spread alike, with the columns by which they can be.
 
-    Where there is none, all rows of these relations belong together.
+    Without such columns, all rows of these relations belong together.
     """
     lanes: dict[str, list[Lane]] = {n: [{n: c} for c in range(len(program.relations[n].schema))] for n in relations}
     members = {name: [name] for name in relations}

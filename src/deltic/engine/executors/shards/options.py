@@ -1,4 +1,4 @@
-"""What the shards of an engine have in common beside their plan."""
+"""The options that all shards of an engine share, beside their plan."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from deltic.program.program import Program
 
 @dataclass(frozen=True)
 class Options:
-    """What the shards of an engine have in common; `bags` are the tables that are bags.
+    """The options that all shards of an engine share; `bags` are the tables that are bags.
 
-    `keys` are the columns of the keys of those tables that have one, by relation.
+    `keys` are the key columns of tables that have a key, by relation.
     """
 
     shards: int
@@ -38,7 +38,7 @@ class Options:
 
     @classmethod
     def of(cls, circuit: Circuit, program: Program, given: EngineOptions) -> Options:
-        """What shards need of an engine's options, and of the tables of its circuit."""
+        """Return the shards' options, from an engine's options and the tables of its circuit."""
         sources = [op for op in circuit.operators if isinstance(op, ops.Source)]
         return cls(
             given.shards,

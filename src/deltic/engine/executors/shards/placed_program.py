@@ -1,4 +1,4 @@
-"""A program that is placed on shards: what an epoch runs on. Another program, or another placement, is another one."""
+"""A program placed on shards. Immutable: another program or another placement is another object."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class PlacedProgram:
-    """What is to be kept, and its plan on shards."""
+    """The definition that is maintained, and its plan on shards."""
 
     definition: ShardDefinition
     plan: ShardPlan
 
     @classmethod
     def of(cls, definition: ShardDefinition, there: Mapping[str, tuple[Key, ...]] = NOWHERE) -> PlacedProgram:
-        """A program that is laid out; rows of relations that are `there` are spread by some keys already.
+        """Lay out a program; rows of relations in `there` are spread by these keys already.
 
-        Raises UnsupportedError when something of it has no place on shards.
+        Raises UnsupportedError if shards do not support a part of it.
         """
         return cls(definition, lay_out(definition.program, definition.maintained, there))
 
@@ -50,34 +50,34 @@ class PlacedProgram:
 
     @property
     def options(self) -> Options:
-        """What the shards have in common beside the plan."""
+        """The options that all shards share."""
         return self.definition.options
 
     @property
     def in_rounds(self) -> frozenset[str]:
-        """The relations of recursions that take rounds."""
+        """The relations of recursions in rounds."""
         return frozenset(name for step in self.plan.iterated for name in step.stratum.relations)
 
     def has_keys(self, table: str) -> bool:
-        """Whether all rows of a relation that is a table and have one key are on one shard."""
+        """Return whether all rows of a table's relation with the same key are on one shard."""
         return self.plan.has_keys(table, self.options.keys)
 
     # What is sent
 
     def changed(self, changes: Mapping[str, Changed]) -> Iterator[Message]:
-        """The changes of tables, where they belong."""
+        """Yield the changes of tables as messages."""
         for table, batch in changes.items():
             name = self.program.tables[table]
             yield from self._spread(name, arrow_of(table, batch, self.program.relations[name].schema))
 
     def constants(self, names: Iterable[str]) -> Iterator[Message]:
-        """The rows of those relations that are constants, where they belong."""
+        """Yield the rows of those relations that are constants as messages."""
         for name in names:
             if isinstance((relation := self.program.relations[name]).definition, FixedRows):
                 yield from self._spread(name, _rows_of(relation))
 
     def beginning(self, found: ShardEvolution) -> Iterator[Message]:
-        """The rows with which constants and tables begin in an evolution, where they belong."""
+        """Yield the initial rows of constants and tables in an evolution, as messages."""
         yield from self.constants(found.constants)
         yield from self.changed(found.begun)
 
@@ -91,20 +91,20 @@ class PlacedProgram:
         return self.shards([Store() for _ in range(self.options.shards)])
 
     def shards(self, stores: Iterable[Store]) -> list[Shard]:
-        """The shards whose rows are in some stores."""
+        """Return the shards over these stores."""
         return [Shard(number, self.plan, self.options, store) for number, store in enumerate(stores)]
 
     def version(self, epoch: int, stores: Sequence[Store]) -> StateVersion:
-        """The tables and views of an epoch, which are in some stores."""
+        """Return the version of the tables and views in these stores as of an epoch."""
         return StateVersion.of(epoch, self.program, stores)
 
     def shrunk(self, stores: Sequence[Store]) -> frozenset[str]:
-        """The relations of recursions in rounds that some stores have little of, where rounds go by size."""
+        """Return the relations of recursions in rounds that would fit one task well; none without a memory limit."""
         limit = self.options.task_memory
         return shrunk(self.plan, stores, limit) if limit is not None else frozenset()
 
     def refuse(self, faults: Iterable[tuple[str, str, int]]) -> None:
-        """Raise an EvaluationError where a row has no value: faults of different shards may cancel."""
+        """Raise an EvaluationError if a row has no value. Faults of different shards may cancel."""
         total = Faults()
         for relation, message, weight in faults:
             total.add(self.plan.placed[relation].home, message, weight)
@@ -112,7 +112,7 @@ class PlacedProgram:
 
 
 def _rows_of(relation: Relation) -> pa.Table:
-    """The rows of a constant as a batch."""
+    """Return the rows of a constant as a batch."""
     assert isinstance(relation.definition, FixedRows)
     rows = relation.definition.rows
     columns = [pa.array([row[i] for row in rows], c.type.arrow) for i, c in enumerate(relation.schema)]

@@ -1,12 +1,12 @@
-"""The plan of a program on shards: where rows are, the steps that a shard takes, and the exchanges between them.
+"""The plan of a program on shards: where rows are, the steps of a shard, and the exchanges between them.
 
-A *placed* relation is a relation with the way its rows are spread over the shards: by the hash of some columns, or a
-copy to every shard. One of them, the *home*, has the relation's own name, and is where its change is found; the others
-receive that change. Rows that are on their way between two pieces of a delta query are placed, too, and not kept.
+A *placed* relation is a relation with a way in which its rows are spread over the shards: by the hash of some columns,
+or with a copy on every shard. One of its placements, the *home*, has the relation's own name, and computes its change.
+The others receive that change. Rows in transit between two pieces of a delta query are placed too, but not stored.
 
-An epoch goes through *stages*. In each a shard takes the steps of the stage, in their order, with what was sent to it
-in the stages before: nothing that a step reads comes from another shard in the same stage. So one stage of a Spark job,
-or one round in a process, is one stage of the plan, and an exchange stands between two.
+An epoch runs in *stages*. In each, a shard takes the steps of the stage in order, with the messages of this and earlier
+stages: nothing that a step reads comes from another shard in the same stage. So one stage of a Spark job, or one round
+in a process, is one stage of the plan, and there is an exchange between two stages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deltic.functions import Function, provide
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Query
 
-# The columns by whose values rows are spread; none of them: all rows on one shard; None: all rows on every shard.
+# The columns by whose values rows are spread. (): all rows on one shard. None: all rows on every shard.
 Key = tuple[int, ...] | None
 EVERYWHERE: Key = None
 
@@ -40,7 +40,7 @@ class PlacedRelation:
 
 @dataclass(frozen=True)
 class Take:
-    """What was sent to a placed relation becomes its change, and is added to its rows where it has any."""
+    """Turns the messages for a placed relation into its change, and adds it to the stored rows."""
 
     name: str
     stage: int
@@ -51,7 +51,7 @@ class Take:
 
 @dataclass(frozen=True)
 class Define:
-    """A relation with a definition of its own is brought up to date with the changes that this one follows."""
+    """Updates a relation with a definition of its own by the changes of its sources."""
 
     name: str
     stage: int
@@ -62,7 +62,7 @@ class Define:
 
 @dataclass(frozen=True, eq=False)
 class Recur:
-    """A recursion is brought up to date, each shard its share; `why` names the share and the reason."""
+    """Updates a recursion, each shard its own part; `why` names the part and the reason."""
 
     stratum: Stratum
     stage: int
@@ -76,13 +76,13 @@ class Recur:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """A recursion is brought up to date in rounds, least iteration first, when all shards have taken its stage.
+    """Updates a recursion in rounds, least iteration first, after all shards have finished its stage.
 
-    `steps` are those of a round, in stages that count from 0: in the first, each shard settles which of its rows come
-    and go at the iteration. `levels` are the relations that have a round together at each iteration, each level after
-    those that it follows there; `closing` are the relations that are followed at the next iteration. `timed` are all
-    placed relations whose rows carry an iteration: those of the recursion, their other places, and rows on their way.
-    `computing` are the rules that make new values from recursive rows.
+    `steps` are those of a round, in stages that count from 0. In the first, each shard settles the changes of its rows
+    at the iteration. `levels` are the relations that share a round at each iteration; a level depends on earlier levels
+    of the same iteration. `closing` are the relations that are read at the next iteration. `timed` are all placed
+    relations whose rows have an iteration: those of the recursion, their other placements, and rows in transit.
+    `computing` are the rules that compute new values from recursive rows.
     """
 
     stratum: Stratum
@@ -103,7 +103,7 @@ class Iterate:
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        """The relations of the recursion, and their other places."""
+        """The relations of the recursion, and their other placements."""
         return (*self.stratum.relations, *(step.target for step in self.steps if isinstance(step, Send)))
 
     @cached_property
@@ -112,7 +112,7 @@ class Iterate:
         return {name: level for level, names in enumerate(self.levels) for name in names}
 
     def settled(self) -> Iterator[str]:
-        """What shards settle at home in a round, for a reader."""
+        """Yield the lines about what shards settle at home in a round, for `explain`."""
         for level, names in enumerate(self.levels):
             if len(self.levels) > 1:
                 yield f"in part {level + 1} of an iteration settle {', '.join(names)}"
@@ -120,7 +120,7 @@ class Iterate:
                 yield from (f"settle {name}" for name in names)
 
     def round_label(self, now: RoundId) -> str:
-        """A round for a reader."""
+        """Return the label of a round, for display."""
         part = f", part {now.level + 1} of {len(self.levels)}" if len(self.levels) > 1 else ""
         return f"iteration {now.iteration}{part}"
 
@@ -130,7 +130,7 @@ class Iterate:
 
 @dataclass(frozen=True)
 class Send:
-    """The change of a home is sent to another place of the relation."""
+    """Sends the change of a home to another placement of the relation."""
 
     source: str
     target: str
@@ -142,10 +142,10 @@ class Send:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """One piece of a delta query: what it finds is sent on, or `stays` on the shard.
+    """Runs one piece of a delta query, and sends its results on, or leaves them on the shard if it `stays`.
 
-    `needs` are the relations that the whole query reads as they were before the epoch: where one had no rows anywhere,
-    nothing comes of it.
+    `needs` are the relations that the whole query reads as of before the epoch. If one of them was empty everywhere,
+    the query has no results.
     """
 
     query: Query
@@ -159,7 +159,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Present:
-    """All rows of a placed relation, which stays as it is, stand for its change: what is new begins with them."""
+    """Uses all rows of a placed relation that stays as its change, from which new relations are computed."""
 
     name: str
     stage: int
@@ -170,7 +170,7 @@ class Present:
 
 @dataclass(frozen=True)
 class Move:
-    """All that is kept of a relation under another name, at another home, is sent to its new home."""
+    """Sends all that is stored of a relation under another name, at another home, to its new home."""
 
     source: str
     target: str
@@ -197,60 +197,62 @@ class ShardPlan:
     steps: tuple[Step, ...]
 
     def __reduce__(self) -> Any:
-        """In another process the functions that it calls are there."""
+        """Pickle the plan with the Python functions that it calls."""
         return _received, (self.program, self.placed, self.steps, called_in(self.program))
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """The relations of which searches need rows of before the epoch."""
+        """The relations whose rows before the epoch are needed by searches."""
         return frozenset(name for step in self.steps if isinstance(step, Search) for name in step.needs)
 
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:
-        """The steps of each stage; what rounds have changed is known in the one behind theirs."""
+        """The steps of each stage. The changes of rounds are known in the stage after theirs."""
         return _by_stage(self.steps)
 
     @cached_property
     def kept(self) -> frozenset[str]:
-        """The placed relations whose rows the shards keep."""
+        """The placed relations whose rows the shards store."""
         return frozenset(name for name, placed in self.placed.items() if placed.kept)
 
     @cached_property
     def keys(self) -> Mapping[str, tuple[Key, ...]]:
-        """The keys by which the rows of each relation are spread, that of its home first."""
+        """The keys of each relation's placements, that of its home first."""
         homes = {placed.name: placed.key for placed in self.placed.values() if self.is_home(placed.name)}
         others = [p for p in self.placed.values() if p.kept and not self.is_home(p.name)]
         return {name: (key, *(p.key for p in others if p.home == name)) for name, key in homes.items()}
 
     @cached_property
     def iterated(self) -> tuple[Iterate, ...]:
-        """The recursions that take rounds."""
+        """The recursions that run in rounds."""
         return tuple(step for step in self.steps if isinstance(step, Iterate))
 
     @cached_property
     def timed(self) -> Mapping[str, frozenset[str]]:
-        """For each placed relation whose rows carry an iteration all those of its recursion."""
+        """For each placed relation whose rows have an iteration, all such relations of its recursion."""
         return {name: step.timed for step in self.iterated for name in step.timed}
 
     def followed(self, step: Iterate) -> list[str]:
-        """The homes of what a recursion that takes rounds follows below it, in their order."""
+        """Return the homes of the relations below that a recursion in rounds reads, in order."""
         queries = [each.query for each in self.steps if isinstance(each, Search) and each.query.head in step.timed]
         followed = (self.placed[query.delta.relation] for query in queries)
         return list(dict.fromkeys(placed.home for placed in followed if placed.name not in step.timed))
 
     def has_keys(self, name: str, keys: Mapping[str, tuple[int, ...]]) -> bool:
-        """Whether all rows of a table that have one of its `keys` are on one shard, and on no other."""
+        """Return whether all rows of a table with the same value of its key in `keys` are on one shard only."""
         placed = self.placed[name].key
         return placed is not None and name in keys and set(placed) <= set(keys[name])
 
     def is_home(self, name: str) -> bool:
-        """Whether a placed relation is a relation's home."""
+        """Return whether a placed relation is a home."""
         return self.placed[name].home == name
 
     def needed(self, stage: int, since: int, writes: bool) -> list[Step]:
-        """The steps of earlier stages that a shard which took none since a stage has to take before those of another.
+        """Return the steps of earlier stages that a shard must take before those of `stage` if it took none since
+        `since`.
 
-        Of a stage that writes all that change what is kept, or is followed later. What was sent is there already.
+        If the stage writes the state, these are all steps that change stored rows, or whose changes are read later. The
+        messages exist already.
         """
         wanted = {name for step in self.stages[stage] for name in self.reads(step)}
         wanted |= self.followed_since(stage + 1) if writes else set()
@@ -266,23 +268,25 @@ class ShardPlan:
         return result[::-1]
 
     def is_left(self, step: Step, since: int) -> bool:
-        """Whether nothing is kept of a step of before a stage: what it finds is taken later, or stands for a change."""
+        """Return whether a step before stage `since` leaves nothing stored: its results are taken later, or act as a
+        change.
+        """
         is_later = isinstance(step, Search) and self._taken.get(step.query.head, -1) >= since
         return is_later or isinstance(step, Present)
 
     @cached_property
     def _taken(self) -> Mapping[str, int]:
-        """The stage in which a placed relation, or a recursion, takes what is there for it."""
+        """The stage in which each placed relation, or recursion, takes its messages."""
         taken = {step.name: step.stage for step in self.steps if isinstance(step, Take)}
         return taken | {name: step.stage for step in self.iterated for name in step.stratum.relations}
 
     def followed_since(self, stage: int) -> set[str]:
-        """The placed relations that steps from a stage on read, and the views, whose changes are reported."""
+        """Return the placed relations that steps from a stage on read, and the views, whose changes are reported."""
         due = [s for s in self.steps if s.stage >= stage or (self.is_left(s, stage) and not isinstance(s, Present))]
         return {name for step in due for name in self.reads(step)} | set(self.program.sinks.values())
 
     def makes(self, step: Step) -> tuple[str, ...]:
-        """The placed relations that a step changes."""
+        """Return the placed relations that a step changes."""
         match step:
             case Take(name=name) | Define(name=name) | Present(name=name):
                 return (name,)
@@ -294,7 +298,7 @@ class ShardPlan:
                 return (query.head,)
 
     def reads(self, step: Step) -> set[str]:
-        """The placed relations that a step reads, the rows or the change."""
+        """Return the placed relations whose rows or change a step reads."""
         match step:
             case Take(name=name) | Present(name=name):
                 return {name}
@@ -311,11 +315,11 @@ class ShardPlan:
                 return set(query.relations)
 
     def key_text(self, name: str) -> str:
-        """How the rows of a placed relation are spread, for a reader."""
+        """Return how the rows of a placed relation are spread, for display."""
         return spread(self.program.relations[name], self.placed[name].key)
 
     def explain(self, relations: Collection[str], shards: int) -> str:
-        """What is kept of some relations, and the steps that keep them fresh."""
+        """Explain what is stored of some relations, and the steps that maintain them."""
         return "\n".join([f"{shards} shards, {len(self.stages)} stages", *self._lines(relations)])
 
     def __str__(self) -> str:
@@ -331,7 +335,7 @@ class ShardPlan:
                 yield from (f"  {line}" for step in round_label for line in self._step_lines(step))
 
     def _step_lines(self, step: Step) -> Iterator[str]:
-        """A step, and the stages of a round."""
+        """Yield the lines of a step, with the stages of its rounds."""
         yield f"{step}{self._exchange(step)}"
         if isinstance(step, Iterate):
             for number, steps in enumerate(step.stages):
@@ -340,7 +344,7 @@ class ShardPlan:
                 yield from (f"    {line}" for each in steps for line in self._step_lines(each))
 
     def _home(self, step: Step) -> str:
-        """The relation that a step works for."""
+        """Return the relation to which a step belongs."""
         return self.placed[self.makes(step)[0]].home
 
     def _exchange(self, step: Step) -> str:
@@ -352,14 +356,14 @@ class ShardPlan:
 
 
 def spread(relation: Relation, key: Key) -> str:
-    """A key for a reader."""
+    """Return a key as text."""
     if key is None:
         return "on every shard"
     return f"by {names_of(relation.schema.names, key)}" if key else "on one shard"
 
 
 def names_of(names: Sequence[str], key: Sequence[int]) -> str:
-    """The names of columns, one after the other."""
+    """Return the names of columns as a list in text."""
     return ", ".join(names[column] for column in key)
 
 

@@ -17,7 +17,7 @@ from deltic.engine.storage.store import Store
 
 
 class ProcessShards:
-    """Has its shards in memory; see `ShardHolder`."""
+    """Has its shards in the memory of this process; see `ShardHolder`."""
 
     def __init__(self, placed: PlacedProgram, host: Host | None = None) -> None:
         self.placed, self.shards = placed, placed.empty()
@@ -57,7 +57,7 @@ class ProcessShards:
 
 
 def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun) -> ShardsExecuted:
-    """Run an epoch of shards in this process; after any exception their rows are as before."""
+    """Run an epoch of shards in this process. After any exception their rows are as before."""
     group = ShardGroup(placed, shards)
     result = group.run(epoch.sent(placed, epoch.changes), epoch.conflicts)
     tables = {table: group.changed_rows(placed.program.tables[table]) for table in epoch.changes}
@@ -69,7 +69,7 @@ def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun)
 def build_in_process(
     holder: ShardHolder, placed: PlacedProgram, evolution: ShardEvolution, epoch: int
 ) -> ShardsExecuted:
-    """Compute in this process what another program wants of what a holder has, which takes it with the commit."""
+    """Build in this process what another program needs from a holder, which installs it at the commit."""
     shards, result = build(placed, evolution, holder.stores(), [shard.learned() for shard in holder.shards])
     version = placed.version(epoch, [shard.store for shard in shards])
     return ShardsExecuted(version, result, partial(holder.take, placed, shards), nothing)

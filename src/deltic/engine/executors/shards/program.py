@@ -1,8 +1,8 @@
-"""The executor on shards: an epoch may place its program in another way, and definitions make it another one.
+"""The executor on shards. An epoch may change the placement of its program, and new definitions replace the program.
 
-What must hold: the holder has the shards of `placed`, and `version` is that of the last epoch that was committed. What
-changes definitions, or the placement, is built beside what is there, and taken once it is whole. A state that was
-written is taken by another executor of this kind, so that where that fails, there is the one of before.
+What must hold: the holder has the shards of `placed`, and `version` is that of the last committed epoch. Changed
+definitions or placements are built beside the present state, and installed once complete. A saved state is
+loaded by another executor of this kind, so that the old one survives a failure.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from deltic.program.program import Program
 
 
 class ShardsExecutor:
-    """Has a placed program whose rows a holder has, or none so far; `has_begun` says whether there was an epoch.
+    """Has a placed program, whose rows a holder has; `has_begun` says whether there was an epoch.
 
     See `Executor` for the contract.
     """
@@ -69,7 +69,7 @@ class ShardsExecutor:
     def empty(
         cls, circuit: Circuit, options: EngineOptions, host: Host, holder: MakeHolder = ProcessShards
     ) -> ShardsExecutor:
-        """One for a circuit, without rows; raises UnsupportedError where it has no place on shards."""
+        """Return an executor of a circuit, without rows. UnsupportedError if shards do not support it."""
         placed = PlacedProgram.of(ShardDefinition.of(circuit, options))
         return cls(holder(placed, host), holder, host)
 
@@ -79,17 +79,17 @@ class ShardsExecutor:
 
     @property
     def placed(self) -> PlacedProgram:
-        """The program, as it is placed."""
+        """The placed program."""
         return self.holder.placed
 
     @property
     def plan(self) -> ShardPlan:
-        """How it is placed."""
+        """The plan of the placed program."""
         return self.placed.plan
 
     @property
     def definition(self) -> ShardDefinition:
-        """What is kept, and how."""
+        """The definition that is maintained."""
         return self.placed.definition
 
     @property
@@ -107,7 +107,7 @@ class ShardsExecutor:
 
     @property
     def copied(self) -> Mapping[str, str]:
-        """The relations of which every shard has a copy, for they are small beside others, each with the reason."""
+        """The relations with a copy on every shard, because they are small compared to others, each with the reason."""
         return self.definition.copied
 
     # Epochs
@@ -120,7 +120,7 @@ class ShardsExecutor:
         return replace(executed, commit=partial(self._go_on, executed))
 
     def _run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> ShardsExecuted:
-        """Run an epoch; recursions that grow out of a task on its way are in rounds from then on, and it begins again.
+        """Run an epoch. A recursion that outgrows a task during the epoch moves to rounds, and the epoch restarts.
 
         After any exception the rows are as before.
         """
@@ -135,7 +135,7 @@ class ShardsExecutor:
                 visited += self.place(changes, outgrown=self.placed.in_rounds.union(error.relations))
 
     def _run_due(self) -> ShardsExecuted | None:
-        """The epoch in which what is due comes, if there is anything, run in this process; it is to be aborted."""
+        """Run the epoch of due work, if there is any, in this process. The caller must abort it."""
         if not is_due(self.plan, self.holder.stores()):
             return None
         return run_in_process(self.placed, self.shards, self._begun({}, "error"))
@@ -144,7 +144,7 @@ class ShardsExecutor:
         return Begun(changes, conflicts, self.version, is_first=not self.has_begun)
 
     def _go_on(self, executed: ShardsExecuted) -> None:
-        """Have the rows of an epoch that was run."""
+        """Make this epoch the present one."""
         self.version, self.has_begun, self.shrunk = executed.version, True, executed.shrunk
         self._ways |= {report.relations: report.way for report in executed.result.components if report.way}
         executed.commit()
@@ -152,7 +152,7 @@ class ShardsExecutor:
     # Other placements
 
     def _copy_what_pays(self, changes: Mapping[str, Changed]) -> int:
-        """Copy the relations whose copies pay with these changes; returns how many rows were visited for that."""
+        """Copy the relations whose copies pay with these changes. Return the number of rows visited for that."""
         coming = {self.program.tables[table]: rows_of(batch) for table, batch in changes.items()}
         if self._survey is None or not self._survey.is_due(sum(coming.values())):
             return 0
@@ -163,11 +163,12 @@ class ShardsExecutor:
         return self.place(changes, copied=copied) if copied.keys() != self.copied.keys() else 0
 
     def place(self, changes: Mapping[str, Changed] = NO_CHANGES, **options: Any) -> int:
-        """Have other options, which place the program in another way: how many rows were visited for it.
+        """Switch to other options, which change the placement. Return the number of rows visited for it.
 
-        What they do not concern stays. Before anything is there, batches of `changes` that are elsewhere stay spread as
-        they are; for copies alone nothing is done where they could not, since their rows would pass this process, nor
-        where a program that remembers epochs would have anything computed of the rows that there are now.
+        Placements that the options do not affect stay. Before the first epoch, batches of `changes` that are on shards
+        already stay spread as they are. For copies alone nothing is done if such batches would have to move, since
+        their rows would pass through this process, nor if a program that remembers epochs would recompute anything from
+        present rows.
         """
         definition = self.definition.with_other(**options)
         if not self.has_begun:
@@ -184,7 +185,7 @@ class ShardsExecutor:
         return built.result.rows_visited
 
     def _place_nothing(self, definition: ShardDefinition, changes: Mapping[str, Changed], is_for_copies: bool) -> None:
-        """Place the program in another way while it has no rows."""
+        """Change the placement of the program while it has no rows."""
         plan = self.placed.plan
         elsewhere = [self.program.tables[t] for t, b in changes.items() if not isinstance(b, pa.Table | TableBatch)]
         placed = PlacedProgram.of(definition, {name: (plan.placed[name].key,) for name in elsewhere})
@@ -208,7 +209,7 @@ class ShardsExecutor:
                 definition = definition.with_other(outgrown=definition.outgrown.union(error.relations))
 
     def _extended(self, definition: ShardDefinition, rows: Mapping[str, Changed]) -> Executed:
-        """The epoch that continues with another definition, whose tables that have rows begin with these."""
+        """Run the epoch that continues with another definition, whose tables in `rows` start with these rows."""
         evolution, due = self._evolution(definition, rows), self._run_due()
         try:
             built = self._build(definition, evolution, self.version.epoch + 1)
@@ -225,18 +226,18 @@ class ShardsExecutor:
         )
 
     def _evolution(self, definition: ShardDefinition, begun: Mapping[str, Changed] = NO_CHANGES) -> ShardEvolution:
-        """How to go on with another definition, whose tables that are `begun` have other rows."""
+        """Return how to continue with another definition, whose `begun` tables start with other rows."""
         return evolved(self._former(definition, begun), self.definition, definition)
 
     def _former(self, other: ShardDefinition, begun: Mapping[str, Changed]) -> Former:
         return former(self.placed, self.holder.stores(), other, begun) if self.has_begun else NOTHING
 
     def _build(self, definition: ShardDefinition, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
-        """Compute what a definition wants and is not there; the state is as before until it is taken."""
+        """Compute what a definition needs and lacks. The state is unchanged until the result is installed."""
         return self.holder.build(PlacedProgram(definition, evolution.plan), evolution, epoch)
 
     def _take(self, built: ShardsExecuted) -> None:
-        """Have what was built."""
+        """Install what was built."""
         built.commit()
         self.version, self.has_begun, self.shrunk = built.version, True, frozenset()
 
@@ -269,7 +270,7 @@ class ShardsExecutor:
         return restored
 
     def _restored(self, saved: Saved, tables_alone: bool, definition: ShardDefinition) -> ShardsExecutor:
-        """The executor of a definition with a state that was written for it."""
+        """Return the executor of a definition with a state that was saved for it."""
         holder = self._make_holder(PlacedProgram.of(definition), self._host)
         restored = ShardsExecutor(holder, self._make_holder, self._host)
         try:
@@ -283,7 +284,7 @@ class ShardsExecutor:
         return restored
 
     def _load(self, saved: Saved, tables_alone: bool) -> None:
-        """Have, without rows so far, a state that was written with recursions and copies placed in the same ways."""
+        """Load a saved state, with recursions and copies placed in the same ways. There are no rows before."""
         about = saved.about
         placed = PlacedProgram.of(self.definition, places_of(about, self.program))
         stores = restored_stores(saved, placed.plan.program)
@@ -298,7 +299,7 @@ class ShardsExecutor:
         self.version = self.placed.version(about["epoch"], self.holder.stores())
 
     def _complete(self, placed: PlacedProgram, stores: list[Store], saved: Saved) -> None:
-        """Have what is in some stores, and compute what a plan keeps beside it."""
+        """Install the rows of some stores, and compute what the plan stores in addition."""
         learned = [said["learned"] for said in saved.about["shards"]]
         there = {name for name in placed.plan.kept if all(name in store.states for store in stores)}
         if there != placed.plan.kept:

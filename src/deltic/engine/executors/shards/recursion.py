@@ -1,9 +1,10 @@
-"""In which of three ways the shards compute a recursion: each its share, in rounds of exchanges, or one of them all.
+"""The three ways to compute a recursion on shards: each shard its own part, in rounds of exchanges, or on one shard.
 
-A recursion *preserves a key* where each of its relations has a column whose value every rule hands on: reachability
-has it in the source, points-to in the variable. Then rows of different keys never meet, and what else the rules read
-is there for the key, or on every shard. One that preserves no key takes a round of exchanges for each iteration. What
-rounds do not maintain is gathered: functions of whole relations, and what is to be recomputed in every epoch.
+A recursion *preserves a key* if each of its relations has a column whose value every rule passes on: reachability
+has it in the source, points-to in the variable. Then rows of different keys never meet, and the other inputs of the
+rules are spread by the key, or copied to every shard. A recursion that preserves no key runs a round of exchanges for
+each iteration. What rounds do not support runs on one shard: functions of whole relations, and recursions that are
+recomputed in every epoch.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule, When
 from deltic.values.types import Kind
 
-# How many ways to choose a column for each relation are tried.
+# The most combinations of one column for each relation that are tried.
 _TRIED = 4096
 
 
 @dataclass(frozen=True)
 class MaintenanceChoice:
-    """How an engine is to keep a program: what has part in the choice of a way for a recursion, and of copies.
+    """The options that decide the way of each recursion, and the copies.
 
-    `rounds` says when what preserves no key takes them; "auto" has it on one shard as long as none of its relations is
-    among those that have `outgrown` a task. Relations that are `copied` are on every shard.
+    `rounds` says when a recursion that preserves no key uses rounds. With "auto" it runs on one shard until one of its
+    relations has `outgrown` a task. Relations that are `copied` are on every shard.
     """
 
     strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
@@ -56,7 +57,7 @@ class RecursionPlacement:
 
 
 def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> RecursionPlacement:
-    """The way of a recursion."""
+    """Choose the way of a recursion."""
     if (keys := preserved_key(program, stratum.relations)) is not None:
         names = [f"{name}.{program.relations[name].schema.names[column]}" for name, column in keys.items()]
         return RecursionPlacement(keys, False, f"on each shard its share: all rules hand on {', '.join(names)}")
@@ -75,13 +76,13 @@ def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) ->
 
 
 def _kept(stratum: Stratum, maintained: MaintenanceChoice) -> str:
-    """The explanation of a strategy that rounds do not have."""
+    """Explain that rounds do not use the strategy `elastic`; "" for other strategies."""
     is_elastic = maintained.strategies.of(stratum.relations) is Strategy.ELASTIC and not stratum.signed
     return "; rounds keep the derivations at all iterations, as the strategy nested does" if is_elastic else ""
 
 
 def _refused(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> str | None:
-    """Why a recursion cannot take rounds, which keep what comes and goes at all iterations; None where it can."""
+    """Return why a recursion cannot run in rounds, which store all iterations; None if it can."""
     strategy = maintained.strategies.of(stratum.relations)
     definitions = [program.relations[name].definition for name in stratum.relations]
     if (
@@ -98,9 +99,10 @@ def _refused(program: Program, stratum: Stratum, maintained: MaintenanceChoice) 
 
 
 def in_rounds(query: Query, relations: Collection[str]) -> Query:
-    """A delta query of a recursion that takes rounds, with each atom read in the state in which a round finds it.
+    """Return a delta query of a recursion in rounds, with each atom read in the state that a round sees.
 
-    When a recursive relation changes, what is below has changed before; when that changes, no recursive one has yet.
+    When a recursive relation changes, the relations below have changed before; when those change, no recursive one has
+    yet.
     """
     inner = query.delta.relation in relations
 
@@ -115,7 +117,7 @@ def in_rounds(query: Query, relations: Collection[str]) -> Query:
 
 
 def preserved_key(program: Program, relations: Sequence[str]) -> Mapping[str, int] | None:
-    """A column of each relation that its rules preserve; None where there is none."""
+    """Return a column of each relation that its rules preserve; None if there are none."""
     if any(isinstance(program.relations[name].definition, RelationFunctionDefinition) for name in relations):
         return None
     rules = [rule for name in relations for rule in program.rules_of(name)]
@@ -127,14 +129,14 @@ def preserved_key(program: Program, relations: Sequence[str]) -> Mapping[str, in
 
 
 def _hashed(program: Program, relations: Sequence[str]) -> Iterator[list[Lane]]:
-    """The columns that spread rows, all but maps, of relations that have to be spread alike."""
+    """Yield the candidate columns for each set of relations that must be spread alike. Maps cannot be hashed."""
     for _, lanes in alike(program, relations):
         types = [[program.relations[name].schema.columns[c].type for name, c in lane.items()] for lane in lanes]
         yield [lane for lane, of in zip(lanes, types, strict=True) if all(t.kind is not Kind.MAP for t in of)]
 
 
 def _preserves(rule: Rule, keys: Mapping[str, int]) -> bool:
-    """Whether the head has the key of every recursive atom, and some atom is found by it."""
+    """Return whether the head has the key of every recursive atom, and some atom contains it."""
     variable = rule.terms[keys[rule.head]]
     if not isinstance(variable, int):
         return False
@@ -145,7 +147,7 @@ def _preserves(rule: Rule, keys: Mapping[str, int]) -> bool:
 
 
 def reads_by_key(rule: Rule, keys: Mapping[str, int]) -> Iterator[tuple[Atom, tuple[int, ...] | None]]:
-    """The atoms of a rule of other relations, each with the column by which it is spread, None for a copy."""
+    """Yield the non-recursive atoms of a rule, each with the column by which it is spread, None for a copy."""
     variable = rule.terms[keys[rule.head]]
     for atom in (*rule.body.atoms, *rule.body.absent):
         if atom.relation not in keys:
@@ -155,7 +157,7 @@ def reads_by_key(rule: Rule, keys: Mapping[str, int]) -> Iterator[tuple[Atom, tu
 def reads_of(
     program: Program, stratum: Stratum, way: RecursionPlacement
 ) -> Iterator[tuple[Rule, Atom, tuple[int, ...] | None]]:
-    """The atoms of a recursion's rules that are not recursive, each with its key, None for a copy."""
+    """Yield the non-recursive atoms of a recursion's rules, each with its key, None for a copy."""
     for name in stratum.relations:
         for rule in program.rules_of(name):
             if way.keys:

@@ -1,4 +1,4 @@
-"""The part of a plan that an epoch needs: the steps that follow what changes, in as few stages as these have."""
+"""The part of a plan that an epoch needs: the steps affected by its changes, in as few stages as possible."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from deltic.program.queries import When
 
 
 def restrict(plan: ShardPlan, changed: Collection[str], empty: Collection[str]) -> ShardPlan:
-    """The plan of an epoch in which these tables and constants change; in `empty` were no rows before it."""
+    """Return the plan of an epoch in which these tables and constants change; those in `empty` had no rows before."""
     return _Restrict(plan.program, changed, empty).run(plan)
 
 
 class _Restrict:
-    """The making of one such plan: `known` is the stage in which the change of a relation is known, if it changes."""
+    """Restricts one plan: `known` is the stage in which the change of a relation is known, if it changes."""
 
     def __init__(self, program: Program, changed: Collection[str], empty: Collection[str]) -> None:
         self.program, self.empty = program, empty
@@ -39,7 +39,7 @@ class _Restrict:
         return replace(plan, steps=tuple(replace(step, stage=stage) for step, stage in result))
 
     def _stage(self, step: Step) -> int | None:
-        """The stage of a step; None where it has nothing to follow."""
+        """Return the stage of a step; None if it has nothing to read."""
         match step:
             case Take(name=name):
                 if name in self._arrives:
@@ -67,7 +67,7 @@ class _Restrict:
                 return None if is_vain else self._send(query.delta.relation, new, query.head, stays)
 
     def _follow(self, names: Collection[str], read: Collection[str], is_timed: bool = False) -> int | None:
-        """A step by which relations follow what they read."""
+        """Return the stage of a step by which relations follow those that they read."""
         stages = [self.known[name] for name in read if name in self.known]
         if not stages and not is_timed:
             return None
@@ -76,7 +76,9 @@ class _Restrict:
         return stage
 
     def _iterate(self, step: Iterate) -> int | None:
-        """The rounds of a recursion, once all that starts them is there; what they change is known a stage later."""
+        """Return the stage of a recursion's rounds, after all that starts them. Their changes are known one stage
+        later.
+        """
         arrived = [self._arrives[name] for name in step.stratum.relations if name in self._arrives]
         if not arrived:
             return None
@@ -87,7 +89,7 @@ class _Restrict:
         return stage
 
     def _send(self, source: str, read: Collection[str], target: str, stays: bool) -> int | None:
-        """A step that follows a change, beside relations as they are with theirs."""
+        """Return the stage of a step that joins a change with other relations and their changes."""
         if source not in self.known:
             return None
         stage = max(self.known[name] for name in (source, *read) if name in self.known)

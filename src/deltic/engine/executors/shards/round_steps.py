@@ -1,7 +1,7 @@
-"""The steps of a plan whose rows carry iterations: those that begin the rounds of a recursion, of a round, of its end.
+"""The steps of a plan whose rows have iterations: those before the rounds of a recursion, of a round, and after.
 
-A round takes its own steps, in stages as an epoch does. Where a value gets another number between rounds, the epoch
-restarts: what waits would follow the old one.
+A round has its own steps, in stages like those of an epoch. If values are renumbered between rounds, the epoch
+restarts, because pending rows have the old numbers.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Done = TypeVar("Done")
 
 
 class Renumbered(Exception):
-    """Values have other numbers than at the start of the epoch, between rounds: the epoch restarts on all shards.
+    """Values were renumbered between rounds since the start of the epoch, which must restart on all shards.
 
-    What it knows of values by then it keeps.
+    The present values stay known.
     """
 
 
 class RoundSteps(Steps):
-    """Steps of which some are those of rounds."""
+    """Steps that include those of rounds."""
 
     def __init__(
         self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
@@ -56,27 +56,27 @@ class RoundSteps(Steps):
         return Rounds(step, self.states, self.environment, inside)
 
     def first(self, step: Iterate) -> RoundId | None:
-        """The first round for which anything waits on this shard."""
+        """Return the first round with pending entries on this shard."""
         return self._rounds[step].first()
 
     def waiting(self, step: Iterate) -> int:
-        """How many rows wait on this shard."""
+        """Return the number of pending rows on this shard."""
         return self._rounds[step].waiting
 
     def is_empty(self, step: Iterate) -> bool:
-        """Whether this shard has no row of a recursion."""
+        """Return whether this shard has no row of a recursion."""
         return self._rounds[step].is_empty
 
     def deepest(self, step: Iterate) -> int:
-        """The last iteration of any row of a recursion on this shard."""
+        """Return the last iteration of any row of a recursion on this shard."""
         return self._rounds[step].deepest
 
     def reached(self, step: Iterate) -> int:
-        """The last iteration at which the recursion has changed on this shard since its rounds began, or went on."""
+        """Return the last iteration with a change on this shard since the recursion's rounds started or resumed."""
         return self._rounds[step].reached
 
     def load(self, step: Iterate, inbox: Inbox) -> None:
-        """Take what waits from where `hold` has kept it, and what was sent since; raises Renumbered."""
+        """Load the pending rows that `hold` stored, and messages that were sent since. Raises Renumbered."""
         rounds, received = self._rounds[step], self._encoded(inbox)
         self._admit(received)
         self._build(step)
@@ -84,10 +84,10 @@ class RoundSteps(Steps):
         self._come_home(rounds, received)
 
     def run_round(self, step: Iterate, stage: int, now: RoundId, inbox: Inbox, sends: bool = True) -> list[Message]:
-        """Take the steps of a stage of a round, with what was sent to it.
+        """Take the steps of a stage of a round, with its messages.
 
-        Where it has been taken before, by who `sends`, only what changes the shard itself is done again. Raises
-        Renumbered, and what `run` raises.
+        If the stage was taken before and its messages sent (not `sends`), only changes of the shard itself are
+        repeated. Raises Renumbered, and the errors of `run`.
         """
         rounds, received = self._rounds[step], self._encoded(inbox)
         self._admit(received)
@@ -100,7 +100,7 @@ class RoundSteps(Steps):
         return self._repeated(lambda: self._steps_taken(rounds, stage, now.iteration, received, sends))
 
     def _repeated(self, take: Callable[[], Done], again: Callable[[], None] = lambda: None) -> Done:
-        """The result of a part of a round, which is run again, after `again`, where a value has no place."""
+        """Run a part of a round, and repeat it, after `again`, as long as a value has no place."""
         moment, growth = Moment.of(self), Growth()
         while True:
             try:
@@ -115,14 +115,14 @@ class RoundSteps(Steps):
     def _steps_taken(
         self, rounds: Rounds, stage: int, now: int, received: Mapping[str, list[Received]], sends: bool
     ) -> list[Message]:
-        """Take the steps of a stage of a round: what they send."""
+        """Take the steps of a stage of a round. Return the messages to send."""
         steps = [each for each in rounds.step.stages[stage] if sends or not _sends(each)]
         sent = [message for each in steps for message in self._taken_in_round(rounds, each, now, received)]
         self._come_home(rounds, {})
         return sent
 
     def end_round(self, step: Iterate, inbox: Inbox) -> None:
-        """End a round, with what was sent in its last stage."""
+        """End a round, with the messages of its last stage."""
         received = self._encoded(inbox)
         rounds = self._rounds[step]
         rounds.end_round()
@@ -130,16 +130,16 @@ class RoundSteps(Steps):
         self._come_home(rounds, received)
 
     def hold(self, step: Iterate) -> None:
-        """End the present round, if there is one, and keep what is needed to go on, so that it is written."""
+        """End the present round, if there is one, and store the pending rows, so that they are written."""
         self._rounds[step].end_round()
         self._rounds[step].hold()
 
     def finish_rounds(self, step: Iterate) -> None:
-        """Nothing waits on any shard: let the relations have their changes."""
+        """Set the changes of the relations, when nothing is pending on any shard."""
         self._rounds[step].finish()
 
     def _admit(self, received: Mapping[str, list[Received]]) -> None:
-        """Let all that was sent in a round have its place."""
+        """Make room for all values of a round's messages."""
         self._make_room([received])
         if self.store.is_renumbered():
             raise Renumbered
@@ -160,7 +160,7 @@ class RoundSteps(Steps):
                 yield from super().take(step)
 
     def _begin_rounds(self, step: Iterate) -> None:
-        """Begin with the derivations that follow the relations below."""
+        """Start with the derivations from the relations below."""
         rounds = self._rounds[step]
         self._build(step)
         rounds.begin()
@@ -169,14 +169,14 @@ class RoundSteps(Steps):
         self._come_home(rounds, {})
 
     def _build(self, step: Iterate) -> None:
-        """Build what rounds probe of the recursion, with its version of before the epoch."""
+        """Build the arrangements that rounds probe, with the version before the epoch."""
         for each in step.steps:
             if isinstance(each, Search):
                 self._searches[each].build(step.timed)
         self._rounds[step].build()
 
     def _come_home(self, rounds: Rounds, received: Mapping[str, list[Received]]) -> None:
-        """Let derivations that were sent, or stay, wait for their iterations."""
+        """Queue derivations that were sent, or stay on the shard, for their iterations."""
         for name in rounds.homes:
             if (run := self._gathered(name, received.get(name, ()))) is not None:
                 rounds.receive(name, run)
@@ -184,7 +184,7 @@ class RoundSteps(Steps):
     def _taken_in_round(
         self, rounds: Rounds, step: Step, now: int, received: Mapping[str, list[Received]]
     ) -> Iterator[Message]:
-        """Take a step of a round: what it sends."""
+        """Take a step of a round, and yield the messages to send."""
         self.environment.check()
         match step:
             case Take(name=name):
@@ -200,7 +200,7 @@ class RoundSteps(Steps):
                 yield from self.take(step)
 
     def _gathered(self, name: str, received: Iterable[Received]) -> Run | None:
-        """The sum of what stays for a relation with iterations and of what was sent to it, as a run."""
+        """Return the sum, as a run, of rows with iterations that stay for a relation and of those sent to it."""
         state = self.states[name]
 
         def parts() -> Iterator[tuple[int, Words, Weights]]:
@@ -216,10 +216,10 @@ class RoundSteps(Steps):
         return of_times(parts())
 
     def _search_timed(self, step: Search, now: int) -> Iterator[Message]:
-        """Search in a recursion that takes rounds: what is found carries iterations, `now` at the least.
+        """Search in a recursion in rounds. Results have iterations of at least `now`.
 
-        Derivations of the head are of the iteration after the greatest of their rows, where it is there an iteration
-        later than it is derived; otherwise, and on their way, of that one.
+        Derivations of a delayed head are for the iteration after the greatest of their rows'. Other derivations, and
+        rows in transit, are for that iteration itself.
         """
         query, timed = step.query, self.plan.timed[step.query.head]
         delta = self.states[query.delta.relation].delta
@@ -240,7 +240,7 @@ class RoundSteps(Steps):
 
 
 def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
-    """Derivations of a history, none earlier than it admits their rows."""
+    """Return derivations of a history, none before the iteration that admits their rows."""
     result = admitted(state, admission, Derivations(total.words, total.times, total.all_weights()), 0)
     admitted_then = derived_by_time([result], 0)
     assert admitted_then is not None
@@ -248,5 +248,5 @@ def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
 
 
 def _sends(step: Step) -> bool:
-    """Whether what a step finds leaves it for good."""
+    """Return whether the results of a step leave the shard."""
     return isinstance(step, Send) or (isinstance(step, Search) and not step.stays)

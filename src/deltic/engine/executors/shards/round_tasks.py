@@ -1,9 +1,9 @@
-"""The rounds of a recursion as tasks without memory: a round is a job, over a state that nobody has published.
+"""The rounds of a recursion as stateless tasks: a round is a job, over a state that is not published.
 
-An epoch with such recursions is several jobs. One takes the stages up to theirs, and writes the state in which their
-rounds begin, with what waits for them. Each round is a job from there to the next such state; what it derives for other
-shards goes in messages to the next round. When nothing waits, a job takes the stages behind them, from the state that
-the rounds have left. So each step is taken once, and the last job alone is what anybody sees: each may be given up.
+An epoch with such recursions is several jobs. The first runs the stages up to theirs, and writes the state in which
+their rounds start, with the pending rows. Each round is a job from there to the next such state; its derivations for
+other shards go in messages to the next round. When nothing is pending, a job runs the later stages, from the state that
+the rounds have left. So each step runs once, and only the last job's result is published: each job may be abandoned.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from deltic.engine.storage.store import Store
 
 @dataclass(frozen=True)
 class Begin(Task):
-    """A stage of those that lead to the rounds of recursions, which begin at stage `last`; that one writes the state.
+    """A stage before the rounds of recursions, which start at stage `last`. That stage writes the state.
 
-    The driver hands on what this stage sends to later ones.
+    The driver passes messages for later stages on.
     """
 
     last: int = 0
@@ -61,7 +61,7 @@ class Begin(Task):
 class Round(Task):
     """A stage of a round of the recursion of this `number`.
 
-    The first one gets what the round before has derived; what the last one derives is for the next round.
+    The first stage gets the derivations of the previous round; the last one's derivations are for the next round.
     """
 
     number: int = 0
@@ -100,7 +100,7 @@ class Round(Task):
 
 @dataclass
 class RoundsTaken:
-    """The rounds of a recursion, after the job that has begun them, which `began`."""
+    """The rounds of a recursion, as far as they were run."""
 
     step: Iterate
     amid: Amid
@@ -124,11 +124,11 @@ class RoundsTaken:
         self.faults += outcome.faults
 
     def end(self) -> None:
-        """Nothing waits any more."""
+        """Record the end of the rounds."""
         self.seconds = time.perf_counter() - self.started
 
     def report(self, rows_in: int, rows: Mapping[str, int], stores: Sequence[Store], way: str) -> ComponentReport:
-        """What was done: of so many changed rows below so many of each relation, in the stores that were written."""
+        """Return the report, with the numbers of changed rows below and of each relation, and the written stores."""
         relations = self.step.stratum.relations
         return ComponentReport(
             relations,
@@ -145,7 +145,7 @@ class RoundsTaken:
 
 
 def hold(shard: Shard, number: int, step: Iterate, files: Files, before: str, outcome: Outcome) -> None:
-    """Write the state of a shard between the rounds of a recursion of this number, with what waits for them."""
+    """Write the state of a shard between the rounds of this recursion, with its pending rows."""
     one = Amid(shard.first(step), shard.waiting(step))
     shard.hold(step)
     outcome.include(Outcome(states={shard.number: save(shard, files, before)}, amid={number: one}))

@@ -1,11 +1,11 @@
-"""The part of one shard in a recursion that takes rounds of exchanges: a round for each iteration, least first.
+"""One shard's part in a recursion with rounds of exchanges: a round for each iteration, least first.
 
-What must hold, beside the rules of the driver, its queue and its settlers:
+What must hold, in addition to the rules of the driver, its queue and its settlers:
 
-* A row is settled at its home alone, which keeps its derivations at every iteration.
-* All changes of a round reach every place of their relation before any is followed through the rules, and stay apart
-  from the older rows until all are: by multilinearity each is followed once.
-* Derivations come home before the next round is chosen, and wait there for a later one.
+* A row is only settled at its home, which stores its derivations at every iteration.
+* All changes of a round reach every placement of their relation before any is pushed through the rules, and stay
+  separate from older rows until all are: by multilinearity each is pushed once.
+* Derivations reach their home before the next round is chosen, and are queued there.
 * A round that lacked room is settled again from the same candidates, repacked; nothing of it has entered the queue.
 """
 
@@ -30,17 +30,17 @@ from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.storage.state import Role, State
 
-# What a relation keeps of what waits: derivations, and rows to be looked at again.
+# The roles of a relation's stored queue entries: pending derivations, and rows to look at again.
 _HELD: tuple[Role, Role] = ("waiting", "again")
-# What it keeps of the epoch's changes so far.
+# The role of the epoch's changes so far.
 _CHANGED: Role = "changed"
 
 
 class Rounds:
-    """What waits on a shard for its iteration, and what the rounds of the present epoch have changed there.
+    """The pending rows on a shard, and the changes of the present epoch's rounds.
 
-    `inside` are those of the recursion's placed relations that nobody else reads. `reached` is the last iteration at
-    which one of the others has changed at home since the rounds began here, or went on; −1 where none has.
+    `inside` are the recursion's placed relations that nothing else reads. `reached` is the last iteration at which one
+    of the others has changed at home since the rounds started here or resumed; −1 if none has.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Rounds:
         return HistorySettler(state, self.environment, *self._examined.of(state.relation.name))
 
     def forget(self) -> None:
-        """Forget the epoch."""
+        """Discard the epoch."""
         self._queue = PendingQueue(self.step.levels, self.environment.thresholds.large)
         self._packed = {name: state.layout for name, state in self.homes.items()}
         self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
@@ -74,14 +74,14 @@ class Rounds:
         self._examined.build()
 
     def begin(self) -> None:
-        """Nothing has changed yet, and nothing waits."""
+        """Start the rounds of an epoch, with no changes and an empty queue."""
         self._start()
         for state in self.timed.values():
             changed = self._kept(state, _CHANGED)
             changed.layout, changed.runs = state.layout, ()
 
     def _start(self) -> None:
-        """Remember the rows of before the epoch, which are now those of before each change of a round."""
+        """Save the versions before the epoch; `before` is from now on the version before each change of a round."""
         self.forget()
         for state in self.timed.values():
             for arrangement in state.built.values():
@@ -89,29 +89,29 @@ class Rounds:
                 arrangement.before = arrangement.runs
 
     def roll_back(self) -> None:
-        """The relations are as before the epoch, or as they were held: forget what came since."""
+        """Discard changes since the epoch started, or since the rounds were held."""
         self.forget()
         if not self._was_held:
             self._drop()
 
     @property
     def is_empty(self) -> bool:
-        """Whether the relations have no row."""
+        """Return whether the relations have no rows."""
         return not any(state.contents.runs for state in self.homes.values())
 
     @property
     def deepest(self) -> int:
-        """The last iteration of any row, among the relations that close a cycle."""
+        """Return the last iteration of any row in the relations that close a cycle."""
         return rest_of(self.homes[name] for name in self.step.closing)
 
     def receive(self, name: str, run: Run) -> None:
-        """Derivations of a relation, with their iterations, wait for these."""
+        """Queue derivations of a relation at their iterations."""
         self._keep_up()
         for time, words, weights in by_time(run):
             self._queue.of(name).add(Run(words, weights=plain(weights)), time)
 
     def _keep_up(self) -> None:
-        """Pack what waits as rows are packed now."""
+        """Repack pending rows whose relation was repacked."""
         for name, state in self.homes.items():
             if (packed := self._packed[name]) is not state.layout:
                 contents, now = state.contents, state.layout
@@ -119,26 +119,26 @@ class Rounds:
                 self._packed[name] = now
 
     def first(self) -> RoundId | None:
-        """The first round for which anything waits."""
+        """Return the first round with pending entries."""
         return self._queue.first()
 
     @property
     def waiting(self) -> int:
-        """How many rows wait, each as often as it is derived from another part of a batch."""
+        """Return the number of pending rows. A row that several parts of a batch derived counts once for each."""
         return self._queue.waiting
 
     def take(self, now: RoundId) -> None:
-        """Take up what waits for a round: all earlier ones are final."""
+        """Take the pending entries of a round. All earlier rounds are final."""
         self.environment.check()
         self._keep_up()
         taken = self._queue.take(now)
         self._taken = {name: (self.homes[name].layout, candidates) for name, candidates in taken.items()}
 
     def settle(self, now: RoundId) -> None:
-        """Settle the rows of this shard in a round; what that leads to waits once all of it is done.
+        """Settle the rows of this shard in a round. New entries are queued when all of them are settled.
 
-        Raises DomainOverflow where a value of a group has no place: once there is room, and all is as it was before,
-        it may be done again.
+        Raises DomainOverflow if a value of a group has no place. Once there is room and all is restored, it may be
+        repeated.
         """
         self._drifts.keep_up()
 
@@ -153,7 +153,7 @@ class Rounds:
         effects.wait_in(self._queue)
 
     def _repacked(self, name: str) -> Candidates | None:
-        """What was taken up of a relation, packed as its rows are now."""
+        """Return the candidates of a relation, repacked in its present layout."""
         if name not in self._taken:
             return None
         state, (layout, (words, weights)) = self.homes[name], self._taken[name]
@@ -163,11 +163,11 @@ class Rounds:
         return moved.words, moved.all_weights()
 
     def settle_again(self) -> None:
-        """The round is to be settled again, by rows that may be packed in another way."""
+        """Prepare to settle the round again, with rows that may have been repacked."""
         self._drifts.forget()
 
     def change(self, name: str, run: Run, kept: bool) -> None:
-        """Let a relation change in this round, at home or at another place of it, where its rows may be `kept`."""
+        """Set the change of a relation in this round, at home or at another placement, whose rows may be `kept`."""
         state = self.timed[name]
         state.delta = run
         if kept:
@@ -176,20 +176,20 @@ class Rounds:
 
     @property
     def is_active(self) -> bool:
-        """Whether anything has changed in this round."""
+        """Return whether anything has changed in this round."""
         return any(state.delta is not None for state in self.timed.values())
 
     def end_round(self) -> None:
-        """The changes of the round are part of the relations."""
+        """Make the changes of the round part of the relations."""
         for state in self.timed.values():
             if state.delta is not None:
                 state.delta = None
                 state.compact()
 
     def finish(self) -> None:
-        """The changes of the whole epoch, whatever the iteration, and the versions of before them.
+        """Set the changes of the whole epoch, in any iteration, and the versions before them.
 
-        Rows that only moved to another iteration are no change: then the old version is the new one.
+        Rows that only moved to another iteration are no change. If there are no others, the old version is the new one.
         """
         self._let_be_before()
         for name, state in self.timed.items():
@@ -204,13 +204,13 @@ class Rounds:
         self.forget()
 
     def _drop(self) -> None:
-        """Keep nothing of the rounds beside the relations."""
+        """Drop all state of the rounds beside the relations."""
         for state in self.timed.values():
             for role in (_CHANGED, *_HELD):
                 state.auxiliary.pop((role, state.canonical), None)
 
     def _let_be_before(self) -> None:
-        """Let the version of before be that of before the epoch."""
+        """Restore the versions before the epoch as `before`."""
         for arrangement, layout, runs in self._started:
             arrangement.before = tuple(
                 run if layout is arrangement.layout else arrangement.repacked(run, layout, arrangement.layout)
@@ -218,7 +218,7 @@ class Rounds:
             )
 
     def hold(self) -> None:
-        """Let the relations keep what waits, so that it is written with them, and the version of before the epoch."""
+        """Store pending rows with the relations, to be written, and restore the versions before the epoch."""
         self._let_be_before()
         self._keep_up()
         for name, state in self.homes.items():
@@ -230,7 +230,7 @@ class Rounds:
                 held.layout, held.runs = state.layout, () if run is None else (run,)
 
     def load(self) -> None:
-        """Go on from what was held."""
+        """Resume from the stored pending rows."""
         self._start()
         for name, state in self.homes.items():
             for role in _HELD:
@@ -244,15 +244,15 @@ class Rounds:
                         self._queue.of(name).reconsider(there.words, there.times)
 
     def _kept(self, state: State, role: Role) -> Arrangement:
-        """Where a relation keeps what waits, or has changed."""
+        """Return the arrangement of a relation's pending rows or changes."""
         return state.keep(role, state.canonical, state.domains)
 
 
 def kept_as(step: Iterate) -> str:
-    """What rounds keep of a recursion, for a report."""
+    """Return how rounds maintain a recursion, for reports."""
     return "signed" if step.stratum.signed else Strategy.NESTED.value
 
 
 def in_rounds(rounds: int, shards: int) -> str:
-    """How a recursion was brought up to date, for a report."""
+    """Return how a recursion was updated, for reports."""
     return f"in {rounds:,} round{'s' * (rounds != 1)} over {shards} shards"

@@ -1,4 +1,4 @@
-"""What shards are to keep, and how: the program of a circuit, under the options that an engine was given."""
+"""The definition that shards maintain: the program of a circuit, with the options of an engine."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from deltic.program.program import Program
 
 @dataclass(frozen=True)
 class ShardDefinition:
-    """A circuit, its program, and how shards are to keep it: each of them has those `options` of the `given`.
+    """A circuit, its program, and the shards' options, which come from the engine's options `given`.
 
-    Where `rounds` go by size, those recursions are in rounds that have `outgrown` a task. Every shard has a copy of the
-    relations that are `copied`, each for a reason.
+    If the use of `rounds` depends on size, recursions that have `outgrown` a task use them. Every shard has a copy of
+    the relations that are `copied`, each for a reason.
     """
 
     circuit: Circuit
@@ -32,21 +32,21 @@ class ShardDefinition:
 
     @classmethod
     def of(cls, circuit: Circuit, given: EngineOptions) -> ShardDefinition:
-        """What is to be kept of a circuit; raises UnsupportedError when it has no derivative."""
+        """Return the definition of a circuit. UnsupportedError if it has no derivative."""
         program = given.compiled(circuit)
         return cls(circuit, program, given, Options.of(circuit, program, given), given.rounds)
 
     def of_other(self, circuit: Circuit) -> ShardDefinition:
-        """What is to be kept of another circuit, laid out under the same options."""
+        """Return the definition of another circuit, laid out with the same options."""
         other = ShardDefinition.of(circuit, self.given)
         return other.with_other(rounds=self.rounds, outgrown=self.outgrown, copied=self.copied)
 
     @property
     def maintained(self) -> MaintenanceChoice:
-        """What has part in how the program is laid out."""
+        """The options that decide how the program is laid out."""
         options, copied = self.options, frozenset(self.copied)
         return MaintenanceChoice(options.strategies, options.refresh, self.rounds, self.outgrown, copied, options.keys)
 
     def with_other(self, **options: Any) -> ShardDefinition:
-        """The same program, which other options lay out in another way."""
+        """Return the same program with other options for its layout."""
         return replace(self, **options)

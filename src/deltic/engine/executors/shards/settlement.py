@@ -1,9 +1,9 @@
-"""Settlement: each shard finds what changes of a table by key, which tasks have written for it, amount to.
+"""Settlement: each shard computes the net effect of a table's changes by key, which tasks wrote for it.
 
-Before an epoch: where a transaction changes a table by key several times, each change counts for what those before it
-have made; and of a table with a lateness it has to be known what a change replaces before it is told which are late,
-and what the latest time is. The shard has all rows of its keys, and so does all of that for them. What it finds are
-rows with weights, for the epoch and its log, and the late ones apart.
+This happens before an epoch. If a transaction changes a table by key several times, each change applies to the result
+of those before it. For a table with a lateness, the replaced rows must be known before late changes and the latest
+time can be. The shard has all rows of its keys, so it does all of this for them. Its results are rows with weights,
+for the epoch and its log, and separately the late changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LATE = "late"
 
 @dataclass(frozen=True)
 class Timed:
-    """What a shard says about its late changes: the messages that have them, and how many there are."""
+    """A shard's report about time: the latest time, the messages with late changes, and their number."""
 
     latest: int | None
     late: Sequence[Message]
@@ -38,16 +38,16 @@ class Timed:
 
 
 class Settled(StagedRows):
-    """Rows with weights that changes amount to, without those that are late."""
+    """Rows with the net weights of changes, without those that are late."""
 
     @property
     def latest(self) -> int | None:
-        """The latest time of the rows that come; None where none has one."""
+        """The latest time of the inserted rows; None if none has a time."""
         return max((one.latest for one in self._timed if one.latest is not None), default=None)
 
     @property
     def late(self) -> MessageBatch:
-        """The changes that are too late, of which this process has names and counts."""
+        """The changes that are too late. This process only has their file names and counts."""
         return _Late(self, [message for one in self._timed for message in one.late], sum(o.rows for o in self._timed))
 
     @property
@@ -56,7 +56,7 @@ class Settled(StagedRows):
 
 
 class _Late(MessageBatch):
-    """The late ones of changes, whose files are there as long as these."""
+    """The late rows of changes. Their files exist as long as the changes."""
 
     def __init__(self, of: Settled, messages: Sequence[Message], rows: int) -> None:
         super().__init__(of.files, of.split, messages, rows, of.nothing)
@@ -65,7 +65,7 @@ class _Late(MessageBatch):
 
 @dataclass(frozen=True)
 class Settlement(Inquiry):
-    """Changes of a table, one after the other, on the shard of their keys: it finds what they amount to."""
+    """Applies changes of a table, one after the other, on the shard of their keys, and returns the net effect."""
 
     table: Keyed
     changes: Sequence[RowChange]
@@ -85,7 +85,7 @@ class Settlement(Inquiry):
             yield kept, Timed(self.watermark.latest_of(kept), messages, len(gone))
 
     def _amounts(self, look_up: LookUp) -> list[pa.Table]:
-        """What each change amounts to, behind those before it."""
+        """Return the net effect of each change, applied after those before it."""
         are_late = None if self.watermark is None else self.watermark.before
         result = [self.nothing]
         for turn, change in enumerate(self.changes):

@@ -1,8 +1,8 @@
-"""One shard: the local engine's store and kernels over its part of the rows, taking the steps of a plan.
+"""One shard: the local engine's store and kernels over its part of the rows, which takes the steps of a plan.
 
-A stage is a function of the state before the epoch and of what was sent to the shard in this stage and those before it.
-Where a value that was sent has no place, all that there is, changes included, is repacked; where a computed one has
-none, the shard makes room and takes the steps of the stage again.
+A stage is a function of the state before the epoch and of the messages of this stage and those before it. If a received
+value has no place, all state, including changes, is repacked. If a computed value has none, the shard makes room and
+repeats the steps of the stage.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from deltic.errors import CountOverflowError
 
 
 class Shard(RoundSteps):
-    """A shard, and the epoch that it is in."""
+    """A shard, and its present epoch."""
 
     def __init__(
         self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
     ) -> None:
-        """Of a shard that is to take these steps alone, no others are made ready."""
+        """Prepare only these steps, if given."""
         super().__init__(number, plan, options, store, steps)
         self._before = Moment.of(self)
 
     def begin(self, conflicts: Conflicts, empty: Collection[str] = ()) -> None:
-        """Begin an epoch whose changes of tables are under this policy; in `empty` are no rows on any shard.
+        """Start an epoch with this conflict policy; relations in `empty` have no rows on any shard.
 
         If the state is between two rounds, continue with the next.
         """
@@ -45,33 +45,32 @@ class Shard(RoundSteps):
         self._before = Moment.of(self)
 
     def run(self, stage: int, inbox: Inbox) -> list[Message]:
-        """Take the steps of a stage with what was sent; stages are run in their order, each once.
+        """Take the steps of a stage with its messages. Stages run in order, each once.
 
-        Raises ChangeError for a change of a table that does not fit, and what a recursion raises; `roll_back` is to
-        follow.
+        Raises ChangeError for a conflicting change of a table, and the errors of recursions. Call `roll_back` then.
         """
         self._sent.append(self._encoded(inbox))
         return self._checked(stage, self._settled(stage, [s for steps in self.plan.stages[:stage] for s in steps]))
 
     def run_alone(self, stage: int, inboxes: Sequence[Inbox], earlier: Sequence[Step]) -> list[Message]:
-        """Take the steps of a stage, and before them those `earlier` ones that it needs, in a shard that took no more.
+        """Take the steps of a stage, after the `earlier` steps that it needs, in a shard that took no others.
 
-        `inboxes` are those of all stages up to it. What the earlier steps find to be amiss was told by their stages.
+        `inboxes` are those of all stages up to it. Faults of the earlier steps were reported by their stages.
         """
         self._sent = [self._encoded(inbox) for inbox in inboxes]
         return self._checked(stage, self._settled(stage, earlier, is_behind=True))
 
     def _checked(self, stage: int, messages: list[Message]) -> list[Message]:
-        """What a stage has sent, where the tables, which are taken in the first one, are as they may be."""
+        """Check the keys of tables after the first stage, and return the stage's messages."""
         if not stage:
             self._check_keys()
         return messages
 
     def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Message]:
-        """Take the steps of a stage; `earlier` ones before where the shard `is_behind`.
+        """Take the steps of a stage; if the shard `is_behind`, take the `earlier` ones first.
 
-        Where a value has no place, the state is repacked, and the stage restarts; where that gives texts
-        other labels, which those of before the epoch could not follow, the epoch does.
+        If a value has no place, the state is repacked, and the stage restarts. If that reassigns labels, which rows
+        from before the epoch cannot follow, the epoch restarts.
         """
         growth, is_alone = Growth(), is_behind
         moment = Moment.of(self)
@@ -94,20 +93,20 @@ class Shard(RoundSteps):
                 moment.restore(self)
 
     def _counted(self, step: Step) -> list[Message]:
-        """Take a step: what it sends. Raises CountOverflowError, of its relations."""
+        """Take a step, and return its messages. A CountOverflowError names its relations."""
         try:
             return list(self.take(step))
         except CountOverflowError as error:
             raise error.of(self.plan.makes(step)) from None
 
     def _go_back(self) -> None:
-        """Be at the start of the epoch, with layouts that fit, and with what was sent since."""
+        """Return to the start of the epoch, with fitting layouts and the received messages."""
         sent = self._sent
         self._start_again()
         self._sent = sent
 
     def _start_again(self) -> None:
-        """Be as when the epoch began, or went on, with layouts that fit."""
+        """Return to where the epoch started or resumed, with fitting layouts."""
         self.roll_back()
         self.fit()
         self._before = Moment.of(self)
@@ -118,9 +117,9 @@ class Shard(RoundSteps):
                 pass
 
     def round_alone(self, step: Iterate, now: RoundId, inboxes: Sequence[Inbox]) -> list[Message]:
-        """Take the last stage of those of a round to which so much was sent, in a shard that holds what waits for it.
+        """Take the last stage of a round with these inboxes, in a shard that has the pending rows of the round.
 
-        Of the stages before, what changes the shard is done again; what it finds to be amiss was told by them.
+        Changes of the shard itself in the earlier stages are repeated; their faults were reported before.
         """
         last = len(inboxes) - 1
         while True:
@@ -135,14 +134,14 @@ class Shard(RoundSteps):
                 self._start_again()
 
     def end(self) -> None:
-        """End the epoch: its changes are part of the state, what is left of them is given up."""
+        """End the epoch: its changes become part of the state."""
         for state in self.store.changed():
             state.compact()
 
     def end_before(self, stage: int) -> None:
-        """The epoch goes on elsewhere, with this stage: end those changes that nobody follows there.
+        """End the changes that later stages do not read, because the epoch continues elsewhere with this stage.
 
-        What stands for its own change does so again there.
+        Relations that act as their own change do so again there.
         """
         followed = self.plan.followed_since(stage)
         followed -= {step.name for step in self.plan.steps if isinstance(step, Present)}
@@ -151,11 +150,11 @@ class Shard(RoundSteps):
             state.delta = None
 
     def forget_changes(self) -> None:
-        """Forget what the epoch has changed, which is part of the state."""
+        """Forget the changes of the epoch, which are part of the state."""
         self.store.end_epoch()
 
     def roll_back(self) -> None:
-        """Be as before the epoch, or as when it went on here."""
+        """Return to the state before the epoch, or to where it resumed here."""
         self._before.restore(self)
         for rounds in self._rounds.values():
             rounds.roll_back()

@@ -1,4 +1,4 @@
-"""Where relations are on shards: the key of each, by whose hash its rows are spread."""
+"""The keys of relations on shards, by whose hash their rows are spread."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ def homes_of(
     keys: Mapping[str, tuple[int, ...]],
     there: Mapping[str, tuple[Key, ...]],
 ) -> dict[str, Key]:
-    """The key of each relation's home: what its definition asks for, else that by which it is probed and made most.
+    """Return the key of each relation's home: that of its definition, or the one by which it is most often probed or
+    derived.
 
-    All rows of a table that have one key are on one shard, which finds what is said of that key: homes of tables with
-    `keys` have columns of these alone. What is `there` stays, unless it costs no more to move it; what is `small` has
-    copies everywhere, and asks for no key.
+    All rows of a table with the same key value are on one shard, which applies changes by key. So the home's columns of
+    a table with `keys` are among its key columns. Keys in `there` stay, unless moving costs no more. Relations in
+    `small` have copies everywhere, and need no key.
     """
     return _Homes(program, chains, ways, small, keys, there).chosen()
 
 
 @dataclass
 class _Homes:
-    """The choice of the homes of one program."""
+    """Chooses the homes of one program."""
 
     program: Program
     chains: Chains
@@ -50,7 +51,7 @@ class _Homes:
     homes: dict[str, Key] = field(default_factory=dict)
 
     def chosen(self) -> dict[str, Key]:
-        """The homes of all relations."""
+        """Return the homes of all relations."""
         forced, probes = dict(self._forced()), list(self._probes())
         demanded = Counter([*probes, *self._followed()])
         for stratum in self.program.strata:
@@ -70,7 +71,7 @@ class _Homes:
         return self.homes
 
     def _wanted(self, name: str, demanded: Mapping[tuple[str, Key], int]) -> Counter[Key]:
-        """The keys by which a relation is probed, followed or made, with how often it is."""
+        """Return the keys by which a relation is probed, read or derived, with how often."""
         wanted: Counter[Key] = Counter()
         for (home, key), times in demanded.items():
             if home == name and key is not None:
@@ -79,9 +80,9 @@ class _Homes:
         return wanted
 
     def _choose_alike(self, stratum: Stratum, demanded: Mapping[tuple[str, Key], int]) -> None:
-        """The keys of homes of histories: each group is on one shard with its results.
+        """Choose the keys of histories' homes, so that each group is on one shard with its results.
 
-        What is there stays. Otherwise it is the key that they are asked for most among those that keep groups together.
+        Present keys stay. Otherwise choose the most demanded key among those that keep groups together.
         """
         for names, lanes in sorted(alike(self.program, stratum.relations), key=lambda each: len(each[1])):
             votes: Counter[tuple[int, ...]] = Counter()
@@ -97,7 +98,7 @@ class _Homes:
             self.homes |= {name: tuple(lanes[i][name] for i in best) for name in names}
 
     def _handed_on(self, name: str) -> Iterator[Key]:
-        """The keys by which what rules make of a relation's rows alone has its home where these have theirs."""
+        """Yield the keys by which a relation's rows have the same home as rows that rules derive from them alone."""
         for query, pieces in chain.from_iterable(self.chains.values()):
             home = self.homes.get(query.head)
             if query.delta.relation == name and len(pieces) == 1 and pieces[0].in_place and home:
@@ -106,9 +107,10 @@ class _Homes:
                     yield tuple(query.delta.terms.index(term) for term in terms)
 
     def _nearer(self, name: str, wanted: Key, probed: Collection[Key]) -> Key:
-        """The home of a relation that is there: the wanted key where fewer copies are made of its rows, or then kept.
+        """Return the home of an existing relation: the wanted key if it needs fewer copies of the rows, or else the
+        present one.
 
-        Only a relation that is the sum of its messages is moved. A recursion in rounds does not stay on one shard.
+        Only relations that are sums of their messages can move. A recursion in rounds does not stay on one shard.
         """
         home, *_ = there = self.there[name]
         definition = self.program.relations[name].definition
@@ -124,7 +126,7 @@ class _Homes:
         return min((home, wanted), key=copies)
 
     def _made(self, name: str) -> Iterator[Key]:
-        """The keys by which rows of a relation are spread where its queries find them: there they can stay."""
+        """Yield the keys by which a relation's derivations are spread already, where they could stay."""
         for rule in self.program.rules_of(name):
             for query, pieces in self.chains.get(rule, ()):
                 key = pieces[-1].key
@@ -135,7 +137,7 @@ class _Homes:
                     yield tuple(query.terms.index(variable) for variable in key)
 
     def _forced(self) -> Iterator[tuple[str, Key]]:
-        """The keys that definitions ask for, of their relations and of what they read."""
+        """Yield the keys that definitions require, of their relations and of their sources."""
         for name, relation in self.program.relations.items():
             if relation.definition.sources and name not in self.program.recursive:
                 own, read = needs(relation)
@@ -147,7 +149,7 @@ class _Homes:
                 yield name, (way.keys[name],) if way.keys else ()
 
     def _probes(self) -> Iterator[tuple[str, Key]]:
-        """The keys by which atoms are probed."""
+        """Yield the keys by which atoms are probed."""
         for _, pieces in chain.from_iterable(self.chains.values()):
             for piece in pieces:
                 for atoms, is_absent in ((piece.atoms, False), (piece.absent, True)):
@@ -159,12 +161,12 @@ class _Homes:
                 yield from ((atom.relation, key) for _, atom, key in reads_of(self.program, stratum, way))
 
     def _followed(self) -> Iterator[tuple[str, Key]]:
-        """The keys by which changes are followed."""
+        """Yield the keys by which changes are read."""
         for query, pieces in chain.from_iterable(self.chains.values()):
             if pieces[0].key is not None:
                 yield query.delta.relation, columns_of_key(query.delta, pieces[0].key)
 
 
 def columns_of_key(atom: Atom, key: Iterable[int] | None) -> Key:
-    """The columns of an atom that have the variables of a key."""
+    """Return the columns of an atom that have the variables of a key."""
     return None if key is None else tuple(atom.terms.index(v) for v in key)

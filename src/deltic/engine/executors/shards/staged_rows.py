@@ -1,9 +1,9 @@
-"""Rows that tasks have written where shards read them: a batch of which the driver has names and counts alone.
+"""Rows that tasks have written for shards to read. The driver only has their file names and counts.
 
-A task over a part of a DataFrame, or of any other rows, makes them rows of the table, splits them by shard and writes
-them as messages, a file at a time. An epoch that is a job hands the messages on; one in this process reads them. A task
-that runs twice writes other files, of which nobody hears: all of them stand in a folder of their own, which goes with
-the batch. The log of a state keeps those files that messages name.
+A task over a part of a DataFrame, or of any other rows, converts them to rows of the table, splits them by shard and
+writes them as messages, one file at a time. An epoch that is a job passes the messages on; one in this process reads
+them. A task that runs twice writes other files, which nothing refers to. All files of a batch are in a folder of their
+own, which is removed with the batch. The log of a state keeps the files that messages name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from deltic.values.types import Schema
 Read = Callable[[pa.Table], tuple[pa.Table, Any]]
 """Makes rows of a table, with weights, of those of a source, and tells something about them; raises DelticError."""
 
-# The bytes of rows that a task has in memory before it writes them, and those of its last ones that need no file.
+# The bytes of rows that a task buffers before it writes them, and the size up to which the last ones need no file.
 _MANY, _FEW = 1 << 25, 1 << 15
 
 
@@ -50,7 +50,7 @@ class RowSplit:
 
 @dataclass(frozen=True)
 class StagingArea:
-    """Where tasks write rows of a table: files of their own, that all shards see, and how shards split the rows."""
+    """A place for the rows of a table that tasks write: files that all shards see, and how rows are split by shard."""
 
     files: Files
     schema: Schema
@@ -62,29 +62,29 @@ class StagingArea:
 
     @property
     def has_keys(self) -> bool:
-        """Whether rows may be about their keys."""
+        """Return whether rows may be changes by key."""
         return bool(self.keys)
 
     def by_key(self, is_ordered: bool) -> StagingArea:
-        """The same for rows that may be about their keys."""
+        """Return the same area for rows that may be changes by key."""
         return replace(self, split=replace(self.split, by=self.keys), is_ordered=is_ordered)
 
     @property
     def nothing(self) -> pa.Table:
-        """The columns of the rows, with weights."""
+        """The empty table with the columns of the rows and weights."""
         names = [WEIGHT, ORDER] if self.is_ordered else [WEIGHT]
         numbers = [pa.field(name, pa.int64(), nullable=False) for name in names]
         return pa.schema([*self.schema.to_arrow(), *numbers]).empty_table()
 
     @property
     def posting(self) -> StagedWriter:
-        """What writes rows there."""
+        """The writer of rows in this area."""
         return StagedWriter(self.files.place, self.split)
 
 
 @dataclass
 class WriteReport:
-    """What tasks say of the rows that they have written."""
+    """The reports of tasks about the rows that they wrote."""
 
     rows: int = 0
     inserted: int = 0
@@ -98,7 +98,7 @@ class WriteReport:
     errors: list[DelticError] = field(default_factory=list)
 
     def noted(self, rows: pa.Table, about: Any) -> pa.Table:
-        """The rows, with weights: they are counted, with their description."""
+        """Count rows with weights, record their description, and return them."""
         weights = np.asarray(rows.column(WEIGHT))
         self.rows += len(weights)
         weights = np.where(np.abs(weights) > MOST, np.sign(weights), weights)
@@ -108,7 +108,7 @@ class WriteReport:
         return rows
 
     def include(self, other: WriteReport) -> None:
-        """Add what another task says."""
+        """Add the report of another task."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
@@ -121,11 +121,11 @@ class StagedWriter:
     split: RowSplit
 
     def over(self, batches: Iterable[pa.RecordBatch], read: Read) -> Iterator[Message]:
-        """The messages for the driver, with where the rows are that `read` makes of others."""
+        """Write the rows that `read` makes of batches, and yield the messages for the driver that locate them."""
         return self.of(lambda files: map(read, _together(map(pa.Table.from_batches, ([each] for each in batches)))))
 
     def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Message]:
-        """As `over`, of rows in parts, each with its description; who makes them may write files, too."""
+        """Write rows in parts, each with its description, like `over`. Whoever makes the parts may also write files."""
         report, split, few = WriteReport(), self.split, _FEW // self.split.shards
         try:
             files = files_at(self.directory)
@@ -138,7 +138,7 @@ class StagedWriter:
 
 
 def _together(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Parts, so many of them together as go well into one file; those without rows are left out."""
+    """Concatenate parts up to the size of a file. Empty parts are dropped."""
     waiting, size = list[pa.Table](), 0
     for part in filter(len, parts):
         waiting.append(part)
@@ -151,9 +151,9 @@ def _together(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 class MessageBatch:
-    """Rows of a table with weights that stand in messages, so many; `nothing` has their columns alone.
+    """Rows of a table with weights in messages; `nothing` is the empty table with their columns.
 
-    `remedy` is what is said of a file that cannot be read.
+    `remedy` is the advice in errors about unreadable files.
     """
 
     def __init__(
@@ -170,46 +170,46 @@ class MessageBatch:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns of the table's key, where rows may be about that."""
+        """The columns of the table's key, if rows may be changes by key."""
         return tuple(self.nothing.column_names[column] for column in self.split.by)
 
     def count(self) -> int:
-        """The number of rows, weights apart."""
+        """Return the number of rows, not counting weights."""
         return self._rows
 
     def __reduce__(self) -> Any:
-        """In a task the same rows, in files that it sees under the same name."""
+        """Pickle the batch for a task, which sees its files under the same name."""
         return _received, (self.files.place, self.split, self.messages, self._rows, self.nothing, self._remedy)
 
     def of_shard(self, number: int) -> MessageBatch:
-        """Those for one shard."""
+        """Return the rows of one shard."""
         messages = [message for message in self.messages if message.shard == number]
         return MessageBatch(self.files, self.split, messages, self._rows, self.nothing, self._remedy)
 
     @property
     def named(self) -> list[str]:
-        """The files in which rows stand."""
+        """The names of the files with rows."""
         return list(dict.fromkeys(message.file for message in self.messages if message.file))
 
     @property
     def nbytes(self) -> int:
-        """The bytes that rows take in files."""
+        """The size of the rows in files, in bytes."""
         return sum({(message.file, message.start): message.size for message in self.messages}.values())
 
     def parts(self) -> Iterator[pa.Table]:
-        """The rows, message by message; raises StateError where a file is not what was written."""
+        """Yield the rows, message by message. StateError if a file is damaged."""
         for message in self.messages:
             if self.split.key is not None or message.shard == 0:
                 yield Mailbox(self.files, self._remedy).rows(message)
 
     def to_arrow(self) -> pa.Table:
-        """The rows, with a column WEIGHT; of what stands in files so much is in memory as somebody looks at."""
+        """Return the rows, with a column WEIGHT."""
         return pa.concat_tables([self.nothing, *self.parts()])
 
     def adopted(self, files: Files, prefix: str, remedy: str = LOST) -> MessageBatch:
-        """The same rows in files of another place, under new names: linked, or copied by the store, where that can be.
+        """Return the same rows in files of another place, under new names: linked, or copied by the store, if possible.
 
-        Raises OSError, and StateError where a file is gone.
+        Raises OSError, and StateError if a file is gone.
         """
         names = {name: f"{prefix}{uuid4().hex}" for name in self.named}
         for old, new in names.items():
@@ -223,7 +223,7 @@ class MessageBatch:
         return MessageBatch(files, self.split, messages, self._rows, self.nothing, remedy)
 
     def handed_to(self, files: Files) -> Iterator[Message]:
-        """The messages, whose files are among those of an epoch then. Raises StateError."""
+        """Yield the messages, with their files added to those of an epoch. Raises StateError."""
         with writing(files):
             yield from self.adopted(files.passing(), f"{MESSAGES}/").messages
 
@@ -233,11 +233,11 @@ def _received(place: str, *rest: Any) -> MessageBatch:
 
 
 class StagedRows(MessageBatch):
-    """Rows that tasks have written at a site, whose folder goes with them."""
+    """Rows that tasks have written in a staging area, whose folder is removed with them."""
 
     @classmethod
     def by(cls, site: StagingArea, run: Callable[[], Iterable[Message]]) -> Self:
-        """What tasks write there that are run now; after an exception nothing of it is left."""
+        """Run tasks that write rows there. After an exception nothing is left."""
         try:
             messages = run()
         except BaseException:
@@ -246,7 +246,7 @@ class StagedRows(MessageBatch):
         return cls(site, messages)
 
     def __init__(self, site: StagingArea, messages: Iterable[Message]) -> None:
-        """Of what tasks have told; raises the error of one."""
+        """Read the tasks' messages. Raises the error of a failed task."""
         finalize(self, site.files.clear)
         result, self.report = list(messages), WriteReport()
         """What tasks have said of the rows."""

@@ -49,17 +49,17 @@ from deltic.engine.storage.unique import check_unique
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
 
-# Rows that are to change a relation of this shard, in the layout that it had when they were found.
+# Rows that will change a relation of this shard, in its layout when they were derived.
 Staying = tuple[Layout, Run]
 
 
 class Steps:
-    """The part of all relations that belongs to shard `number`, and what it was sent of the present epoch."""
+    """The part of all relations that belongs to shard `number`, and the messages of the present epoch."""
 
     def __init__(
         self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
     ) -> None:
-        """Of a shard that is to take these steps alone, no others are made ready."""
+        """Prepare only these steps, if given."""
         steps = plan.steps if steps is None else steps
         self.number, self.plan, self.options, self.store = number, plan, options, store
         store.define(plan.program, self._value_of, options.bags)
@@ -106,47 +106,49 @@ class Steps:
         return value_of(literal, self.store.interner)
 
     def changed_rows(self, name: str) -> int:
-        """How many rows of a relation the present epoch has changed here."""
+        """Return the number of rows of a relation that the present epoch has changed here."""
         delta = self.states[name].delta
         return 0 if delta is None else len(delta)
 
     def build(self) -> None:
-        """Build all column orders that queries probe, so that they are written once and not built by each task."""
+        """Build all column orders that queries probe, so that they are written once instead of built by each task."""
         for evaluation in self._searches.values():
             evaluation.build()
 
     def learned(self) -> list[Json]:
-        """What recursions know of costs, each with its relations, to be written."""
+        """Return the cost histories of recursions, each with its relations, as JSON."""
         now = {step.stratum.relations: recursive.history.written() for step, recursive in self._recursions.items()}
         return [[list(relations), about] for relations, about in (self._learned | now).items()]
 
     def learn(self, learned: Sequence[Json]) -> None:
-        """Let recursions know what they learned once."""
+        """Restore the cost histories of recursions."""
         self._learned = {tuple(relations): about for relations, about in learned}
         for step, recursive in self._recursions.items():
             if step.stratum.relations in self._learned:
                 recursive.history = CostHistory.read(self._learned[step.stratum.relations])
 
     def fit(self) -> None:
-        """Let all values have their places."""
+        """Repack outgrown layouts."""
         self.store.fit()
 
     def _make_room(self, all_sent: Iterable[Mapping[str, list[Received]]]) -> None:
-        """Let domains have the values of what was sent."""
+        """Extend domains to the values of messages."""
         for sent in all_sent:
             for name, batches in sent.items():
                 for received in batches:
                     make_room(self.states[name], received.columns)
 
     def _encoded(self, inbox: Inbox) -> dict[str, list[Received]]:
-        """What was sent, as values of this shard."""
+        """Return the rows of messages, encoded as values of this shard."""
         return {
             name: [Received.of(name, rows, self.states[name], self.store.interner) for rows in self._plain(name, sent)]
             for name, sent in inbox.items()
         }
 
     def _plain(self, name: str, sent: Sequence[pa.Table]) -> Sequence[pa.Table]:
-        """Rows that were sent; of a table those about keys as what they amount to, as it is before the epoch."""
+        """Return received rows. Changes of a table by key are replaced by their net effect on the state before the
+        epoch.
+        """
         if not any(ORDER in rows.column_names or are_by_key(rows).any() for rows in sent if name in self.options.keys):
             return sent
         table, version = self._keyed(name), StateVersion.of(0, self.plan.program, [self.store], [name])
@@ -154,13 +156,13 @@ class Steps:
         return [weighted(table, in_order(table, pa.concat_tables(sent)), look_up, self._conflicts)]
 
     def _keyed(self, name: str) -> Keyed:
-        """A table with a key."""
+        """Return a table with its key."""
         relation = self.plan.program.relations[name]
         assert isinstance(relation.definition, Table)
         return Keyed(relation.definition.table, tuple(relation.schema.names[c] for c in self.options.keys[name]))
 
     def _check_keys(self) -> None:
-        """Raises SharedKeys where rows of tables have come that have the keys of other rows."""
+        """Raise SharedKeys if new rows of tables have the keys of other rows."""
         for name in self._sent[0] if self._conflicts != "trust" else ():
             if self.plan.has_keys(name, self.options.keys):
                 table = self._keyed(name).name
@@ -169,7 +171,7 @@ class Steps:
     # Steps
 
     def take(self, step: Step) -> Iterator[Message]:
-        """Take a step: what it sends."""
+        """Take a step, and yield its messages."""
         match step:
             case Take(name=name):
                 self._take(name)
@@ -185,7 +187,7 @@ class Steps:
                 yield from self._search(step)
 
     def _handed_on(self, step: Send | Present | Move) -> Iterator[Message]:
-        """Let others have what a relation has: its change, or all of its rows."""
+        """Pass on a relation's change, or all its rows."""
         match step:
             case Send(source=source, target=target):
                 if (delta := self.states[source].delta) is not None:
@@ -197,7 +199,7 @@ class Steps:
                 self.states[name].delta = whole if len(whole) else None
 
     def _moved(self, source: str, target: str) -> Iterator[Message]:
-        """All that is kept of a sum: its rows, by their counts where it is a set, and what a table was trusted with."""
+        """Yield all that is stored of a sum as messages: its rows, the counts of a set, and the surplus of a table."""
         state = self.states[source]
         surplus = [a for (role, _), a in state.auxiliary.items() if role == "surplus"]
         for arrangement in (state.contents, *surplus):
@@ -208,7 +210,7 @@ class Steps:
                 yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
 
     def _recur(self, step: Recur) -> ComponentReport:
-        """Bring a recursion up to date; raises Outgrown, among what a recursion raises."""
+        """Update a recursion. Raises Outgrown, and the errors of recursions."""
         limit = self.options.task_memory
         if limit is None or not step.is_chosen:
             return self._recursions[step].run()
@@ -220,11 +222,11 @@ class Steps:
         return replace(report, way=reason_on_one_shard(held, limit, self.options.shards, iterations))
 
     def _sent_to(self, name: str) -> list[Received]:
-        """What was sent to a placed relation so far."""
+        """Return the rows received for a placed relation so far."""
         return [batch for stage in self._sent for batch in stage.get(name, ())]
 
     def _take(self, name: str) -> None:
-        """Make one change of all that has come for a placed relation."""
+        """Turn all that was received for a placed relation into one change."""
         state = self.states[name]
         sent = [(received.columns, received.weights) for received in self._sent_to(name)]
         if isinstance(state.relation.definition, Table):
@@ -254,7 +256,7 @@ class Steps:
                 self._change(name, change)
 
     def _change(self, name: str, change: Run) -> None:
-        """Let this be the change of a relation, and part of its rows where they are kept."""
+        """Set the change of a relation, and add it to its rows if they are stored."""
         state = self.states[name]
         state.delta = change
         if self.plan.placed[name].kept and state.kind is not RelationKind.TRANSIENT:
@@ -280,7 +282,7 @@ class Steps:
     def _parcels(
         self, target: str, state: State, words: Words, weights: Weights, times: Times = NO_TIMES
     ) -> Iterator[Message]:
-        """Rows, packed as those of a relation are, for the shards where they belong."""
+        """Yield rows in a relation's layout as messages to their shards."""
         schema = self.states[target].relation.schema
         rows = decode_rows(schema, state.layout, words, self.store.interner, weights)
         if times.size:
@@ -290,7 +292,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Moment:
-    """A shard between two stages, to come back to."""
+    """A snapshot of a shard between two stages."""
 
     rows: StoreSnapshot
     deltas: Mapping[str, Run | None]
@@ -300,14 +302,14 @@ class Moment:
 
     @classmethod
     def of(cls, steps: Steps) -> Moment:
-        """As it is now."""
+        """Return a snapshot of the present state."""
         deltas = {state.relation.name: state.delta for state in steps.store.changed()}
         return cls(
             steps.store.snapshot(), deltas, dict(steps._staying), list(steps.environment.faults), list(steps.reports)
         )
 
     def restore(self, steps: Steps) -> None:
-        """Let the shard be as it was."""
+        """Restore the shard to the snapshot."""
         steps.store.roll_back(self.rows)
         for name, delta in self.deltas.items():
             steps.states[name].delta = delta

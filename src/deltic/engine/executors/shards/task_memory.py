@@ -1,8 +1,8 @@
-"""Whether one task has room for a recursion that preserves no key: then it is on one shard, and otherwise in rounds.
+"""Whether a recursion that preserves no key fits one task: then it runs on one shard, otherwise in rounds.
 
-What a recursion will derive is known when it has derived it. So it begins on one shard, which is quickest, and is
-watched as it grows: where it has more bytes than a task is to hold, the epoch is given up, and begins again in rounds.
-It comes back to one shard when it has become so much smaller that it will not soon grow out of it again.
+The size of a recursion's result is not known before it is derived. So it starts on one shard, which is fastest, and is
+watched as it grows. If it exceeds the memory of a task, the epoch is abandoned, and restarts in rounds. It returns to
+one shard when it is so much smaller that it will not soon outgrow it again.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.errors import DelticError
 
-# The bytes that a visited row may add to a recursion: its derivation in some column orders, with what waits for it.
+# The bytes that a visited row may add to a recursion: its derivation in some column orders, and pending rows.
 _ROW = 64
-# The part of a task's memory that a recursion has to fit into to come back to one shard.
+# The share of a task's memory into which a recursion must fit to return to one shard.
 _BACK = 0.25
-# What a job costs whatever it does, in seconds, as measured on two cores.
+# The fixed cost of a job, in seconds, as measured on two cores.
 _JOB = 1.0
 
 
 class Outgrown(DelticError):
-    """A recursion has more bytes on its shard than a task is to hold; the epoch is given up, and begins in rounds."""
+    """A recursion exceeds the memory of a task on its shard. The epoch is abandoned, and restarts in rounds."""
 
     def __init__(self, relations: tuple[str, ...], held: int, limit: int) -> None:
         self.relations, self.held, self.limit = relations, held, limit
@@ -38,7 +38,7 @@ class Outgrown(DelticError):
 
 @contextmanager
 def watched(step: Recur, plan: ShardPlan, environment: Environment, limit: int) -> Iterator[None]:
-    """Watch a recursion grow in this block: raises Outgrown where it has more than `limit` bytes on its shard."""
+    """Watch a recursion grow in this block. Raises Outgrown if it has more than `limit` bytes on its shard."""
 
     def measure() -> None:
         held = bytes_on(environment.states, plan, step)
@@ -55,12 +55,12 @@ def watched(step: Recur, plan: ShardPlan, environment: Environment, limit: int) 
 
 
 def bytes_on(states: Mapping[str, State], plan: ShardPlan, step: Recur | Iterate) -> int:
-    """The bytes of a recursion on a shard, with the relations that it reads there."""
+    """Return the bytes of a recursion on a shard, with the relations that it reads there."""
     return sum(states[name].nbytes for name in plan.reads(step) if plan.placed[name].kept)
 
 
 def shrunk(plan: ShardPlan, stores: Sequence[Store], limit: int) -> frozenset[str]:
-    """The relations of recursions in rounds that one task would have much room for."""
+    """Return the relations of recursions in rounds that would fit one task well."""
     return frozenset(
         name
         for step in plan.iterated
@@ -70,13 +70,13 @@ def shrunk(plan: ShardPlan, stores: Sequence[Store], limit: int) -> frozenset[st
 
 
 def _homes(plan: ShardPlan, step: Iterate, stores: Sequence[Store]) -> int:
-    """The bytes of the rows of a recursion, each once, with what it reads: what one shard would have at the least."""
+    """Return the least bytes of a recursion on one shard: its rows, each once, and what it reads."""
     homes = sorted({plan.placed[name].home for name in plan.reads(step)})
     return sum(store.states[home].nbytes for store in stores for home in homes)
 
 
 def reason_on_one_shard(held: int, limit: int, shards: int, iterations: int) -> str:
-    """Why a recursion is on one shard, and what rounds were expected to cost."""
+    """Explain why a recursion is on one shard, with the expected cost of rounds."""
     jobs = f"{iterations:,} job{'s' * (iterations != 1)} more for a load, {iterations * _JOB:,.0f} s at the least"
     return (
         f"on one shard, where it has {held:,} of the {limit:,} bytes that a task is to hold; "
@@ -85,7 +85,7 @@ def reason_on_one_shard(held: int, limit: int, shards: int, iterations: int) -> 
 
 
 def reason_in_rounds(plan: ShardPlan, step: Iterate, stores: Sequence[Store], limit: int | None) -> str:
-    """Why a recursion is in rounds, and what one shard was expected to cost; nothing where that was not asked."""
+    """Explain why a recursion is in rounds, with the expected cost of one shard; "" if it was not chosen by size."""
     if limit is None or not step.is_chosen:
         return ""
     most = max(bytes_on(store.states, plan, step) for store in stores)

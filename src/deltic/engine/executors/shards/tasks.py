@@ -1,12 +1,13 @@
-"""An epoch as tasks without memory: each takes one shard through one stage, from the state that was published before.
+"""An epoch as stateless tasks: each runs one stage on one shard, from the last published state.
 
-Between stages go messages. What a shard was sent goes on to the shard's own later tasks as far as these take it, so
-that they can take again those steps of earlier stages that they need. The task of the last stage writes the shard's
-state into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any
-time.
+Stages exchange messages. A shard's messages are passed on to its own later tasks as far as they need them, so that
+these can repeat the steps of earlier stages that they depend on. The task of the last stage writes the shard's
+state into new files, which are invisible until their names are published. So a task may run twice, or be abandoned, at
+any time.
 
-An epoch may be several jobs. Then the last stage of one writes the state within the epoch, changes included, from which
-the next one goes on; nobody publishes it, and no step is taken again but for what finds what is not taken yet.
+An epoch may be several jobs. Then the last stage of each job writes the state within the epoch, including changes, from
+which the next one continues. That state is not published. No step is repeated except searches whose results have not
+been taken yet.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.errors import DelticError
 
-# What the message of a shard is for that could not go on: it has no part in later stages.
+# The target of the message of a failed shard, which takes no part in later stages.
 _FAILED = "failed"
 _NEXT = "next\0"
 """What the target of a message begins with that the driver is to hand on to the next job, before its stage there."""
@@ -57,7 +58,7 @@ _NEXT = "next\0"
 
 @dataclass
 class Amid:
-    """The rounds of a recursion on a shard, or on all of them, between two of them."""
+    """The state of a recursion between two rounds, on one shard or on all of them."""
 
     first: RoundId | None = None
     """The first one for which anything waits."""
@@ -69,12 +70,12 @@ class Amid:
     """The last iteration at which the recursion has changed since the one before, or, as they begin, of its rows."""
 
     def wait(self, first: RoundId | None, waiting: int) -> None:
-        """Let so many rows wait, the first ones for this round, beside those that do."""
+        """Add pending rows, whose first round is `first`."""
         self.first = min((each for each in (self.first, first) if each is not None), default=None)
         self.waiting += waiting
 
     def include(self, one: Amid) -> None:
-        """Add those of another shard."""
+        """Add the state of another shard."""
         self.wait(one.first, one.waiting)
         self.was_empty = self.was_empty and one.was_empty
         self.reached = max(self.reached, one.reached)
@@ -82,7 +83,7 @@ class Amid:
 
 @dataclass
 class Outcome:
-    """What a shard, or all of them, did in an epoch."""
+    """The outcome of an epoch on one shard, or on all of them."""
 
     visited: int = 0
     read: int = 0
@@ -107,7 +108,7 @@ class Outcome:
     """The messages for the next job, beside the shard's description."""
 
     def include(self, one: Outcome) -> None:
-        """Add what a shard did, but for the messages with its changes."""
+        """Add the outcome of a shard, without the messages with its changes."""
         self.visited += one.visited
         self.read += one.read
         self.written += one.written
@@ -127,10 +128,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """A stage of an epoch, for any shard; `states` are the descriptions of the shards' states, by their numbers.
+    """A stage of an epoch, for any shard; `states` are the descriptions of the shards' states, by shard number.
 
-    Rows of more than `direct` bytes travel in files. What the stages before `since` have changed is in these states,
-    and the rounds of recursions that have begun in them are over.
+    Rows of more than `direct` bytes travel in files. The states include the changes of the stages before `since`, and
+    the recursions that started in these stages have finished their rounds.
     """
 
     plan: ShardPlan
@@ -145,7 +146,7 @@ class Task:
     since: int = 0
 
     def __call__(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """What a shard that was sent these messages sends: to others, and to itself."""
+        """Run the stage on the shard of these messages, and yield its messages: to other shards, and to itself."""
         received = list(messages)
         yield from (message for message in received if message.stage == DRIVER)
         if received and not any(message.target == _FAILED for message in received):
@@ -153,12 +154,12 @@ class Task:
 
     @property
     def stage_count(self) -> int:
-        """How many stages there are."""
+        """The number of stages."""
         return len(self.plan.stages)
 
     @property
     def is_last(self) -> bool:
-        """Whether the job ends with this stage."""
+        """Return whether the job ends with this stage."""
         return self.stage + 1 == self.stage_count
 
     def _worked(self, number: int, received: Sequence[Message]) -> Iterator[Message]:
@@ -179,7 +180,7 @@ class Task:
         yield Message(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
 
     def open_shard(self, number: int, files: Files) -> Shard:
-        """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
+        """Open the shard. The last task builds all column orders that this epoch has probed, to write them."""
         over = [step for step in self.plan.iterated if step.stage + 1 == self.since]
         steps = None if self.is_last else [*over, *self.steps_of(self.stage)]
         shard = opened(number, self.plan, self.options, files, self.states.get(number), steps, self.taken)
@@ -191,34 +192,34 @@ class Task:
         return shard
 
     def take_steps(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:
-        """Take the steps of the stage: what the shard sends."""
+        """Take the steps of the stage, and return the shard's messages."""
         return shard.run_alone(self.stage, inboxes, self.earlier_steps(self.stage))
 
     def send(self, files: Files, messages: Sequence[Message], outcome: Outcome) -> Iterator[Message]:
-        """The messages with what the shard sends."""
+        """Yield the shard's messages in the form in which they travel."""
         return sent(files, messages, self.stage + 1, self.direct)
 
     def steps_of(self, stage: int) -> list[Step]:
-        """The steps that the task of a stage takes."""
+        """Return the steps that the task of a stage takes."""
         return [*self.earlier_steps(stage), *self.plan.stages[stage]]
 
     def earlier_steps(self, stage: int) -> list[Step]:
-        """The steps of stages before that the task of a stage takes."""
+        """Return the steps of earlier stages that the task of a stage repeats."""
         return self.plan.needed(stage, self.since, writes=stage + 1 == self.stage_count)
 
     def hand_on(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """Messages for later stages; the driver hands on those for another job."""
+        """Yield messages for later stages. The driver passes those for another job on."""
         return iter(messages)
 
     def _carried(self, files: Files, received: Sequence[Message]) -> Iterator[Message]:
-        """What the shard's own later tasks take of what it was sent."""
+        """Yield the received messages that the shard's own later tasks need."""
         later = _received_by(step for stage in range(self.stage + 1, self.stage_count) for step in self.steps_of(stage))
         kept = [message for message in received if message.target in later]
         yield from (message for message in kept if message.file)
         yield from together_few(files, (message for message in kept if not message.file), self.direct)
 
     def _inboxes(self, files: Files, received: Iterable[Message]) -> list[Inbox]:
-        """What was sent and is taken here, by stage and placed relation."""
+        """Return the received rows that are taken here, by stage and placed relation."""
         taken, mailbox = _received_by(self.steps_of(self.stage)), Mailbox(files)
         inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(self.stage + 1)]
         for message in received:
@@ -227,7 +228,7 @@ class Task:
         return list(inboxes)
 
     def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
-        """Tell the changes in messages of their own, and write the state."""
+        """Yield the changes of views as messages, and write the state."""
         program = self.plan.program
         outcome.reports = shard.reports
         deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
@@ -248,7 +249,7 @@ class Task:
             outcome.apart.add(shard.number)
 
     def _rows_in(self, shard: Shard) -> dict[str, int]:
-        """How many rows have changed here of what is counted, as far as changes are there."""
+        """Return the numbers of changed rows of the counted relations here."""
         counted = {*self.plan.program.tables.values()}
         for step in self.plan.iterated:
             counted.update(step.stratum.relations, self.plan.followed(step))
@@ -260,7 +261,7 @@ class Task:
 
 
 def _received_by(steps: Iterable[Step]) -> set[str]:
-    """The placed relations of which steps take what was sent."""
+    """Return the placed relations whose messages these steps read."""
     result: set[str] = set()
     for step in steps:
         match step:
@@ -272,29 +273,29 @@ def _received_by(steps: Iterable[Step]) -> set[str]:
 
 
 def _counts(delta: Run) -> tuple[int, int]:
-    """How many rows came and how many went."""
+    """Return the numbers of inserted and deleted rows."""
     return count(delta.weights) if delta.weights.size else (len(delta), 0)
 
 
 def _decoded(state: State, delta: Run, interner: Interner) -> Iterator[pa.Table]:
-    """The change of a relation, in parts, so that no more than one is in memory twice."""
+    """Yield the change of a relation in parts, so that only one part is in memory twice."""
     weights = delta.all_weights()
     for part in slices(len(delta)):
         yield decode_rows(state.relation.schema, state.layout, delta.words[:, part], interner, weights[part])
 
 
 def handed_on(message: Message) -> Message:
-    """A message that the driver is to hand on to the next job, for the stage there that it has."""
+    """Return a message that the driver passes on to the same stage of the next job."""
     return replace(message, stage=DRIVER, target=f"{_NEXT}{message.stage}\0{message.target}")
 
 
 def wake(shards: int) -> list[Message]:
-    """A message without content to each shard, so that each has a task in every stage."""
+    """Return an empty message to each shard, so that each has a task in every stage."""
     return [Message(number, 0, "") for number in range(shards)]
 
 
 def total(messages: Iterable[Message]) -> Outcome:
-    """The outcome of all shards: sums, and all errors."""
+    """Return the outcome of all shards: sums, and all errors."""
     result = Outcome()
     for message in sorted(messages, key=lambda message: message.shard):
         if message.target.startswith(_NEXT):
@@ -320,9 +321,9 @@ def opened(
     steps: Collection[Step] | None = None,
     taken: Mapping[str, str] | None = None,
 ) -> Shard:
-    """The shard of this number as a description says, to take these steps or all; empty where there is none.
+    """Open a shard from its description, to take these steps or all. Without a description it is empty.
 
-    Where another plan has written it, those placed relations are `taken` over that have these names there.
+    If another plan wrote the state, `taken` maps the placed relations to take over to their names there.
     """
     if state is None:
         return Shard(number, plan, options, Store(), steps)
@@ -335,7 +336,7 @@ def opened(
 def store_of(
     plan: ShardPlan, files: Files, described: Mapping[str, Json], taken: Mapping[str, str] | None = None
 ) -> Store:
-    """The store of a description; see `opened`."""
+    """Return the store of a description; see `opened`."""
     saved, program, space = read_state(files, described), plan.program, Space(None, 0)
     if taken is None:
         store = restored(saved, program, program.relations, space)
@@ -347,7 +348,7 @@ def store_of(
 
 
 def save(shard: Shard, files: Files, before: str | None, mark: str = "") -> str:
-    """Write what is new of a shard, between epochs: the name of its description. `before` is the last one's."""
+    """Write the new runs of a shard between epochs. Return its new description's name; `before` is the last one."""
     shard.build()
     shard.fit()
     return write_state(files, image_of(shard.store), before, shard.learned(), mark)

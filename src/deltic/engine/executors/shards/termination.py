@@ -11,7 +11,7 @@ from deltic.program.program import Program
 
 
 def termination_of(step: Iterate, program: Program, options: Options, deepest: int) -> Termination:
-    """The check of rounds before which the rows of a recursion were of iterations up to `deepest`."""
+    """Return the termination test of rounds, before which the recursion's rows had iterations up to `deepest`."""
     relations = step.stratum.relations
     definitions = [program.relations[name].definition for name in relations]
     jumps = any(isinstance(each, History) and each.admission is not None for each in definitions)

@@ -1,4 +1,4 @@
-"""Rows that carry iterations: parts of one iteration each, and runs of all."""
+"""Rows with iterations: split into parts of one iteration each, and merged into runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.engine.storage.run import Run, Times, Weights, Words, add_runs, merg
 
 
 def by_time(run: Run) -> Iterator[tuple[int, Words, Weights]]:
-    """The rows of each iteration with their weights; without times they are of iteration 0."""
+    """Yield the rows of each iteration with their weights. Rows without times belong to iteration 0."""
     weights = run.all_weights()
     if not run.times.size or (run.times == run.max_time).all():
         yield run.max_time, run.words, weights
@@ -23,14 +23,14 @@ def by_time(run: Run) -> Iterator[tuple[int, Words, Weights]]:
 
 
 def _apart(words: Words, weights: Weights, times: Times) -> Iterator[tuple[int, Words, Weights]]:
-    """Rows with their iterations, those of each by themselves; weights may be left out where all are 1."""
+    """Yield the rows of each iteration. Weights may be empty if all are 1."""
     for time in np.unique(times).tolist():
         chosen = times == time
         yield int(time), words[:, chosen], weights[chosen] if weights.size else weights
 
 
 def of_times(parts: Iterable[tuple[int, Words, Weights]]) -> Run | None:
-    """The sum of rows, each part of one iteration, as a run; None where nothing is left."""
+    """Return the sum of parts of one iteration each as a run; None if it is empty."""
     batches: dict[int, CountChanges] = {}
     for time, words, weights in parts:
         batches.setdefault(time, CountChanges()).add(words, weights)
@@ -42,7 +42,7 @@ def of_times(parts: Iterable[tuple[int, Words, Weights]]) -> Run | None:
 
 
 def derived_by_time(found: Iterable[Derivations], now: int) -> Run | None:
-    """The sum of derivations; those without times of their own are of iteration `now`."""
+    """Return the sum of derivations. Those without times of their own belong to iteration `now`."""
 
     def parts() -> Iterator[tuple[int, Words, Weights]]:
         for derived in found:

@@ -1,4 +1,4 @@
-"""Compactions of shards that go on beside epochs, one at a time: begun behind one, and published between two."""
+"""Background compactions of shards, one at a time: started after an epoch, and published between two epochs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deltic.engine.image import Json
 from deltic.engine.prepared import Prepared
 
 _LOG = logging.getLogger("deltic.compaction")
-# Seconds until a compaction looks again whether the epoch is decided that it waits for.
+# Seconds between two checks whether the epoch that a compaction waits for has ended.
 _PAUSE = 0.02
 
 RunEach = Callable[[Sequence[Callable[[], Iterable[Message]]], str], Iterable[Message]]
@@ -27,13 +27,13 @@ RunEach = Callable[[Sequence[Callable[[], Iterable[Message]]], str], Iterable[Me
 
 
 class Compacted(Protocol):
-    """What has the state of shards in files; see `SparkShards`."""
+    """Has the state of shards in files; see `SparkShards`."""
 
     files: Files
 
     @property
     def section(self) -> CriticalSection:
-        """What lets one thread at a time work on the state."""
+        """The lock that lets one thread at a time work on the state."""
 
     @property
     def prepared(self) -> Prepared | None:
@@ -41,19 +41,19 @@ class Compacted(Protocol):
 
     @property
     def states_in_files(self) -> Mapping[int, str]:
-        """The descriptions of the shards' states; none where these are in memory."""
+        """The descriptions of the shards' states; empty if these are in memory."""
 
     def compactions(self, numbers: Collection[int], mark: str, whole: bool) -> list[Compaction]:
-        """The tasks for some shards, all of them where none is named; none where the state is in memory."""
+        """Return the tasks for some shards, or for all if `whole`; none if the state is in memory."""
 
     def take_compacted(self, states: Mapping[int, str]) -> None:
-        """Let these be the descriptions of some shards' states."""
+        """Replace the descriptions of some shards' states."""
 
 
 class Compacting:
-    """The compactions of one executor, which `run` does.
+    """The compactions of one executor, which `run` executes.
 
-    Meanwhile nobody is to remove files whose names begin with `mark`, and those that are `read`.
+    While one runs, files whose names start with `mark`, and those in `read`, must not be removed.
     """
 
     def __init__(self, run: RunEach) -> None:
@@ -62,25 +62,25 @@ class Compacting:
         self.mark, self.read = "", frozenset[str]()
 
     def begin(self, shards: Compacted, numbers: Collection[int]) -> None:
-        """Begin one of these shards, unless one goes on."""
+        """Start a compaction of these shards, unless one is running."""
         if numbers and (self._thread is None or not self._thread.is_alive()):
             given = shards, frozenset(numbers)
             self._thread = threading.Thread(target=self._try, args=given, name="deltic compaction", daemon=True)
             self._thread.start()
 
     def wait(self) -> None:
-        """Return when none goes on."""
+        """Wait until no compaction is running."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
     def now(self, shards: Compacted) -> None:
-        """Make one run of all those of each arrangement, and wait for it; raises what a job does."""
+        """Merge all runs of each arrangement into one, and wait for it. Raises the errors of the job."""
         self.wait()
         self._compact(shards, (), whole=True)
 
     def _try(self, shards: Compacted, numbers: Collection[int]) -> None:
-        """The log alone is told where it fails: nothing depends on it, and a later epoch begins another one."""
+        """Log a failure only: nothing depends on a compaction, and a later epoch starts another one."""
         try:
             self._compact(shards, numbers, whole=False)
         except Exception as error:  # noqa: BLE001
@@ -105,7 +105,7 @@ class Compacting:
     def _publish(
         self, shards: Compacted, files: Files, before: Mapping[int, Mapping[str, Json]], after: Mapping[int, str]
     ) -> None:
-        """Put what was made in place of what it was made of, once there is no epoch to be decided that reads this."""
+        """Replace merged runs by their result, once no epoch that reads them is undecided."""
         while True:
             with shards.section:
                 if shards.files is not files or not shards.states_in_files:

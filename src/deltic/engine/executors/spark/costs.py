@@ -1,11 +1,11 @@
-"""What an epoch costs, at each place where it can run: lines fitted to what epochs have cost so far.
+"""The cost of an epoch at each place where it can run: lines fitted to the costs of past epochs.
 
-The *work* of an epoch is told before it runs: for each row that changes a constant, for reading, sorting and writing
-it, and the fan-out of its table, which is how many rows and index entries the engine looks at for it. Seconds are a
-floor and a slope times the work. What is measured goes into both: the fan-outs of the tables that changed, and the line
-of the place. Lines begin as they were measured on two cores (benchmarks/results/spark.txt); what epochs of a kind have
-cost at a place counts more than that from the second one on. Loads, which bring most of the rows that there are then,
-have lines and fan-outs of their own: they number texts and sort whole tables.
+The *work* of an epoch is known before it runs: for each changed row, a constant for reading, sorting and writing it,
+plus the fan-out of its table, the number of rows and index entries that the engine visits for it. The time is a
+floor plus a slope times the work. Measurements correct both the fan-outs of the tables that changed and the line of the
+place. Lines start with values measured on two cores (benchmarks/results/spark.txt); from the second epoch of a kind at
+a place on, its own measurements outweigh these. Loads, which bring most of the rows, have lines and fan-outs of their
+own, because they number texts and sort whole tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FAN = 4.0
 BYTES = 100.0
 """The bytes of state for each row of a table, before any is measured."""
 
-# The floor in seconds, and the seconds for each unit of work: by the driver, and by what runs the tasks.
+# The floor in seconds, and the seconds for each unit of work: of the driver, and of the tasks.
 _PRIORS: dict[tuple[Place, Kind], tuple[float, float, float]] = {
     ("local", "update"): (0.7e-3, 50e-9, 0),
     ("local", "load"): (5e-3, 200e-9, 0),
@@ -35,20 +35,20 @@ _PRIORS: dict[tuple[Place, Kind], tuple[float, float, float]] = {
     ("job", "update"): (1.2, 120e-9, 200e-9),
     ("job", "load"): (1.5, 300e-9, 400e-9),
 }
-# What each shard adds to the floor of an epoch in the driver's process.
+# The seconds that each shard adds to the floor of an epoch in the driver's process.
 _SHARD = 0.25e-3
-# How much of a measured error the parts of a line take up at the least; the first one half, later ones less.
+# The least rate at which a line follows a measured error. The first measurement counts half, later ones less.
 _RATE = 0.2
-# No epoch counts as more than so many times what was expected, or less than that part of it: it may be an exception.
+# The greatest factor between measured and expected cost that counts: the epoch may be an outlier.
 _EXCEPTION = 8.0
 
 
 @dataclass
 class LinearCost:
-    """Seconds as a floor and a slope times the work.
+    """The time as a floor plus a slope times the work, in seconds.
 
-    Both are taken times a power of what was measured over what was expected: each as far as it has part in what was
-    expected. So they stay above zero: small epochs correct the floor, large ones the slope.
+    A measurement multiplies each by a power of the ratio between measured and expected time, in proportion to its
+    share of the expected time. So they stay positive: small epochs correct the floor, large ones the slope.
     """
 
     floor: float
@@ -57,16 +57,16 @@ class LinearCost:
     """How many epochs it has learned from."""
 
     def seconds(self, work: float) -> float:
-        """What so much work is expected to take."""
+        """Return the expected time of this much work."""
         return self.floor + self.slope * work
 
     def follow(self, ratio: float) -> None:
-        """Take in, before anything is measured, how another line was wrong: machine and program are the same."""
+        """Apply another line's error before the first measurement: machine and program are the same."""
         factor = min(max(ratio, 1 / _EXCEPTION), _EXCEPTION) ** _RATE
         self.floor, self.slope = self.floor * factor, self.slope * factor
 
     def learn(self, work: float, seconds: float) -> None:
-        """Take in that so much work took so long."""
+        """Learn from a measurement."""
         expected = self.seconds(work)
         ratio = min(max(seconds / expected, 1 / _EXCEPTION), _EXCEPTION)
         self.measured += 1
@@ -76,7 +76,7 @@ class LinearCost:
 
 
 class Costs:
-    """What epochs cost, for so many shards, whose tasks run on so many `slots` at once."""
+    """The costs of epochs, for a number of shards and of task `slots` that run at once."""
 
     def __init__(self, shards: int = 1, slots: int = 1) -> None:
         at_once = max(min(shards, slots), 1)
@@ -90,15 +90,15 @@ class Costs:
         """The bytes of state for each row of a table."""
 
     def work(self, kind: Kind, rows: Mapping[str, int]) -> float:
-        """The work of an epoch that changes so many rows of tables."""
+        """Return the work of an epoch that changes these numbers of rows of tables."""
         return sum(count * (ROW + self._fan(kind, table)) for table, count in rows.items())
 
     def seconds(self, place: Place, kind: Kind, rows: Mapping[str, int]) -> float:
-        """What an epoch is expected to take at a place."""
+        """Return the expected time of an epoch at a place."""
         return self._lines[place, kind].seconds(self.work(kind, rows))
 
     def learn(self, place: Place, kind: Kind, rows: Mapping[str, int], visited: int, seconds: float) -> None:
-        """Take in what an epoch has cost."""
+        """Learn from the cost of an epoch."""
         changed = {table: count for table, count in rows.items() if count}
         if not changed:
             return
@@ -118,13 +118,13 @@ class Costs:
         return self.fans.get((kind, table), FAN)
 
     def to_json(self) -> Json:
-        """What was learned; `take` reads it."""
+        """Return what was learned as JSON; `take` reads it."""
         lines = {f"{place} {kind}": astuple(line) for (place, kind), line in self._lines.items()}
         fans = [[kind, table, fan] for (kind, table), fan in self.fans.items()]
         return {"lines": lines, "fans": fans, "row bytes": self.row_bytes}
 
     def take(self, said: Json) -> None:
-        """Know what another one has learned, as its `to_json` says it."""
+        """Take over what another object has learned, from its `to_json`."""
         self._lines = {(place, kind): LinearCost(*said["lines"][f"{place} {kind}"]) for place, kind in self._lines}
         self.fans = {(kind, table): fan for kind, table, fan in said["fans"]}
         self.row_bytes = said["row bytes"]

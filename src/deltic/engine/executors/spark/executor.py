@@ -41,8 +41,8 @@ from deltic.engine.storage.run import KeptRun
 from deltic.engine.storage.store import Store
 from deltic.program.program import Program
 
-# Runs the tasks of an epoch for so many shards, each with the messages that the one before wrote: those for the driver.
-# The last argument is what the job is called.
+# Runs the tasks of an epoch for some shards, each with the messages of the one before. Returns the driver's messages.
+# The last argument is the name of the job.
 RunTasks = Callable[[Sequence[Message], Sequence[Task], int, str], Iterable[Message]]
 
 
@@ -51,15 +51,15 @@ FEW = 1 << 16
 
 
 class SparkShards:
-    """Has shards whose state is below `directory`, which driver and executors of Spark see under one name.
+    """Has shards whose state is in `directory`, which driver and executors of Spark see under one name.
 
     See `ShardHolder` for the contract. `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in
-    files, or in both: `states` names the descriptions of what was written last, and `_open` has the shards, where the
-    driver has them; those that are `_ahead` of the files have run an epoch since. `place` says where the next epoch
-    runs: it may be set between epochs. Rows of more than `direct` bytes go to tasks, and come from them, in files. Of
-    an epoch that is a job, those rounds of recursions for which no more than `few` rows wait are taken in this process.
-    Runs that are frozen are merged in the background, by `run_each`; without it epochs merge them. `before_jobs` raises
-    DelticError where the executors cannot run any.
+    files, or in both. `states` names the descriptions of the last written state. `_open` has the shards, if they are in
+    the driver; if they are `_ahead` of the files, they have run an epoch since. `place` says where the next epoch runs,
+    and may be set between epochs. Rows of more than `direct` bytes travel to and from tasks in files. In an epoch that
+    is a job, rounds of recursions with at most `few` pending rows run in this process. Frozen runs are merged in the
+    background, by `run_each`; without it epochs merge them. `before_jobs` raises DelticError if the executors cannot
+    run jobs.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class SparkShards:
 
     @property
     def section(self) -> CriticalSection:
-        """What lets one thread at a time work on the state."""
+        """The lock that lets one thread at a time work on the state."""
         return self._host.section
 
     @property
@@ -102,7 +102,7 @@ class SparkShards:
 
     @property
     def shards(self) -> list[Shard]:
-        """The shards in this process, opened when somebody asks for them."""
+        """The shards in this process, opened at first use."""
         if self._open is None:
             plan, options = self.placed.plan, self.placed.options
             numbers = range(options.shards)
@@ -143,7 +143,7 @@ class SparkShards:
         return self._built_by_jobs(placed, evolution, epoch)
 
     def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
-        """A placed program, of the state as it is, by jobs."""
+        """Build a placed program from the present state by jobs."""
         builder = building(placed.definition, evolution)
         messages = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))
         outcome, _ = self._by_jobs(builder, messages, "trust", self._saved(), evolution.taken, epoch)
@@ -158,18 +158,18 @@ class SparkShards:
         return ShardsExecuted(placed.version(epoch, stores), result, take, nothing)
 
     def _saved(self) -> Mapping[int, str]:
-        """The descriptions of the state as it is, in files."""
+        """Return the descriptions of the present state, and write it to files if necessary."""
         if self._open is None:
             return self.states
         return {shard.number: save(shard, self.files, self.states.get(shard.number)) for shard in self._open}
 
     def write(self) -> None:
-        """Write the committed state into files, where it is ahead of them."""
+        """Write the committed state to files, if it is ahead of them."""
         if self._ahead and self._open is not None:
             self.states, self._ahead = self._saved(), False
 
     def write_for_tasks(self) -> None:
-        """Let tasks that come before the next epoch find the committed state in files."""
+        """Write the committed state to files for tasks that run before the next epoch."""
         if self._ahead:
             self.write()
             self._collect_garbage()
@@ -182,20 +182,20 @@ class SparkShards:
 
     @property
     def resident(self) -> int:
-        """The bytes of the state in the memory of the driver: what it reads from files is not among them."""
+        """Return the bytes of the state in the driver's memory, without what it reads from files."""
         arrangements = (a for shard in self._open or () for a in shard.store.arrangements().values())
         runs = {id(run): run for arrangement in arrangements for run in arrangement.runs}
         return sum(run.nbytes for run in runs.values() if not isinstance(run, KeptRun))
 
     def discard(self) -> None:
-        """Remove the files, but for those that a version reads: the executor is not used any more."""
+        """Remove all files that no version reads. The executor is not used any more."""
         self.states = {}
         collect_garbage(self.files, ())
 
     # Jobs
 
     def _job(self, epoch: Begun) -> ShardsExecuted:
-        """Run the epoch as a job; with recursions in rounds, one job for the steps before them, and one for each."""
+        """Run the epoch as a job; with recursions in rounds, one job for the steps before, and one for each round."""
         self.write()
         placed, written = self.placed, self.files.traffic.written
         messages = list(self._messages_of(epoch))
@@ -225,9 +225,9 @@ class SparkShards:
         taken: Mapping[str, str] | None,
         epoch: int,
     ) -> tuple[Outcome, list[Store]]:
-        """Run a program on messages, from states in files: the outcome, and the stores as they are in files then.
+        """Run a program on messages, from states in files. Return the outcome, and the stores of the new files.
 
-        Where another plan has written the states, those placed relations are `taken` over that have these names there.
+        If another plan wrote the states, `taken` maps the placed relations to take over to their names there.
         """
         plan, options, message = placed.plan, placed.options, f"epoch {epoch:,}"
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
@@ -252,7 +252,7 @@ class SparkShards:
         return outcome, stores
 
     def _messages_of(self, epoch: Begun) -> Iterator[Message]:
-        """The changes of tables as messages; those that tasks have written are there already."""
+        """Yield the changes of tables as messages. Those that tasks have written exist already."""
         here: dict[str, Changed] = {}
         for table, batch in epoch.changes.items():
             if posted := [one for one in apart(batch) if self.is_posted(one, table)]:
@@ -265,7 +265,7 @@ class SparkShards:
         yield from sent(self.files, list(epoch.sent(self.placed, here)), 0, self.direct)
 
     def is_posted(self, batch: Changed, table: str) -> TypeGuard[MessageBatch]:
-        """Whether tasks have written a batch as the shards of this program read it."""
+        """Return whether tasks have written a batch as the shards of this program read it."""
         name, placed = self.placed.program.tables[table], self.placed
         if not isinstance(batch, MessageBatch) or (batch.key and not placed.has_keys(name)):
             return False
@@ -273,20 +273,20 @@ class SparkShards:
         return batch.split == RowSplit(name, placed.plan.placed[name].key, placed.options.shards, keys)
 
     def _outcome(self, messages: Sequence[Message], tasks: Sequence[Task], message: str) -> Outcome:
-        """The outcome of a job; raises what its tasks found to be wrong."""
+        """Return the outcome of a job. Raises the errors of its tasks."""
         outcome = total(self.run_tasks(messages, tasks, self.placed.options.shards, message))
         if outcome.errors:
             raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
         return outcome
 
     def _empty(self) -> Collection[str]:
-        """The relations of which searches need rows, and no shard has any."""
+        """Return the relations that searches need and that are empty on all shards."""
         if self._open is not None:
             return empty_relations(self.placed.plan, self.stores())
         return self._empty_in_files if self.states else self.placed.plan.needs
 
     def _written_stores(self, plan: ShardPlan, states: Mapping[int, str]) -> list[Store]:
-        """The stores of shards that were written, to be read when somebody looks."""
+        """Return the stores of written shards, which are read at first use."""
         described = [read_description(self.files, name) for _, name in sorted(states.items())]
         return [store_of(plan, self.files, one) for one in described]
 
@@ -314,7 +314,7 @@ class SparkShards:
     # Compaction
 
     def compact(self) -> bool:
-        """Make one run of all those of each arrangement, in files: whether this executor has any."""
+        """Merge all runs of each arrangement in files into one. Return whether this executor compacts."""
         if self.compacting is None:
             return False
         self.compacting.wait()
@@ -327,7 +327,7 @@ class SparkShards:
         return True
 
     def compactions(self, numbers: Collection[int], mark: str, whole: bool) -> list[Compaction]:
-        """The tasks for some shards, all of them where none is named; none where the state is in memory."""
+        """Return the tasks for some shards, or for all if `whole`; none if the state is in memory."""
         return [
             Compaction(self.placed.plan, self.placed.options, self.files.place, number, state, mark, whole)
             for number, state in sorted(self.states_in_files.items())
@@ -336,12 +336,12 @@ class SparkShards:
 
     @property
     def states_in_files(self) -> Mapping[int, str]:
-        """The descriptions of the shards' states; none where these are in memory."""
+        """The descriptions of the shards' states; empty if these are in memory."""
         return {} if self._open is not None else self.states
 
     def take_compacted(self, states: Mapping[int, str]) -> None:
-        """Let these be the descriptions of some shards' states, which are in files.
+        """Replace the descriptions of some shards' states in files.
 
-        What they name no more goes with the next epoch.
+        Files that they name no more are removed with the next epoch.
         """
         self.states = {**self.states, **states}

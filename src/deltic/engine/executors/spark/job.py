@@ -1,7 +1,7 @@
 """An epoch as one Spark job: a stage of the plan is a `mapInArrow`, an exchange a `repartitionById` by shard.
 
-Rows of the DataFrame are messages, so that all stages have one schema, and one action gives all that comes out. Public
-functions of DataFrames alone are used, so that it runs on Spark Connect too.
+Rows of the DataFrame are messages, so all stages have one schema, and one action returns all results. Only public
+functions of DataFrames are used, so it also runs on Spark Connect.
 """
 
 from __future__ import annotations
@@ -43,31 +43,32 @@ _SCHEMA = pa.schema([(name, arrow) for name, (arrow, _) in _COLUMNS.items()])
 _SPARK_SCHEMA = ", ".join(f"{name} {spark}" for name, (_, spark) in _COLUMNS.items())
 # Adaptive execution runs each stage as a job of its own, and may put several shards into one task.
 _SETTINGS = {"spark.sql.adaptive.enabled": "false"}
-# How lines of Java's traces begin that say where, and not what.
+# The prefixes of lines of Java's traces that only name a location.
 _FRAME = ("at ", "... ")
-# That the error is another one than that of which the lines before tell.
+# Marks another error than that of the lines before.
 _SUPPRESSED = "Suppressed: "
-# What Java says when Spark's own files find no room; and Spark, of the host where it was.
+# Java's message if Spark's own files find no room, and Spark's message with the host.
 _FULL, _LOST = "java.io.IOException: No space left on device", re.compile(r"Lost task .*?\((\S+) executor ")
-# What Python says where Spark's processes are of an installation without Deltic, and what to do then.
+# Python's message if Spark's processes run an installation without Deltic, and the remedy.
 _ELSEWHERE = re.compile(r"ModuleNotFoundError: No module named '(?:deltic|numba|numpy|pandas|pyarrow)\b[^']*'")
 NEEDED = (
     f"Spark's Python processes need Deltic: start the session with PYSPARK_PYTHON={sys.executable} in the environment, "
     "and on a cluster install it there"
 )
-# What Spark says when an executor is lost, and some of the results that its messages led to are there already. The job
-# is run again: what its tasks wrote is under names that nobody has published.
+# Spark's message if an executor is lost after some results of its messages were produced. The job
+# is run again: the names of the files that its tasks wrote are not published.
 _GIVEN_UP = "A shuffle map stage with indeterminate output was failed and retried"
-# What a batch of messages may hold before it is handed on, in bytes.
+# The size of a batch of messages before it is passed on, in bytes.
 _BATCH = 1 << 24
 
 
 def run_job(
     spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int, what: str
 ) -> Iterator[Message]:
-    """The messages for the driver; `tasks` are the stages in their order, and Spark's pages call the job `what`.
+    """Run a job, and return the messages for the driver; `tasks` are the stages in order, `what` names the job in
+    Spark's UI.
 
-    Raises DelticError where the job fails, or nobody is there to do it.
+    Raises DelticError if the job fails, or no executor runs it.
     """
     with (
         _raised_in_one_line("the Spark job of the epoch failed, and nothing was changed"),
@@ -85,7 +86,7 @@ def run_job(
 
 @contextmanager
 def _raised_in_one_line(what: str) -> Iterator[None]:
-    """What Spark raises, in one line."""
+    """Raise Spark's errors as DelticError, in one line."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
@@ -96,7 +97,7 @@ def _raised_in_one_line(what: str) -> Iterator[None]:
 
 
 def reason_of(message: str) -> str:
-    """Why a job failed, in one line of Spark's report."""
+    """Return the reason in Spark's report of a failed job, in one line."""
     if _FULL in message and (lost := _LOST.search(message)):
         return (
             f"the disk of {lost[1]} is full where Spark keeps there what tasks send each other: make room, or name "
@@ -109,7 +110,7 @@ def reason_of(message: str) -> str:
 
 
 def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int) -> pa.Table:
-    """What the job finds."""
+    """Return the driver's messages of the job."""
     with _settings(spark):
         frame = spark.createDataFrame(pa.Table.from_batches([_batch(messages)]), _SPARK_SCHEMA)
         for task in tasks:
@@ -118,17 +119,17 @@ def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Tas
 
 
 def run_over(frame: DataFrame, task: Over, what: str) -> list[Message]:
-    """The messages of a task over each part of a DataFrame, as one job; those that it sends are for the driver.
+    """Run a task over each part of a DataFrame, as one job. Return its messages, which are for the driver.
 
-    Raises what `collected` does.
+    Raises the errors of `collected`.
     """
     return list(_letters(collected(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA), what).to_batches()))
 
 
 def collected(frame: DataFrame, what: str) -> pa.Table:
-    """The rows of a DataFrame, by a job that Spark's pages call `what`, if it is no part of another.
+    """Return the rows of a DataFrame, by a job that Spark's UI calls `what`, unless it is part of another.
 
-    Raises what Spark does, and DelticError where nobody is there to do it, or its processes are without Deltic.
+    Raises Spark's errors, and DelticError if no executor runs it, or Spark's processes lack Deltic.
     """
     spark = frame.sparkSession
     with _by_deltic(what), described(spark, what, is_part=True), watched(spark):
@@ -137,7 +138,7 @@ def collected(frame: DataFrame, what: str) -> pa.Table:
 
 @contextmanager
 def _by_deltic(what: str) -> Iterator[None]:
-    """Raises DelticError where Spark's processes are without Deltic."""
+    """Raise DelticError if Spark's processes lack Deltic."""
     from pyspark.errors import PySparkException
 
     try:
@@ -149,25 +150,25 @@ def _by_deltic(what: str) -> Iterator[None]:
 
 
 def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Iterable[Message]]], what: str) -> list[Message]:
-    """What tasks tell, each of which runs once, all as one job. Raises DelticError where it fails."""
+    """Run each task once, all in one job, and return their messages. DelticError if the job fails."""
     with _raised_in_one_line(f"the Spark job of the {what} failed, and nothing was changed"):
         return run_over(spark.range(0, len(tasks), 1, len(tasks)), partial(_each, tasks), what)
 
 
 def _each(tasks: Sequence[Callable[[], Iterable[Message]]], batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
-    """What the tasks tell whose numbers these are."""
+    """Run the tasks with these numbers, and yield their messages."""
     return (message for batch in batches for number in batch.column(0).to_pylist() for message in tasks[number]())
 
 
 def _over_batches(
     task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """A task over the messages of a partition, which are those of one shard."""
+    """Run a task over the messages of a partition, which are those of one shard."""
     return _batched(lambda batches: task(_letters(batches)), batches)
 
 
 def _batched(task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What a task sends, as Spark takes it."""
+    """Yield the messages of a task as Spark's batches."""
     waiting: list[Message] = []
     size = 0
     for message in task(batches):
@@ -195,7 +196,7 @@ def _batch(messages: Sequence[Message]) -> pa.RecordBatch:
 
 @contextmanager
 def _settings(spark: SparkSession) -> Iterator[None]:
-    """Let Spark run what is asked for in this block as one job."""
+    """Make Spark run the actions of this block as one job each."""
     before = {name: spark.conf.get(name, None) for name in _SETTINGS}
     for name, value in _SETTINGS.items():
         spark.conf.set(name, value)

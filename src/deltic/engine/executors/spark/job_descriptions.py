@@ -1,4 +1,4 @@
-"""What Spark's pages call the jobs of Deltic."""
+"""The names of Deltic's jobs in Spark's UI."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 _Get = Callable[[], str | None]
 _Put = Callable[[str | None], None]
 _DESCRIPTION = "spark.job.description"
-# How many views a description names.
+# The most views that a description names.
 _NAMED = 3
 
 
 @contextmanager
 def described(spark: SparkSession, what: str, is_part: bool = False) -> Iterator[None]:
-    """Let Spark's pages call the jobs of this block `what`; one that `is_part` of others is called as they are.
+    """Name the jobs of this block `what` in Spark's UI. If it `is_part` of another job, keep that one's name.
 
-    A session of Spark Connect has no job descriptions; its server takes the setting of that name for one.
+    A session of Spark Connect has no job descriptions; its server uses the setting of that name instead.
     """
     get, put = _in_settings(spark) if is_connect(spark) else _in_thread(spark)
     before = get()
@@ -32,7 +32,7 @@ def described(spark: SparkSession, what: str, is_part: bool = False) -> Iterator
 
 
 def _in_settings(spark: SparkSession) -> tuple[_Get, _Put]:
-    """How a description is got and put as a setting of the session."""
+    """Return how to read and write the description as a setting of the session."""
 
     def put(what: str | None) -> None:
         spark.conf.unset(_DESCRIPTION) if what is None else spark.conf.set(_DESCRIPTION, what)
@@ -41,17 +41,17 @@ def _in_settings(spark: SparkSession) -> tuple[_Get, _Put]:
 
 
 def _in_thread(spark: SparkSession) -> tuple[_Get, _Put]:
-    """How it is got and put as a property of this thread."""
+    """Return how to read and write the description as a property of this thread."""
     context = spark.sparkContext
     return lambda: context.getLocalProperty(_DESCRIPTION), lambda what: context.setLocalProperty(_DESCRIPTION, what)
 
 
 def is_connect(of_spark: object) -> bool:
-    """Whether a session or DataFrame is of Spark Connect."""
+    """Return whether a session or DataFrame belongs to Spark Connect."""
     return type(of_spark).__module__.startswith("pyspark.sql.connect")
 
 
 def some_of(names: Sequence[str]) -> str:
-    """Names for a description, the first few of many."""
+    """Return the first few of many names, for a description."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

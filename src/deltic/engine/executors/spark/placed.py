@@ -1,4 +1,4 @@
-"""An executor that chooses for each epoch where it runs: in one store, or on shards, here or as a Spark job."""
+"""An executor that chooses where each epoch runs: in one store, or on shards, here or as a Spark job."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from deltic.errors import DelticError, UnsupportedError
 from deltic.program.memory import remembered
 from deltic.program.program import Program
 
-# What came since the state was measured has to be so many rows, and such a part of all, before that is done again.
+# The state is measured again after this many new rows, if they are at least this part (as a divisor) of all rows.
 _FEW, _PART = 1000, 8
 
 
 class PlacedExecutor:
-    """Has an executor where `placement` chooses; see `Executor` for the contract.
+    """Has an executor at the place that `placement` chooses; see `Executor` for the contract.
 
-    The state has one home, each made by one of `homes`: one store, or shards; where there are only shards, it stays
-    there. All strata of a program run at one place. A move is no epoch: it comes before the epoch that it is for.
+    The state has one home, one store or shards, which `homes` create. If there are only shards, it stays there. All
+    strata of a program run at one place. A move is not an epoch: it happens before the epoch that needs it.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class PlacedExecutor:
         self._settle(self._made(circuit, "local" if "local" in homes else "shards"))
 
     def _settle(self, executor: Executor) -> None:
-        """Let the state be that of this executor."""
+        """Make this executor the home of the state."""
         self.there = executor
         self._ready: Executor | None = None
         """Shards that the state may move to."""
@@ -62,12 +62,12 @@ class PlacedExecutor:
         self._memory = remembered(executor.program)
 
     def _made(self, circuit: Circuit, home: Home) -> Executor:
-        """A new executor of a home, without rows."""
+        """Return a new executor of a home, without rows."""
         return self._homes[home](circuit, self._options, self._host)
 
     @property
     def home(self) -> Home:
-        """Where the state is."""
+        """The home of the state."""
         return "shards" if isinstance(self.there, ShardsExecutor) else "local"
 
     @property
@@ -114,7 +114,7 @@ class PlacedExecutor:
         return replace(executed, result=result, commit=commit)
 
     def _placed(self, changed: Mapping[str, int]) -> Placed:
-        """Where an epoch is to run; the state is there now. Where it cannot be moved, it is where it was."""
+        """Choose where an epoch runs, and move the state there. If it cannot be moved, it stays."""
         wanted = self.placement.choose(changed, self._measured(), self._barred)
         try:
             return self._at(wanted)
@@ -123,7 +123,7 @@ class PlacedExecutor:
             return self._at(self.placement.choose(changed, self._measured(), self._barred))
 
     def _at(self, wanted: Placed) -> Placed:
-        """Let the next epoch run where it is wanted; raises what a move does."""
+        """Make the next epoch run at this place. Raises the errors of a move."""
         if home_of(wanted.place) != self.home:
             started, is_empty = time.perf_counter(), not self.version.epoch
             self._move(wanted)
@@ -148,7 +148,7 @@ class PlacedExecutor:
         old.discard()
 
     def _new(self, home: Home) -> Executor:
-        """An executor of a home, without rows, for the circuit."""
+        """Return an executor of a home, without rows, for the circuit."""
         ready = self._ready if home == "shards" else None
         if ready is not None:
             self._ready = None
@@ -156,7 +156,7 @@ class PlacedExecutor:
 
     @property
     def tasks(self) -> TableTasks | None:
-        """Those of shards where a job may have the next epoch: they have the state, or there are no rows yet."""
+        """The tasks of the shards, if the next epoch may be a job: they have the state, or there are no rows yet."""
         if "job" not in self.placement.places:
             return None
         if self.home == "shards":
@@ -170,7 +170,7 @@ class PlacedExecutor:
         return self.there.checks_keys(table)
 
     def _measured(self) -> HeldState:
-        """The sizes of the state: measured again after many changes, otherwise estimated from the changes since."""
+        """Return the sizes of the state: measured after many changes, otherwise estimated from the changes since."""
         known = self._held
         if known is None or self._since > max(_FEW, sum(known.rows.values()) // _PART):
             return self._measure()
@@ -178,7 +178,7 @@ class PlacedExecutor:
         return HeldState(known.home, known.rows, known.bytes + grown, known.resident + here)
 
     def _measure(self) -> HeldState:
-        """Measure the state; homes that could not take it may be asked again."""
+        """Measure the state, and let homes that failed to take it over be tried again."""
         rows = {table: self.version.entries(table) for table in self.program.tables}
         self._held, self._since, self._here = HeldState(self.home, rows, self.nbytes, self.resident), 0, 0
         self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}
@@ -255,7 +255,7 @@ class PlacedExecutor:
 
 
 def _run_at(executor: Executor, placed: Placed) -> None:
-    """Let the next epoch of shards run at a place of theirs."""
+    """Set the place where shards run the next epoch."""
     if isinstance(executor, ShardsExecutor):
         assert isinstance(executor.holder, SparkShards)
         assert placed.place != "local"

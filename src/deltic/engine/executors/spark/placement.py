@@ -1,10 +1,9 @@
-"""Where the next epoch runs: the quickest place at which the driver's memory holds the state, moves included.
+"""Chooses where the next epoch runs: the fastest place with enough memory in the driver, including the cost of a move.
 
 A state has a *home*: the local engine, or shards, whose epochs run in the driver's process or as one Spark job. An
-epoch runs at home, unless another home has to take the state over, since it outgrows the memory that the driver may
-have, or ought to. A move costs what recomputing the views costs, so it has to pay: the state moves once staying has
-cost more, since the last move and in sum, than that (as one rents skis until the rent has reached their price). So a
-state does not go back and forth: between two moves lies an excess that is worth one.
+epoch runs at home, unless the state outgrows the driver's memory, or another home is cheaper. A move costs as much
+as recomputing the views, so it must pay: the state moves once the total excess cost of staying, since the last move,
+exceeds the cost of a move (the ski rental rule). So a state does not move back and forth.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ ShardPlace = Literal["process", "job"]
 """Where an epoch of shards can run."""
 Home = Literal["local", "shards"]
 
-# What another home has to save beyond the price of the move, in seconds, and in what part of an epoch's: less is noise.
+# The least saving of another home beyond the cost of the move, in seconds, and as a share of an epoch's time.
 _LEAST, _MATTERS = 1.0, 0.25
-# The part of the memory that a state may have which is to come back to the local engine.
+# The share of the memory into which a state must fit to return to the local engine.
 _ROOM = 0.5
 
 
 def home_of(place: Place) -> Home:
-    """Where the state is when an epoch runs at a place."""
+    """Return the home of a place."""
     return "local" if place == "local" else "shards"
 
 
@@ -42,7 +41,7 @@ class HeldState:
 
 
 class Placement:
-    """Decides between `places`; `memory` are the bytes of state that the driver is to hold, None for any number."""
+    """Decides between `places`; `memory` is the most bytes of state in the driver, None for no limit."""
 
     def __init__(
         self,
@@ -55,9 +54,9 @@ class Placement:
         """The seconds that staying has cost more since the last move than the other home was expected to."""
 
     def choose(self, changed: Mapping[str, int], held: HeldState, barred: Mapping[Home, str]) -> Placed:
-        """Where an epoch is to run that changes so many rows of tables.
+        """Choose the place of an epoch that changes these numbers of rows of tables.
 
-        `barred` homes cannot take the state over, and why; the one that has it goes on.
+        `barred` are homes that cannot take the state over, with the reason. The present home continues then.
         """
         places = [p for p in self.places if home_of(p) == held.home or home_of(p) not in barred]
         expected = {place: self._expected(place, changed, held) for place in places}
@@ -81,7 +80,7 @@ class Placement:
         return self._weighed(there, other, expected, is_empty=not any(held.rows.values()))
 
     def _only(self, place: Place, expected: Mapping[Place, Expected], fitting: Mapping[Place, Expected]) -> str:
-        """Why an epoch runs at the quickest place of one home."""
+        """Explain why an epoch runs at the fastest place of one home."""
         quicker = [p for p, cost in expected.items() if p not in fitting and cost.seconds < expected[place].seconds]
         if quicker:
             held = expected[quicker[0]].bytes
@@ -91,7 +90,7 @@ class Placement:
     def _weighed(
         self, there: Place, other: Place, expected: Mapping[Place, Expected], is_empty: bool
     ) -> tuple[Place, str]:
-        """The better of the best place at home and the best one elsewhere."""
+        """Choose between the best place at home and the best one elsewhere."""
         gain = expected[there].seconds - expected[other].seconds
         if 0 < gain < _MATTERS * expected[there].seconds:
             gain = 0.0
@@ -127,7 +126,7 @@ _QUICKEST = "it is expected to be the quickest"
 
 
 def kind_of(changed: Mapping[str, int], held: Mapping[str, int]) -> Kind:
-    """Whether changes bring most of the rows that there are then."""
+    """Return "load" if the changes bring most of the rows, else "update"."""
     return "load" if sum(changed.values()) > sum(held.values()) else "update"
 
 

@@ -1,8 +1,8 @@
-"""Whether the executors of a cluster can run jobs of Deltic, found out by a job before the first of them.
+"""Tests whether the executors of a cluster can run Deltic, by a job before the first of its jobs.
 
-Its tasks say with which Python and which Deltic they run, whether that has kernels, and read and write in the directory
-of the shards. They are sent by value: where Deltic is missing they say so, and raise nothing. One runs for each slot,
-so that each executor has one, as far as Spark spreads them.
+The tasks report their Python and Deltic versions, whether Deltic has kernels, and whether they can read and write the
+directory of the shards. They are sent by value, so that they can report a missing Deltic instead of raising. There is
+one task for each slot, so that each executor gets one, as far as Spark spreads them.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]
 
 
 class ExecutorProbe:
-    """Looks at the executors of a session once for each directory of shards."""
+    """Probes the executors of a session once for each directory of shards."""
 
     def __init__(self, spark: SparkSession, files: Files, slots: int) -> None:
         self._spark, self._files = spark, files
         self._tasks = min(max(2 * slots, _LEAST), _MOST)
 
     def check(self) -> None:
-        """Raises DelticError where an executor cannot run Deltic, or does not see the directory, with the remedy."""
+        """Raise DelticError, with the remedy, if an executor cannot run Deltic or does not see the directory."""
         looked = _LOOKED.setdefault(self._spark, set())
         if self._files.place not in looked:
             self._check()
@@ -63,7 +63,7 @@ class ExecutorProbe:
             )
 
     def _ask(self, place: str) -> list[dict[str, Any]]:
-        """What the tasks say."""
+        """Return the reports of the tasks."""
         frame = self._spark.range(0, self._tasks, 1, self._tasks).mapInArrow(_asking(place), "told string")
         try:
             rows = collected(frame, "Deltic: a look at the executors").column(0).to_pylist()
@@ -79,7 +79,7 @@ class ExecutorProbe:
 
 
 def _asking(place: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A task that needs nothing of Deltic to be loaded; functions in functions are sent by value."""
+    """Return a task that needs no import of Deltic. Nested functions are sent by value."""
 
     def asked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import json
@@ -102,7 +102,7 @@ def _asking(place: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Reco
 
 
 def seen_by_task(place: str, numbers: Iterable[int]) -> Mapping[str, object]:
-    """What a task has of Deltic, and sees of a place."""
+    """Return the Deltic installation of a task, and its access to a directory."""
     from deltic.engine.files.address import files_at
     from deltic.engine.kernels.loading import check_compiler, find
 
@@ -121,7 +121,7 @@ def seen_by_task(place: str, numbers: Iterable[int]) -> Mapping[str, object]:
 
 
 def _reasons(answers: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Why executors cannot run Deltic, each reason once."""
+    """Return the reasons why executors cannot run Deltic, each once."""
     reasons = []
     for each in answers:
         host = each["host"]
@@ -138,7 +138,7 @@ _DIRECTORY = "the directory of the shards"
 
 
 def _unseen(folder: Files, answers: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Which executors have written where this process does not see it."""
+    """Return the executors that have written where this process does not see it."""
     there = {name.rpartition("/")[2] for name in folder.names()}
     hosts = {each["host"] for each in answers if any(str(number) not in there for number in each["numbers"])}
     return [f"{host}: {_DIRECTORY}: what is written there this process does not see" for host in sorted(hosts)]

@@ -1,4 +1,4 @@
-"""The rounds of recursions in an epoch that is jobs: each is one of its own, or, where few rows wait, taken here."""
+"""The rounds of recursions in an epoch of several jobs: each is a job, or runs here if few rows are pending."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from deltic.engine.recursion.termination import Termination
 
 @dataclass
 class Reached:
-    """How far an epoch has come: to stage `since`, with these states, and messages for that stage and later ones.
+    """The progress of an epoch: it has reached stage `since`, with these states, and messages for that stage and later
+    ones.
 
-    Where another plan has written the states, those placed relations are `taken` over that have these names there.
+    If another plan wrote the states, `taken` maps the placed relations to take over to their names there.
     """
 
     states: Mapping[int, str]
@@ -40,7 +41,7 @@ class Reached:
     rounds: list[RoundsTaken] = field(default_factory=list)
 
     def total(self, last: Outcome) -> Outcome:
-        """The outcome of the whole epoch, with that of the last job."""
+        """Return the outcome of the whole epoch, including that of the last job."""
         for one in self.done:
             last.reports = one.reports + last.reports
             last.rows_in = one.rows_in | last.rows_in
@@ -55,10 +56,10 @@ class Reached:
 
 @dataclass(frozen=True)
 class RoundJobs:
-    """Takes all shards through the stages of an epoch of a plan up to the last one with rounds, and through these.
+    """Runs the stages of an epoch up to the last one with rounds, and these rounds, on all shards.
 
-    Rows of more than `direct` bytes travel in files; rounds for which no more than `few` rows wait are taken in this
-    process. `run` runs a job, whose name begins with `label`.
+    Rows of more than `direct` bytes travel in files. Rounds with at most `few` pending rows run in this process.
+    `run` runs a job, whose name starts with `label`.
     """
 
     plan: ShardPlan
@@ -71,7 +72,7 @@ class RoundJobs:
     label: str
 
     def run_rounds(self, reached: Reached) -> Reached:
-        """Take all shards on behind the last rounds of the epoch, if there are any."""
+        """Run the epoch up to the end of its last rounds, if there are any."""
         for last in sorted({step.stage for step in self.plan.iterated}):
             begun = self._begin(reached, last)
             waking = wake(self.options.shards)
@@ -84,11 +85,13 @@ class RoundJobs:
         return reached
 
     def _as_written(self, reached: Reached) -> Mapping[str, str] | None:
-        """Within the epoch relations have their own names, and are kept as they were taken over, if any were."""
+        """Return the names of taken relations within the epoch: after the first job they are written under their own
+        names.
+        """
         return None if reached.taken is None else {name: name for name in self.plan.program.relations}
 
     def _begin(self, reached: Reached, last: int) -> Outcome:
-        """Take the stages up to that in which rounds begin."""
+        """Run the stages up to the one in which rounds start."""
         place, given = self.files.place, (self.conflicts, self.direct, reached.taken, reached.since, last)
         tasks = [
             Begin(self.plan, self.options, place, reached.states, stage, *given)
@@ -98,7 +101,7 @@ class RoundJobs:
         return self.run(reached.messages, tasks, f"{self.label}: {some_of(names)}: begin")
 
     def _iterate(self, reached: Reached, number: int, amid: Amid) -> None:
-        """Take all shards through the rounds of a recursion."""
+        """Run the rounds of a recursion on all shards."""
         step = self.plan.iterated[number]
         termination = termination_of(step, self.plan.program, self.options, amid.reached)
         rounds = _JobRounds(self, reached, number, amid, termination)
@@ -109,7 +112,7 @@ class RoundJobs:
 
 
 class _JobRounds:
-    """Takes the rounds of a recursion of an epoch that is jobs: `outcome` is that of the last one."""
+    """Runs the rounds of a recursion in an epoch of several jobs; `outcome` is that of the last job."""
 
     def __init__(self, jobs: RoundJobs, reached: Reached, number: int, amid: Amid, termination: Termination) -> None:
         self._jobs, self._number, self._termination = jobs, number, termination
@@ -122,11 +125,11 @@ class _JobRounds:
         return self.outcome.amid[self._number]
 
     def first(self) -> RoundId | None:
-        """The first round for which anything waits."""
+        """Return the first round with pending entries."""
         return self._between.first
 
     def take(self, now: RoundId) -> int:
-        """Take a round by a job; where few rows wait, it and those after it in this process."""
+        """Run a round as a job. If few rows are pending, run it and those after it in this process."""
         if self._between.waiting <= self._jobs.few:
             self._take_here()
             return -1
@@ -135,7 +138,7 @@ class _JobRounds:
         return reached if reached == now.iteration else -1
 
     def closing(self) -> Sequence[ClosingRelations]:
-        """The relations that close the cycles, as the last round has written them."""
+        """Return the relations that close the cycles, as the last round has written them."""
         return closing_of(self._shards(), self._step)
 
     def _take_by_job(self, now: RoundId) -> None:
@@ -151,7 +154,7 @@ class _JobRounds:
         self.taken.add(self.outcome)
 
     def _take_here(self) -> None:
-        """Take rounds in this process, as long as few rows wait."""
+        """Run rounds in this process, as long as few rows are pending."""
         shards, files, outcome = self._shards(), self._jobs.files, Outcome()
         mailbox = Mailbox(files)
         derived = mail_of(Message.of(m.target, m.shard, mailbox.rows(m)) for m in self.outcome.following)
@@ -165,16 +168,16 @@ class _JobRounds:
         self.outcome = outcome
 
     def _shards(self) -> list[Shard]:
-        """All shards between the rounds of the recursion, as files have them."""
+        """Return all shards between the rounds of the recursion, read from files."""
         given = self._jobs.plan, self._jobs.options, self._jobs.files
         return [
             opened(number, *given, state, [self._step], self._names) for number, state in self.outcome.states.items()
         ]
 
     def _taken_here(self, shards: Sequence[Shard], derived: Mail) -> bool:
-        """Take rounds while few rows wait, the first with what was derived before.
+        """Run rounds while few rows are pending, the first with the derivations of the last job.
 
-        Whether that went well, or values were renumbered on the way.
+        Return False if values were renumbered.
         """
         rounds, few = GroupRounds(shards, self._step), self._jobs.few
         try:

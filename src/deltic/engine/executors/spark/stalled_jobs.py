@@ -1,4 +1,4 @@
-"""A job that no executor does is given up: Spark would wait for one without end."""
+"""Cancels jobs that no executor runs: Spark would wait forever."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 PATIENCE = "spark.deltic.patience"
 """The setting of a session that says for how many seconds a job waits while there is no executor."""
 _DEFAULT = "30"
-# How long a session without executors has, in seconds, before its master is asked whether it is there.
+# The seconds without executors after which the session's master is checked.
 _GRACE = 3.0
 _PAUSE = 0.25
 
 
 @contextmanager
 def watched(spark: SparkSession) -> Iterator[None]:
-    """Give up the jobs of this block where the session has had no executor for a while: raises DelticError.
+    """Cancel the jobs of this block if the session has had no executor for a while, and raise DelticError.
 
-    At once where its master does not answer either. A session that is local has its executor; of one of Spark Connect
-    only the server knows.
+    If its master does not answer either, they are cancelled soon. A local session has its executor; the executors of
+    Spark Connect are known to the server alone.
     """
     master = "" if is_connect(spark) else spark.sparkContext.master or ""
     if not master or master.startswith("local") or not hasattr(spark.sparkContext.statusTracker(), "getExecutorInfos"):
@@ -50,7 +50,7 @@ def watched(spark: SparkSession) -> Iterator[None]:
 
 
 class _Watch:
-    """Looks after the executors of a session from another thread; `reason` says why the jobs of a tag were given up."""
+    """Watches the executors of a session from another thread; `reason` says why jobs were cancelled."""
 
     def __init__(self, spark: SparkSession, master: str, tag: str) -> None:
         self._spark, self._master, self._tag = spark, master, tag
@@ -77,7 +77,7 @@ class _Watch:
                 return
 
     def _hopeless(self, waited: float) -> str:
-        """Why there will be no executor, when there has been none for so many seconds; "" where there may be one."""
+        """Return why no executor will come, after this many seconds without one; "" if one may still come."""
         if waited > _GRACE and (reasons := no_answer(self._master)):
             return f"Spark has no executors, and its master {self._master} does not answer ({reasons})"
         if waited > self._patience:
@@ -89,7 +89,7 @@ class _Watch:
 
 
 def no_answer(master: str) -> str:
-    """Why no address of spark://HOST:PORT,… answers; "" where one does, and for masters of other kinds."""
+    """Return why no address of spark://HOST:PORT,… answers; "" if one does, and for other masters."""
     reasons = []
     for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else []:
         host, _, port = address.rpartition(":")

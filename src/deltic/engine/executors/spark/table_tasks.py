@@ -1,4 +1,4 @@
-"""What Spark's tasks do for the tables of shards before an epoch; see `TableTasks`."""
+"""Spark's tasks for the tables of shards before an epoch; see `TableTasks`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deltic.engine.watermark import Watermark
 
 
 class TaskShards(Protocol):
-    """Shards whose state tasks read in files; see `SparkShards`."""
+    """Shards whose state tasks read from files; see `SparkShards`."""
 
     placed: PlacedProgram
     directory: Files
@@ -37,17 +37,17 @@ class TaskShards(Protocol):
 
     @property
     def section(self) -> CriticalSection:
-        """What lets one thread at a time work on the state."""
+        """The lock that lets one thread at a time work on the state."""
 
     @property
     def prepared(self) -> Prepared | None:
         """The epoch that is neither committed nor aborted."""
 
     def is_posted(self, batch: Changed, table: str) -> TypeGuard[MessageBatch]:
-        """Whether tasks have written a batch as the shards of this program read it."""
+        """Return whether tasks have written a batch as the shards of this program read it."""
 
     def write_for_tasks(self) -> None:
-        """Write the committed state into files, where it is ahead of them."""
+        """Write the committed state to files, if it is ahead of them."""
 
 
 class SparkTasks:
@@ -62,9 +62,9 @@ class SparkTasks:
         return self._shards.section
 
     def site(self, table: str) -> StagingArea:
-        """Where tasks may write rows of a table: beside the state, for one batch.
+        """Return the area where tasks may write one batch of a table's rows, beside the state.
 
-        Raises DelticError where the executors cannot run them.
+        Raises DelticError if the executors cannot run tasks.
         """
         self._shards.before_jobs()
         placed = self._shards.placed
@@ -77,7 +77,7 @@ class SparkTasks:
 
     @exclusive
     def compared(self, table: str, rows: StagedRows, beside: Beside) -> StagedRows | None:
-        """The tables as they are in files; raises what tasks do."""
+        """Compare with the tables as they are in files. Raises the errors of tasks."""
         run = self._shards.run_each
         if run is None or not self._shards.is_posted(rows, table):
             return None
@@ -93,7 +93,9 @@ class SparkTasks:
     def settled(
         self, table: str, changes: Sequence[RowChange | KeyedChange], conflicts: Conflicts, watermark: Watermark | None
     ) -> Settled | None:
-        """By a job, where more than `few` rows are elsewhere, and all rows of a key are on one shard."""
+        """Run a job if more than `few` rows are elsewhere, and all rows of a key are on one shard; otherwise return
+        None.
+        """
         site, run = self.site(table), self._shards.run_each
         wants_keys = any(isinstance(change, KeyedChange) or change.is_by_key for change in changes)
         wants_keys = wants_keys or (watermark is not None and watermark.wants_keys)
@@ -126,7 +128,7 @@ class SparkTasks:
         return settled
 
     def _as_messages(self, change: RowChange | KeyedChange) -> RowChange:
-        """A change of a table as its rows stand in messages: those of this process are written for shards now."""
+        """Return a change of a table whose rows are in messages. Rows of this process are written for shards now."""
         if isinstance(change, RowChange) and isinstance(change.rows, MessageBatch):
             return change
         site, updates = self.site(change.table), tuple[str, ...]()
@@ -142,12 +144,12 @@ class SparkTasks:
         )
 
     def _begin(self) -> None:
-        """Have the state in files, between epochs."""
+        """Write the state to files, between epochs."""
         refuse_second(self._shards.prepared)
         self._shards.write_for_tasks()
 
     def _of_shard(self, number: int, table: str) -> tuple[ShardPlan, Options, str, int, str | None, str]:
-        """What an inquiry of a shard about a table begins with."""
+        """Return the common arguments of a shard's inquiries about a table."""
         shards, placed = self._shards, self._shards.placed
         state, name = shards.states.get(number), placed.program.tables[table]
         return placed.plan, placed.options, shards.files.place, number, state, name
