@@ -123,7 +123,7 @@ class Executor(Protocol):
 
 
 MakeExecutor = Callable[["Circuit", EngineOptions, Host], Executor]
-"""Makes an executor that has no rows, for an engine. Raises UnsupportedError where it cannot run the circuit."""
+"""Makes an executor without rows for an engine. Raises UnsupportedError if it cannot run the circuit."""
 
 
 def nothing() -> None:

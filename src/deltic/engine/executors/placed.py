@@ -10,17 +10,17 @@ Place = Literal["local", "process", "job"]
 """Where an epoch can run: the local engine; shards, in the driver's process or as one Spark job."""
 
 RoundsChoice = Literal["auto", "always", "never"]
-"""When a recursion without a preserved key takes rounds on shards: where one task has no room for it, always, never."""
+"""When a recursion without a preserved key runs in rounds on shards: if it outgrows one task, always, or never."""
 
 CopiesChoice = Literal["auto", "never"]
-"""Whether every shard has a copy of relations that are small beside what they are joined with."""
+"""Whether every shard has a copy of relations that are small compared to those that they are joined with."""
 
 TOLD: dict[Place, str] = {
     "local": "by the local engine",
     "process": "on shards in the driver's process",
     "job": "as one Spark job",
 }
-"""What the places are called in reports."""
+"""The names of the places in reports."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Expected:
     """The expected cost of an epoch at a place."""
 
     seconds: float
-    """Of the epoch."""
+    """The expected time of the epoch."""
     bytes: int
-    """What the driver's memory holds of the state after it."""
+    """The bytes of state in the driver's memory after it."""
     moving: float = 0.0
-    """The seconds that it takes before, where the state is elsewhere."""
+    """The seconds of a move before it, if the state is elsewhere."""
 
     def __str__(self) -> str:
         moving = f" after a move of {_seconds(self.moving)}" if self.moving else ""
@@ -46,9 +46,9 @@ class Placed:
     place: Place
     reason: str
     expected: Mapping[Place, Expected]
-    """What it was expected to cost at each place that it could run at."""
+    """The expected cost at each place where it could run."""
     moved: float | None = None
-    """The seconds that it took to move the state there; None where it was there."""
+    """The seconds that it took to move the state there; None if it was there."""
 
     @property
     def summary(self) -> str:

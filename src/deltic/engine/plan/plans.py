@@ -35,15 +35,15 @@ class Plans:
     numbers: Mapping[MeasuredQuestion, float] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     growth: float = 4.0
-    """How many times as large a table must be than it was for the plan to be rebuilt."""
+    """The plan is reviewed once a table has grown by this factor."""
     small: int = 100
-    """Rows of a table up to which there is no need of a plan."""
+    """Tables with fewer rows need no plan."""
     gain: float = 0.5
-    """What a new plan may cost of what it replaces, when views have to be rebuilt for it."""
+    """The greatest cost of a new plan, as a share of the work that it replaces, if views must be rebuilt for it."""
     review: int = 1 << 22
-    """Rows that an epoch visits before a plan is reviewed that was made not knowing all."""
+    """A plan with missing statistics is reviewed after an epoch has visited this many rows."""
     regret: float = 0.5
-    """What a new plan must save, of the rows that an epoch has visited, for the epoch to restart with it."""
+    """The least saving of a new plan, as a share of the rows that the epoch has visited, for a restart."""
 
     def is_due(self, rows: Mapping[str, int]) -> bool:
         """Return whether one of the tables has outgrown the plan."""

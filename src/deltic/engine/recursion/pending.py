@@ -33,7 +33,7 @@ class RoundId(NamedTuple):
 
 
 FIRST = RoundId(0, 0)
-"""Before it nothing can wait."""
+"""The least round: nothing is pending before it."""
 
 # The distinct rows of an iteration, sorted, with the changes of their weights, 0 for rows to look at again.
 Candidates = tuple[Words, Weights]

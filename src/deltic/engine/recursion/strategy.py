@@ -13,9 +13,9 @@ class Strategy(enum.Enum):
     NESTED = "nested"
     """Counts of derivations at every iteration: the next iteration of a row is known [DBSP §7.2]."""
     ELASTIC = "elastic"
-    """The count at the first iteration alone; lost rows are searched for again [ELA §3]."""
+    """The count at the first iteration alone. Lost rows are searched again [ELA §3]."""
     FULL = "full"
-    """No counts: every change is a recomputation, by semi-naive evaluation [ELA Alg. 1]."""
+    """No counts: every change causes a recomputation, by semi-naive evaluation [ELA Alg. 1]."""
 
 
 @dataclass(frozen=True)

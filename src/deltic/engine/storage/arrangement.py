@@ -81,9 +81,9 @@ class Arrangement:
     before: tuple[Run, ...] = ()
     is_built: bool = True
     frozen: int | None = None
-    """Runs of so many rows are left to `tighten`: no change merges them, unless there are many."""
+    """Runs of at least this many rows are left to `tighten`: changes do not merge them, unless there are many."""
     _merged: tuple[tuple[Run, ...], tuple[Run, ...]] = ((), ())
-    """Runs, and the one that they are merged into."""
+    """Runs, and the one run into which they were merged."""
     _taken: tuple[Layout | None, Table] = (None, _NO_RUNS)
     """A canonical layout, and its places in this order."""
 

@@ -18,7 +18,7 @@ from deltic.engine.storage.value_order import Positions, ValueOrder
 from deltic.values.types import Type
 
 UNKNOWN = -(1 << 63)
-"""What stands for a value that has no id, where one is looked for."""
+"""The result of a look-up for a value without an id."""
 
 
 class Dictionary(ABC):

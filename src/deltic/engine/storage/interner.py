@@ -36,7 +36,7 @@ _numbering = threading.RLock()
 # Up to this many times as many known values as new ones are merged with them; more are searched one by one.
 _MERGED = 8
 DIGITS = 18
-"""The digits of the decimals all of which an int64 holds."""
+"""An int64 holds all decimals of at most this many digits."""
 
 
 def is_interned(type_: Type) -> bool:

@@ -15,7 +15,7 @@ from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, merg
 
 Counts = npt.NDArray[np.int64]
 Ranges = Mapping[int, tuple[int, int]]
-"""The least and the greatest value of columns."""
+"""The least and the greatest value, by column."""
 
 _WORD = 64
 

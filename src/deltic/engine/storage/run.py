@@ -74,9 +74,9 @@ class Run:
     __slots__ = ("descriptor", "is_heavy", "kept", "max_time", "times", "weights", "words")
 
     is_far = False
-    """Whether it stands elsewhere, so that parts of it take less time to have than all."""
+    """Whether it is in remote storage, so that reading parts is faster than reading all."""
     kept: object | None
-    """Where it is written; None before it is."""
+    """The place where it is stored; None before it is."""
 
     def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
         self.kept = None

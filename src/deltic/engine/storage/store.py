@@ -47,7 +47,8 @@ class Store:
         self.domains = Domains()
         self.states: dict[str, State] = {}
         self.repacked: dict[str, State] | None = None
-        """The relations repacked since this was last emptied, by whoever publishes them; None: any may be."""
+        """The relations that were repacked since this was last emptied, for those who publish them; None: any may be.
+        """
         self._changed = True
         self._fitted: dict[Domain, int] = {}
         self._numbered = 0

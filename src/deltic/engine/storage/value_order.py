@@ -24,7 +24,7 @@ from deltic.values.types import Type
 
 BITS = 62
 LARGE = 1 << 60
-"""Decimals below this number, and above its opposite, are labels of their own."""
+"""Decimals whose absolute value is below this number are their own labels."""
 _END = 1 << BITS
 # The gap between the labels of values that arrive in order.
 _STRIDE = 1 << 20

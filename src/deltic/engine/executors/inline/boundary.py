@@ -26,7 +26,7 @@ class Boundary:
     program: Program
     store: Store
     keys: Mapping[str, Sequence[int]]
-    """The columns of the key of each relation that has one."""
+    """The key columns of each relation with a key."""
 
     @cached_property
     def constants(self) -> list[State]:

@@ -26,9 +26,9 @@ from deltic.engine.storage.state import State
 from deltic.program.queries import Rule
 
 _LEARNED = 0.02
-"""Seconds of processor from which on what an update took is remembered."""
+"""Updates that took at least this much processor time, in seconds, are recorded."""
 _A_ROW = 3e-7
-"""Seconds of processor for each row that a search visits, about."""
+"""The approximate processor time of a search for each visited row, in seconds."""
 
 
 class DerivedStep:
@@ -174,7 +174,7 @@ class DerivedStep:
         return sum(len(self.states[name].contents) for name in self.follows)
 
     def expected(self) -> float:
-        """Return the expected processor seconds of a recomputation: those of the last one, or an estimate by its plans."""
+        """Return the expected processor seconds of a recomputation: those of the last, or an estimate by its plans."""
         if self.history.profile.work:
             return self.history.profile.expected(self._size())
         return _A_ROW * sum(least_visited(self._beginnings(rule)) for rule in self.by_rule)

@@ -18,7 +18,7 @@ from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.program import Program
 
 Grow = Callable[[DomainOverflow], None]
-"""Makes room for a value within an epoch, and packs again what has outgrown its layout."""
+"""Makes room for a value within an epoch, and repacks outgrown layouts."""
 
 
 class _Renumbered(Exception):

@@ -172,7 +172,7 @@ class Strata:
                 raise error.of(step.relations) from None
 
     def _end_change(self, state: State) -> None:
-        """End the change of a new relation's first rows. If its rows are not stored, keep the change for its readers."""
+        """End the change of a new relation's first rows. If rows are not stored, keep the change for its readers."""
         state.compact()
         if state.kind is not RelationKind.TRANSIENT:
             state.delta = None

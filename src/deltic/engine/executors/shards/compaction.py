@@ -24,7 +24,7 @@ from deltic.engine.image import Json
 from deltic.errors import DelticError
 
 FROZEN = 1 << 16
-"""The rows of a run from which on epochs leave it to compactions."""
+"""Runs of at least this many rows are merged by compactions, not by epochs."""
 
 
 @dataclass(frozen=True)

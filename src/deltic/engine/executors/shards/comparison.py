@@ -32,7 +32,7 @@ class Comparison(Inquiry):
     """Compares rows with those of a shard, and returns the differences."""
 
     rows: MessageBatch
-    """Those for this shard alone."""
+    """Only the messages for this shard."""
     beside: Beside
 
     def answer(self, shard: Shard, written: Files) -> Iterator[tuple[pa.Table, None]]:

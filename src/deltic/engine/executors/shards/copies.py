@@ -47,7 +47,7 @@ class Copies:
     """When to copy relations: if those that they are joined with have at least `least` rows, and memory allows."""
 
     limit: int | None = None
-    """The bytes that all copies on a shard may have together; None for any number."""
+    """The most bytes of all copies on a shard; None for no limit."""
     least: int = 10_000
 
     @classmethod
@@ -81,9 +81,9 @@ class Survey:
 
     copies: Copies
     since: int = 0
-    """How many rows have come since."""
+    """The rows that have arrived since."""
     many: int = 0
-    """How many may come."""
+    """The rows that may arrive before sizes are measured again."""
 
     def is_due(self, coming: int) -> bool:
         """Return whether it is time to choose again when `coming` more rows arrive."""

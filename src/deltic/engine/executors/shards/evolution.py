@@ -37,17 +37,17 @@ class ShardEvolution:
     """How shards continue with another program."""
 
     plan: ShardPlan
-    """Of the epochs to come."""
+    """The plan of later epochs."""
     program: Program
-    """What is computed: the new program, and how its views differ from those of before, which are its sinks."""
+    """The program to compute: the new one, whose sinks are the changes of its views from the old ones."""
     building: ShardPlan
-    """Of the epoch that computes it."""
+    """The plan of the epoch that computes it."""
     taken: Mapping[str, str]
-    """The placed relations that are there, with their names in the plan of before."""
+    """The placed relations that exist already, with their names in the old plan."""
     constants: tuple[str, ...]
-    """The constants whose rows come in that epoch."""
+    """The constants whose rows are added in that epoch."""
     begun: Mapping[str, Changed]
-    """The tables that begin in it with rows, and these."""
+    """The tables that start with rows in it, and these rows."""
     extension: Extension
 
     @property

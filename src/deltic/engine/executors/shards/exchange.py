@@ -26,11 +26,11 @@ from deltic.engine.storage.state import State
 from deltic.values.hashing import xxhash64
 
 Inbox = Mapping[str, Sequence[pa.Table]]
-"""Batches by the placed relation that they are for."""
+"""Batches by target relation."""
 Mail = dict[int, dict[str, list[pa.Table]]]
-"""What is sent to each shard."""
+"""The messages to each shard, by target relation."""
 ITERATION = "iteration\0"
-"""The column with the iterations of rows that carry any."""
+"""The column with the iterations of rows that have them."""
 
 
 class Received(NamedTuple):

@@ -55,7 +55,7 @@ class ShardsExecuted(Executed):
     """An epoch of shards that was run, or of shards of another program, which `commit` then installs."""
 
     shrunk: frozenset[str] = frozenset()
-    """The relations of recursions in rounds for which one task has much room then."""
+    """The relations of recursions in rounds that would now fit one task well."""
 
 
 class ShardHolder(Protocol):
@@ -102,4 +102,4 @@ class ShardHolder(Protocol):
 
 
 MakeHolder = Callable[[PlacedProgram, Host], ShardHolder]
-"""Makes what has shards, without rows, for an engine."""
+"""Makes a holder of shards, without rows, for an engine."""

@@ -87,7 +87,7 @@ class _LayOut:
     probed: set[str] = field(default_factory=set)
     epoch: _Course = field(default_factory=_Course)
     rounds: _Rounds | None = None
-    """Those of the recursion that is being laid out, if it takes rounds."""
+    """The rounds of the recursion that is being laid out, if it uses rounds."""
 
     def run(self) -> ShardPlan:
         program = self.program

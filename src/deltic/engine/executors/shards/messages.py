@@ -27,7 +27,7 @@ from deltic.engine.files.pieces import MappedFile
 DRIVER = -1
 """The stage of messages that are for the driver."""
 DIRECT = 1 << 18
-"""The bytes of rows that a message has with it at most; also those that a task keeps, or sends to the driver."""
+"""The most bytes of rows in a message itself, and the most that a task keeps, or sends to the driver."""
 # The most rows of a message.
 _MANY = 1 << 17
 LOST = "nothing was changed. Something else has removed or changed it; the state's directory is for Deltic alone"

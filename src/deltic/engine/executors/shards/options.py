@@ -31,10 +31,10 @@ class Options:
     iteration_limit: int = ITERATION_LIMIT
     recursion_timeout: float | None = RECURSION_TIMEOUT
     task_memory: int | None = None
-    """The bytes that a recursion which may take rounds has on one shard at the most; None for any number."""
+    """The most bytes on one shard of a recursion that may use rounds; None for no limit."""
     thresholds: Thresholds = DEFAULTS
     frozen: int | None = None
-    """Runs of so many rows are merged by compactions, and by no epoch that is a job; None where epochs merge all."""
+    """Runs of this many rows are merged by compactions, not by epochs that are jobs; None if epochs merge all."""
 
     @classmethod
     def of(cls, circuit: Circuit, program: Program, given: EngineOptions) -> Options:

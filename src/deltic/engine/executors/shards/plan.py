@@ -35,7 +35,7 @@ class PlacedRelation:
     home: str
     key: Key
     kept: bool
-    """Whether the shards keep its rows."""
+    """Whether the shards store its rows."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Recur:
     stage: int
     why: str
     is_chosen: bool = False
-    """Whether it goes by size that it is not in rounds."""
+    """Whether the choice against rounds depends on its size."""
 
     def __str__(self) -> str:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"
@@ -94,7 +94,7 @@ class Iterate:
     computing: tuple[str, ...]
     why: str
     is_chosen: bool = False
-    """Whether it goes by size: otherwise it would be in rounds in any case."""
+    """Whether the choice of rounds depends on its size."""
 
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:

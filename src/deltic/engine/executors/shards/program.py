@@ -59,7 +59,7 @@ class ShardsExecutor:
         self.holder, self.has_begun = holder, False
         self._make_holder, self._host = make_holder, host
         self.shrunk: frozenset[str] = frozenset()
-        """The relations of recursions in rounds for which one task has much room."""
+        """The relations of recursions in rounds that would fit one task well."""
         copies = self.definition.given.copies
         self._survey = None if copies is None else Survey(copies)
         self._ways: dict[tuple[str, ...], str] = {}

@@ -41,7 +41,7 @@ class MaintenanceChoice:
     outgrown: frozenset[str] = frozenset()
     copied: frozenset[str] = frozenset()
     keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The columns of the keys of tables, by relation: where nothing else is asked, rows of one are together."""
+    """The key columns of tables, by relation. Without other needs, rows with the same key are on one shard."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class RecursionPlacement:
     keys: Mapping[str, int] | None
     in_rounds: bool
     why: str
-    """For a reader."""
+    """The reason, for display."""
     is_chosen: bool = False
-    """Whether it goes by size: the recursion could be in rounds, or on one shard."""
+    """Whether the choice between rounds and one shard depends on the size."""
 
 
 def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> RecursionPlacement:

@@ -107,7 +107,7 @@ class RoundsTaken:
     shards: int
     jobs: int = 0
     here: int = 0
-    """How many rounds were taken in the driver's process."""
+    """The number of rounds that ran in the driver's process."""
     visited: int = 0
     read: int = 0
     written: int = 0

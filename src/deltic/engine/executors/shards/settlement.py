@@ -25,7 +25,7 @@ from deltic.engine.keyed import Keyed, LookUp, RowChange, amount
 from deltic.engine.watermark import Watermark
 
 _LATE = "late"
-"""The receiver of late changes: only a reader that names it takes them."""
+"""The target of late changes, which only their reader takes."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Settlement(Inquiry):
 
     table: Keyed
     changes: Sequence[RowChange]
-    """Those for this shard alone."""
+    """Only the changes for this shard."""
     nothing: pa.Table
     conflicts: Conflicts
     watermark: Watermark | None

@@ -17,7 +17,7 @@ from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule
 
 Chains = Mapping[Rule, list[tuple[Query, list[Piece]]]]
-"""The queries of rules, cut into pieces that each follow the rows which the one before sent."""
+"""The queries of rules, cut into pieces; each piece reads the rows that the previous one sent."""
 
 
 def homes_of(

@@ -31,7 +31,7 @@ from deltic.errors import DelticError, StateError
 from deltic.values.types import Schema
 
 Read = Callable[[pa.Table], tuple[pa.Table, Any]]
-"""Makes rows of a table, with weights, of those of a source, and tells something about them; raises DelticError."""
+"""Converts rows of a source to rows of a table with weights, and describes them. Raises DelticError."""
 
 # The bytes of rows that a task buffers before it writes them, and the size up to which the last ones need no file.
 _MANY, _FEW = 1 << 25, 1 << 15
@@ -45,7 +45,7 @@ class RowSplit:
     key: Key
     shards: int
     by: tuple[int, ...] = ()
-    """The columns of the table's key, where rows may be about that in place of a weight."""
+    """The columns of the table's key, if rows may be changes by key instead of having weights."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class StagingArea:
     schema: Schema
     split: RowSplit
     keys: tuple[int, ...] = ()
-    """The columns of the table's key, where all rows of one key are on one shard."""
+    """The columns of the table's key, if all rows with one key are on one shard."""
     is_ordered: bool = False
     """Whether the rows have ORDER."""
 
@@ -88,13 +88,13 @@ class WriteReport:
 
     rows: int = 0
     inserted: int = 0
-    """How many rows came, each as often as its weight says; and how many went."""
+    """The numbers of inserted and of deleted rows, each counted as often as its weight."""
     deleted: int = 0
     read: int = 0
-    """The bytes of files that were read, and written."""
+    """The bytes of files that were read and written."""
     written: int = 0
     about: list[Any] = field(default_factory=list)
-    """What was told of the rows, part by part."""
+    """The descriptions of the rows, part by part."""
     errors: list[DelticError] = field(default_factory=list)
 
     def noted(self, rows: pa.Table, about: Any) -> pa.Table:
@@ -249,7 +249,7 @@ class StagedRows(MessageBatch):
         """Read the tasks' messages. Raises the error of a failed task."""
         finalize(self, site.files.clear)
         result, self.report = list(messages), WriteReport()
-        """What tasks have said of the rows."""
+        """The reports of the tasks about the rows."""
         for message in result:
             if message.stage == DRIVER:
                 self.report.include(pickle.loads(message.content))

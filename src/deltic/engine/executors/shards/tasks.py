@@ -53,7 +53,7 @@ from deltic.errors import DelticError
 # The target of the message of a failed shard, which takes no part in later stages.
 _FAILED = "failed"
 _NEXT = "next\0"
-"""What the target of a message begins with that the driver is to hand on to the next job, before its stage there."""
+"""The prefix of targets of messages for the next job, before their stage there. The driver passes them on."""
 
 
 @dataclass
@@ -61,13 +61,13 @@ class Amid:
     """The state of a recursion between two rounds, on one shard or on all of them."""
 
     first: RoundId | None = None
-    """The first one for which anything waits."""
+    """The first round with pending entries."""
     waiting: int = 0
-    """How many rows wait."""
+    """The number of pending rows."""
     was_empty: bool = True
-    """Whether the recursion had no rows when they began."""
+    """Whether the recursion had no rows at the start."""
     reached: int = -1
-    """The last iteration at which the recursion has changed since the one before, or, as they begin, of its rows."""
+    """The last iteration with a change since the previous round; at the start, the last iteration of its rows."""
 
     def wait(self, first: RoundId | None, waiting: int) -> None:
         """Add pending rows, whose first round is `first`."""
@@ -87,25 +87,27 @@ class Outcome:
 
     visited: int = 0
     read: int = 0
-    """The bytes of files that were read, of those that are mapped as far as somebody has looked at them."""
+    """The bytes of files that were read; of mapped files, those that were accessed."""
     written: int = 0
     rows_in: dict[str, int] = field(default_factory=dict)
-    """The changed rows of tables, and of recursions that take rounds and what these follow, by relation."""
+    """The numbers of changed rows of tables, of recursions in rounds, and of the relations that these read, by
+    relation.
+    """
     counts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """How many rows of views came, how many went, and how many changed, weights apart, by relation."""
+    """The numbers of inserted, deleted, and (ignoring weights) changed rows of views, by relation."""
     changes: dict[str, list[Message]] = field(default_factory=dict)
-    """The messages with the changes of views, by relation, beside the shard's description."""
+    """The messages with the changes of views, by relation, in addition to the shard's description."""
     reports: list[ComponentReport] = field(default_factory=list)
     faults: list[tuple[str, str, int]] = field(default_factory=list)
     states: dict[int, str] = field(default_factory=dict)
     """The description of each shard's state, by the name of its file."""
     errors: list[DelticError] = field(default_factory=list)
     apart: set[int] = field(default_factory=set)
-    """The shards with runs that a compaction would merge."""
+    """The shards with runs to compact."""
     amid: dict[int, Amid] = field(default_factory=dict)
-    """The rounds that have begun, by the number of their recursion."""
+    """The started rounds, by the number of their recursion."""
     following: list[Message] = field(default_factory=list)
-    """The messages for the next job, beside the shard's description."""
+    """The messages for the next job, in addition to the shard's description."""
 
     def include(self, one: Outcome) -> None:
         """Add the outcome of a shard, without the messages with its changes."""
@@ -142,7 +144,7 @@ class Task:
     conflicts: Conflicts
     direct: int = DIRECT
     taken: Mapping[str, str] | None = None
-    """The placed relations that these states have under the names of another plan, with those; all others are new."""
+    """The placed relations that these states have, with their names in the plan that wrote them. All others are new."""
     since: int = 0
 
     def __call__(self, messages: Iterable[Message]) -> Iterator[Message]:

@@ -23,7 +23,7 @@ _LOG = logging.getLogger("deltic.compaction")
 _PAUSE = 0.02
 
 RunEach = Callable[[Sequence[Callable[[], Iterable[Message]]], str], Iterable[Message]]
-"""Runs tasks, each once and all as one job, which is called by the last argument: what they tell."""
+"""Runs tasks, each once and all as one job with this name. Returns their messages."""
 
 
 class Compacted(Protocol):

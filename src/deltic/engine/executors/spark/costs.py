@@ -20,11 +20,11 @@ from deltic.engine.image import Json
 Kind = Literal["load", "update"]
 
 ROW = 10.0
-"""What a changed row costs beside what it meets, in visited rows."""
+"""The fixed work of a changed row, in visited rows."""
 FAN = 4.0
-"""The fan-out of a table before any is measured."""
+"""The fan-out of a table before any measurement."""
 BYTES = 100.0
-"""The bytes of state for each row of a table, before any is measured."""
+"""The bytes of state for each row of a table, before any measurement."""
 
 # The floor in seconds, and the seconds for each unit of work: of the driver, and of the tasks.
 _PRIORS: dict[tuple[Place, Kind], tuple[float, float, float]] = {
@@ -54,7 +54,7 @@ class LinearCost:
     floor: float
     slope: float
     measured: int = 0
-    """How many epochs it has learned from."""
+    """The number of epochs from which it has learned."""
 
     def seconds(self, work: float) -> float:
         """Return the expected time of this much work."""
@@ -85,7 +85,7 @@ class Costs:
             for (place, kind), (floor, driver, tasks) in _PRIORS.items()
         }
         self.fans: dict[tuple[Kind, str], float] = {}
-        """For each table how many rows are visited for each that changes."""
+        """The rows visited for each changed row, by table."""
         self.row_bytes = BYTES
         """The bytes of state for each row of a table."""
 

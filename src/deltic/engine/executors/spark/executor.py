@@ -47,7 +47,7 @@ RunTasks = Callable[[Sequence[Message], Sequence[Task], int, str], Iterable[Mess
 
 
 FEW = 1 << 16
-"""The rows that wait for a round at most where the driver's process takes it: a job costs more than these."""
+"""The most pending rows of a round that runs in the driver's process: a job costs more."""
 
 
 class SparkShards:

@@ -55,10 +55,10 @@ class PlacedExecutor:
         """Make this executor the home of the state."""
         self.there = executor
         self._ready: Executor | None = None
-        """Shards that the state may move to."""
+        """Shards to which the state may move."""
         self._held: HeldState | None = None
         self._since = self._here = 0
-        """The rows that came since the state was measured; those of them that the driver's memory has."""
+        """The rows that arrived since the state was measured, and those of them in the driver's memory."""
         self._memory = remembered(executor.program)
 
     def _made(self, circuit: Circuit, home: Home) -> Executor:

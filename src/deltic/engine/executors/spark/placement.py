@@ -51,7 +51,7 @@ class Placement:
     ) -> None:
         self.places, self.memory, self.costs = tuple(places), memory, costs or Costs()
         self.regret = 0.0
-        """The seconds that staying has cost more since the last move than the other home was expected to."""
+        """The total seconds by which staying has exceeded the expected cost of the other home since the last move."""
 
     def choose(self, changed: Mapping[str, int], held: HeldState, barred: Mapping[Home, str]) -> Placed:
         """Choose the place of an epoch that changes these numbers of rows of tables.

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LEAST, _MOST = 2, 256
-"""Between these numbers of tasks."""
+"""The least and greatest number of tasks."""
 _LOOKED = WeakKeyDictionary["SparkSession", set[str]]()
-"""The directories for which the executors of a session were found to be fit."""
+"""The directories for which the executors of a session have passed."""
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]+)", re.DOTALL)
 
 

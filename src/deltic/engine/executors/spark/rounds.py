@@ -37,7 +37,7 @@ class Reached:
     taken: Mapping[str, str] | None
     since: int = 0
     done: list[Outcome] = field(default_factory=list)
-    """What the jobs of stages did."""
+    """The outcomes of the jobs that ran stages."""
     rounds: list[RoundsTaken] = field(default_factory=list)
 
     def total(self, last: Outcome) -> Outcome:

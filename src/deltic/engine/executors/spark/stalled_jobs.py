@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PATIENCE = "spark.deltic.patience"
-"""The setting of a session that says for how many seconds a job waits while there is no executor."""
+"""The session's setting for the seconds that a job waits without executors."""
 _DEFAULT = "30"
 # The seconds without executors after which the session's master is checked.
 _GRACE = 3.0

@@ -19,7 +19,7 @@ from deltic.engine.storage.layout import Raw
 from deltic.engine.storage.run import Words
 
 IN_ORDER = ("min", "max", "count_distinct")
-"""The accumulators that are told from the values that are there, in order."""
+"""The accumulators that are computed from the present values in order."""
 
 
 def is_in_order(columns: Columns, groups: GroupTotals) -> bool:

@@ -12,7 +12,7 @@ from deltic.engine.storage.run import Run, Times, consolidate, plain
 from deltic.engine.storage.state import State
 
 BEGINNING = -1
-"""The iteration before all others, at which nothing is there."""
+"""The iteration before all others, with no rows."""
 
 
 class _Sorted(NamedTuple):
