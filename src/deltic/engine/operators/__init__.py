@@ -1,4 +1,4 @@
-"""Operators: what becomes of changes. Queries of rules, and a kernel for each definition that is not one of rules."""
+"""Operators, which compute changes from changes: queries of rules, and a kernel for each other kind of definition."""
 
 from deltic.discovery import import_files
 

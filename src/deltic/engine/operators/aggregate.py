@@ -1,8 +1,7 @@
-"""Aggregates: each epoch looks at the groups of changed rows, and at what is kept of them, alone.
+"""Aggregates: each epoch reads only the groups of changed rows, and the state of these groups.
 
-What is kept of a group are *totals*, one weight for each slot: the number of its rows, sums that wrap around, sums of
-exact digits, and for columns whose values are kept in order what is read from these: how many there are, which is the
-least, which stands in the middle.
+A group's state are *totals*, one weight for each slot: the number of its rows, sums modulo 2⁶⁴, sums of exact digits,
+and, for columns whose values are stored in order, results of these: their number, the least value, the median.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _TOTALS = 1 << 22  # totals that are looked at together
 
 @kernel_of(Grouped)
 class Aggregates(GroupTotals, RelationUpdater):
-    """The groups of one aggregate relation, kept beside its rows."""
+    """The groups of one aggregate relation, stored beside its rows."""
 
     def __init__(self, grouping: Grouped, states: Mapping[str, State], target: State, environment: Environment) -> None:
         source = states[grouping.source]
@@ -45,7 +44,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         self._at_once = max(1, min(_AT_ONCE, _TOTALS // self.slots.width))
 
     def change(self) -> Run:
-        """The change of the groups' rows from that of the rows to be grouped; brings the totals up to date."""
+        """Return the change of the groups' rows from that of the rows to be grouped, and update the totals."""
         delta = self.source.delta
         assert delta is not None
         columns = self.source.layout.unpack(delta.words)
@@ -66,7 +65,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         return Run(moved, weights=plain(sums))
 
     def _some_groups(self, columns: list[Raw], weights: Weights, starts: Positions) -> list[tuple[Words, int]]:
-        """The rows that some groups lose and get, with their signs."""
+        """Return the rows that some groups lose and gain, with their signs."""
         keys = [column[starts] for column in columns[: self.keys]]
         probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
         runs = near_groups(self.totals, probe)
@@ -89,7 +88,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         return [(self.rows(keys, before, lost), -1), (self.rows(keys, after, result), 1)]
 
     def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
-        """Add changes of totals to what is kept."""
+        """Add changes to the stored totals."""
         groups, slots = np.nonzero(change)
         words = self.totals.layout.pack([*(key[groups] for key in keys), slots.view(np.uint64)], len(groups))
         self.totals.runs = add_runs(self.totals.runs, Run(words, weights=plain(change[groups, slots])))

@@ -1,4 +1,4 @@
-"""Answering what searches ask for: few values one by one, as the reference computes them, many by vectors."""
+"""Answers the questions of searches: few values one by one, as the reference interpreter does, many by vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltic.engine.storage.layout import Domain, Raw
 from deltic.engine.storage.single import reader, writer
 from deltic.values.types import Type
 
-# Arguments from which on vectors are quicker.
+# From this many arguments on, vectors are faster.
 _MANY = 128
 _Answer = tuple[int, int]
 
@@ -39,7 +39,7 @@ class Answerer:
         ]
 
     def answer(self) -> None:
-        """Answer all that is asked."""
+        """Answer all pending questions."""
         memo = self.question.memo
         asked = memo.asked()
         if not len(asked):
@@ -50,7 +50,7 @@ class Answerer:
             memo.answer(*self._many(asked))
 
     def _one(self, arguments: Sequence[int]) -> _Answer:
-        """The state and the result for one row of arguments."""
+        """Return the state and the result for one row of arguments."""
         row = {name: read(raw) for (name, read), raw in zip(self._readers, arguments, strict=True)}
         value = self._meaning(row)
         if self.question.is_condition:
@@ -60,7 +60,7 @@ class Answerer:
         return DEFINED, self._write(value)
 
     def _many(self, asked: Raw) -> tuple[numbers.Array, numbers.Array]:
-        """The states and the results for many rows."""
+        """Return the states and the results for many rows."""
         parts = zip(self._types, self.question.arguments, np.ascontiguousarray(asked.T), strict=True)
         values = {name: (domain.decode(raw), domain.nulls(raw)) for name, (_, domain), raw in parts}
         columns = Columns(values, self._types, len(asked), self._interner)
@@ -74,7 +74,7 @@ class Answerer:
 
 
 def _raw_reader(type_: Type, domain: Domain, interner: Interner) -> Callable[[int], object]:
-    """From offsets in a domain to values as they stand in rows, None for NULL."""
+    """Return the function from offsets in a domain to Python values, with None for NULL."""
     read, base = reader(type_, interner), domain.base
     if domain.nullable:
         return lambda raw: read(signed(raw + base)) if raw else None

@@ -1,7 +1,7 @@
-"""Where a rule begins when all of its rows are to be found: with the atom from which the least will be visited.
+"""Chooses the atom from which to find all derivations of a rule: the one that should visit the fewest rows.
 
-That is expected of the plans of its delta queries by samples of the relations: how many values columns have, and what
-part of the rows the tests leave. Columns are taken to be independent, and each value to have a partner.
+The estimate uses the plans of the delta queries and samples of the relations: the numbers of distinct values of
+columns, and the selectivity of tests. It assumes that columns are independent, and that each value has a match.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from deltic.engine.operators.query import Evaluation
 from deltic.engine.operators.seen import Samples
 from deltic.engine.plan.plan import Each, Meet, Seek, TestStep
 
-# What may be left of the work, at most, for a rule not to begin with its last atom: few column orders are built.
+# A rule starts from another atom than its last only if that leaves at most this share of the work: saves orders.
 _WORTH = 0.5
 
 
 def beginning(evaluations: Sequence[Evaluation]) -> Evaluation:
-    """The one of the evaluations that follow an atom each with which to begin: the last where that is not far worse."""
+    """Choose among the evaluations, one for each atom, the one to start with: the last, unless it is much worse."""
     if len(evaluations) == 1:
         return evaluations[0]
     work = _expected(evaluations)
@@ -27,7 +27,7 @@ def beginning(evaluations: Sequence[Evaluation]) -> Evaluation:
 
 
 def least_visited(evaluations: Sequence[Evaluation]) -> float:
-    """How many rows and index entries the first search is expected to visit that begins with the best atom."""
+    """Return the number of rows and index entries that the best evaluation's first search should visit."""
     return min(_expected(evaluations))
 
 
@@ -38,7 +38,7 @@ def _expected(evaluations: Sequence[Evaluation]) -> list[float]:
 
 
 class _Expected:
-    """What an evaluation is expected to do with all rows of the relation that it follows."""
+    """The expected work of an evaluation for all rows of the relation of its delta."""
 
     def __init__(self, evaluation: Evaluation, seen: Samples) -> None:
         self.evaluation, self._seen = evaluation, seen
@@ -46,7 +46,7 @@ class _Expected:
         self.relations = [evaluation.query.delta.relation, *(a.relation for a in self.segment.accesses[1:])]
 
     def visited(self) -> float:
-        """The rows and index entries that its first search visits."""
+        """Return the number of rows and index entries that its first search should visit."""
         known = [0] * len(self.relations)
         rows, visited = 1.0, 0.0
         for step in self.segment.steps:
@@ -74,7 +74,7 @@ class _Expected:
         return visited
 
     def _matches(self, atom: int, columns: int) -> float:
-        """How many rows of an atom agree in its first columns, in its order, on average over the values."""
+        """Return the mean number of rows of an atom that agree in its first columns, in its order, over the values."""
         result, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
         values = prod(max(1.0, result.distinct(column)) for column in order[:columns])
         return max(1.0, result.count / min(values, max(1, result.count)))

@@ -1,4 +1,4 @@
-"""A query's plan bound to layouts: the tables of its segments for the kernels, and who answers what they ask for."""
+"""A query's plan bound to layouts: the kernels' tables of its segments, and the answerers of its questions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BoundSegment:
 
 @dataclass(frozen=True)
 class Binding:
-    """A plan for the layouts and domains of its basis; not to be used when that no longer holds."""
+    """A plan bound to the layouts and domains of its basis. Invalid once the basis no longer holds."""
 
     segments: Sequence[BoundSegment]
     answerers: Sequence[Answerer]
@@ -45,7 +45,7 @@ class Binding:
         return self.segments[0].tables
 
     def answer(self) -> bool:
-        """Answer what the search of the first segment asks for; whether the answers were too many to be kept."""
+        """Answer the questions of the first segment's search. Return whether a memo could not keep all answers."""
         for answerer in self.answerers:
             answerer.answer()
         return any(answerer.question.memo.forgets for answerer in self.answerers)
@@ -53,7 +53,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Binder:
-    """Binds a plan whose results are rows of `head`; what an access reads is `packed_as` an arrangement is."""
+    """Binds a plan whose results are rows of `head`; `packed_as` returns an arrangement in an access's layout."""
 
     plan: Plan
     head: State
@@ -63,7 +63,7 @@ class Binder:
     interner: Interner
 
     def bind(self) -> Binding:
-        """The plan for the present layouts, which have places for all values of their domains."""
+        """Return the plan bound to the present layouts, which have places for all values of their domains."""
         basis = Basis()
         columns = basis.columns(self.head)
         made = {t: d for t, d in zip(self.plan.head, columns, strict=True) if isinstance(t, int)}
@@ -97,13 +97,13 @@ class Binder:
 
 
 def wide(domains: Mapping[int, Domain], variables: Sequence[int]) -> Layout:
-    """One word for each variable."""
+    """Return a layout with one word for each variable."""
     result = [domains[v] for v in variables]
     places = tuple(Place(i, 0, 64, d.base, d.numbering, d.nullable) for i, d in enumerate(result))
     return Layout(places, max(1, len(places)))
 
 
 def value_of(literal: exp.Expression, interner: Interner) -> int:
-    """A literal as an int64 value."""
+    """Return a literal as an int64 value."""
     array, _ = scalar.evaluate(literal, Columns({}, {}, 1, interner))
     return int(numbers.stored(array, type_of(literal, {}), interner)[0])

@@ -1,4 +1,4 @@
-"""The columns that expressions read, and what holds of an operation whatever the rows are."""
+"""The columns that expressions read, and the static properties of operations on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from deltic.values.types import Type
 
 @dataclass(frozen=True)
 class Undefined:
-    """A checked operation that has no value for a row: the row's position, and the values of what it reads."""
+    """A checked operation without a value in a row: the row's position, and the values that it reads."""
 
     expression: Checked
     position: int
@@ -45,10 +45,10 @@ class Undefined:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that expressions read: int64 values as relations hold them, by name, with their types.
+    """The columns that expressions read: stored int64 values, by name, with their types.
 
-    Checked operations add what is undefined to `undefined`, and are NULL there; without such a list they raise an
-    EvaluationError. With one, `positions` are those of the rows in the columns that these were taken from.
+    Checked operations append undefined rows to `undefined`, and return NULL there; without such a list they raise an
+    EvaluationError. With one, `positions` are the positions of the rows in the original columns.
     """
 
     values: Mapping[str, Column]
@@ -67,7 +67,7 @@ class Columns:
     """The same as Arrow columns, of functions whose values are composite."""
 
     def where(self, mask: Array) -> Columns:
-        """The rows where the mask is."""
+        """Return the rows where the mask is true."""
         if mask.all():
             return self
         values = {name: (v[mask], None if nulls is None else nulls[mask]) for name, (v, nulls) in self.values.items()}
@@ -75,7 +75,7 @@ class Columns:
         return replace(self, values=values, count=int(mask.sum()), positions=positions)
 
     def within(self, parents: Array, body: exp.Expression, elements: Mapping[str, tuple[Column, Type]]) -> Columns:
-        """What a body reads: the columns of the row of each element, those rows being `parents`, and the elements."""
+        """Return the columns for a body: the elements, and for each element the columns of its row in `parents`."""
         read = [
             *columns_of(body),
             *(node.row_key for node in body.find_all(BoundElement) if node.row_key in self.values),
@@ -87,15 +87,15 @@ class Columns:
         return replace(self, values=values, types=types, count=len(parents), positions=positions)
 
     def with_column(self, name: str, column: Column) -> Columns:
-        """These columns and one more."""
+        """Return these columns and one more."""
         return replace(self, values={**self.values, name: column})
 
     def node(self, expression: exp.Expression) -> ColumnOperation:
-        """What holds of an operation whatever the rows are."""
+        """Return the static properties of an operation."""
         return _node(expression, self.types, self.interner, self.nodes)
 
     def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
-        """The values that an expression reads in one row, as they stand in rows."""
+        """Return the values that an expression reads in one row, as Python values."""
         result = {}
         for name in [*columns_of(expression), *(node.row_key for node in expression.find_all(BoundElement))]:
             if name not in self.values:
@@ -108,7 +108,7 @@ class Columns:
 
 
 class ColumnOperation:
-    """An operation on columns of these types: what holds of it whatever the rows are, computed when first asked for."""
+    """The properties of an operation on columns of these types that do not depend on rows, computed at first use."""
 
     def __init__(
         self,
@@ -122,12 +122,12 @@ class ColumnOperation:
 
     @cached_property
     def operands(self) -> list[exp.Expression]:
-        """What it applies to."""
+        """The operands of the operation."""
         return operands_of(self.expression)
 
     @cached_property
     def types(self) -> list[Type]:
-        """The types of what it applies to."""
+        """The types of the operands."""
         return [self._type_of(operand) for operand in self.operands]
 
     def _type_of(self, operand: exp.Expression) -> Type:
@@ -135,30 +135,34 @@ class ColumnOperation:
 
     @cached_property
     def result(self) -> Type:
-        """The type of its values."""
+        """The type of the result."""
         if isinstance(self.expression, exp.Column):
             return self._names[self.expression.name]
         return type_over(self.expression, self.types)
 
     @cached_property
     def is_checked(self) -> bool:
-        """Whether it may be an error."""
+        """Return whether it may raise an error."""
         return is_checked(self.expression)
 
     @cached_property
     def is_function(self) -> bool:
-        """Whether it is worth remembering, for it is a function."""
+        """Return whether its results are worth caching, because it is a function."""
         return is_call(self.expression) or isinstance(self.expression, exp.TryCast | HigherOrder)
 
     @cached_property
     def stops(self) -> bool:
-        """Whether an operand of a call that may be an error is not computed where one before it is NULL."""
+        """Return whether the call must not compute later operands, which may raise errors, where an earlier one is
+        NULL.
+        """
         function = function_of(self.expression)
         return function.strict and not function.thorough and any(map(is_checked, self.operands[1:]))
 
     @cached_property
     def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
-        """The innermost operand, of few values, of functions of one each, the functions of a column `a`, its type."""
+        """The innermost operand with few values, below nested functions of one operand; these functions of `a`; its
+        type.
+        """
         inside, copied = self.expression, (call := self.expression.copy())
         result: tuple[exp.Expression, exp.Expression] | None = None
         while is_call(inside) and function_of(inside).strict:
@@ -183,12 +187,12 @@ class ColumnOperation:
 
     @cached_property
     def remembered(self) -> ValueCache:
-        """The values of functions of one operand so far."""
+        """The cached values of functions of one operand."""
         return ValueCache()
 
     @cached_property
     def constant(self) -> Array | None:
-        """The one value of a constant."""
+        """The value of a constant, as an array of length 1."""
         return _constant(self.expression, self.result, self._interner) if is_literal(self.expression) else None
 
 
@@ -207,10 +211,10 @@ def _taken(column: Column, rows: Array) -> Column:
 
 
 def _has_few_values(type_: Type) -> bool:
-    """Whether columns of the type have the same values again and again, which stand as whole numbers."""
+    """Return whether columns of the type usually have few distinct values, which are stored as integers."""
     return is_interned(type_) or type_ is Type.DATE
 
 
 def _constant(literal: exp.Expression, type_: Type, interner: Interner) -> Array:
-    """The one value of a literal: an array of length 1."""
+    """Return the value of a literal: an array of length 1."""
     return of_arrow(to_arrow([meaning(literal, {})({})], type_), type_, interner)[0]

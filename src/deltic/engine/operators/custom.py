@@ -1,4 +1,4 @@
-"""Operators of a user's own, and those without a derivative: between packed rows and what their functions take."""
+"""User-defined operators, and operators without a derivative: converts between packed rows and Python arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deltic.program.operators.custom import Maintained, Recomputed
 
 
 class _Crossing(RelationUpdater):
-    """A kernel whose rows cross the border between the engine and functions of Python."""
+    """A kernel that passes rows between the engine and Python functions."""
 
     def __init__(
         self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
@@ -34,7 +34,7 @@ class _Crossing(RelationUpdater):
         self.target, self.environment = target, environment
 
     def change(self) -> Run | None:
-        """What the functions make of the changes. Raises EvaluationError, which names the view."""
+        """Return the functions' result for the changes. EvaluationError, which names the view, if one fails."""
         try:
             return self._change()
         except EvaluationError as error:
@@ -42,7 +42,7 @@ class _Crossing(RelationUpdater):
 
     @abstractmethod
     def _change(self) -> Run | None:
-        """What they make of them, None for nothing."""
+        """Return the functions' result; None if nothing changes."""
 
     def _decoded(self, state: State, run: Run | None) -> pa.Table:
         return decoded(state, run, self.environment)
@@ -52,14 +52,14 @@ class _Crossing(RelationUpdater):
 
 
 def decoded(state: State, run: Run | None, environment: Environment) -> pa.Table:
-    """Rows of a relation with their weights."""
+    """Return rows of a relation with their weights."""
     words, weights = (run.words, run.all_weights()) if run is not None else state.no_rows()
     environment.visits.rows += len(weights)
     return decode_rows(state.relation.schema, state.layout, words, environment.interner, weights)
 
 
 def encoded(target: State, found: pa.Table, environment: Environment) -> CountChanges:
-    """What was computed, as rows of a relation; DomainOverflow where a value has no place yet."""
+    """Return a result as rows of a relation. DomainOverflow if a value has no place yet."""
     environment.visits.rows += len(found)
     schema, interner = target.relation.schema, environment.interner
     columns = [encode(found.column(i), column.type, interner) for i, column in enumerate(schema)]
@@ -71,7 +71,7 @@ def encoded(target: State, found: pa.Table, environment: Environment) -> CountCh
 
 @kernel_of(Recomputed)
 class Recomputing(_Crossing):
-    """The fallback f(a ⊕ δ) ⊖ f(a): the value of a user's operator, less the one that is kept."""
+    """The fallback f(a ⊕ δ) ⊖ f(a): the new value of a user's operator minus the stored one."""
 
     def __init__(
         self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
@@ -84,7 +84,7 @@ class Recomputing(_Crossing):
         return self._why
 
     def _change(self) -> Run | None:
-        """What the new value has more and less than the one before."""
+        """Return the difference between the new value and the stored one."""
         batch = self._encoded(self._value())
         batch.add_run(self.target.whole().negated())
         return batch.run()
@@ -96,10 +96,10 @@ class Recomputing(_Crossing):
 
 @kernel_of(Maintained)
 class Maintaining(_Crossing):
-    """A user's operator, by its derivative or by its state.
+    """A user's operator, maintained by its derivative or by its state.
 
-    A state cannot be taken back. So beside the target stands a mark, which is another one after each change; where the
-    store has not the mark that this kernel has left, there was an error, or a restart, and the state is rebuilt.
+    A state cannot be rolled back. So a mark is stored beside the target, and each change replaces it. If the store does
+    not have this kernel's last mark, there was an error or a restart, and the state is rebuilt.
     """
 
     def __init__(
@@ -112,14 +112,16 @@ class Maintaining(_Crossing):
         self._left: tuple[Run, ...] | None = None
 
     def _change(self) -> Run | None:
-        """What the derivative gives, or the state for the changes of the sources, with the result of no rows."""
+        """Return the result of the derivative, or of the state for the sources' changes, with that for empty inputs at
+        first.
+        """
         result = self._derived() if self.custom.state is None else self._updated()
         if self._first is not None and self._first.delta is not None:
             result = pa.concat_tables([result, self._of_nothing()])
         return self._encoded(result).run()
 
     def _of_nothing(self) -> pa.Table:
-        """What the function makes of inputs without rows."""
+        """Return the function's value for empty inputs."""
         given = [self.custom.given(self._decoded(source, None), i) for i, source in enumerate(self.sources)]
         return self.custom.table(self.custom.body, given)
 

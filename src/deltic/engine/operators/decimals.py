@@ -1,4 +1,4 @@
-"""Decimals by vectors: whole numbers of their last digit, of numpy where they are small, else of Python."""
+"""Decimal arithmetic on vectors of integers in units of the last digit: numpy integers if small, else Python's."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sqlglot import exp
 from deltic.engine.operators.numbers import Array, Result
 from deltic.values.types import Kind, Type
 
-# Sums of two of these have room in 64 bits.
+# The sum of two smaller numbers fits into 64 bits.
 _ROOM = 1 << 62
 _EXACT_FLOATS = 1 << 53
 
 
 def arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: Sequence[Type], result: Type) -> Result:
-    """What an operation makes of decimals, rounded half away from zero, and where it is undefined."""
+    """Return the result of an operation on decimals, rounded half away from zero, and where it is undefined."""
     left, right = types
     zero = None
     if kind in (exp.Div, exp.Mod, exp.IntDiv):
@@ -33,9 +33,10 @@ def arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: Sequence[T
 
 
 def converted(array: Array, source: Type, target: Type, cuts_first: bool) -> Result:
-    """Integers or decimals as decimals or integers, rounded half away from zero or cut off, and where none fits.
+    """Convert between integers and decimals, rounded half away from zero or truncated; also return where it does not
+    fit.
 
-    `cuts_first` says that an integer has to fit without its fraction, as in Spark's cast.
+    With `cuts_first`, the fraction is removed before an integer must fit, as in Spark's cast.
     """
     scale = source.scale if source.kind is Kind.DECIMAL else 0
     wide = _small(_wide(array) if array.dtype == np.uint64 else array)
@@ -51,7 +52,7 @@ def converted(array: Array, source: Type, target: Type, cuts_first: bool) -> Res
 
 
 def as_floats(array: Array, source: Type) -> Array | None:
-    """Decimals as the nearest floats of 64 bits; None where that takes more than one division of exact floats."""
+    """Return decimals as the nearest float64; None if that takes more than one division of exact floats."""
     if source.scale > 22 or _most(array) >= _EXACT_FLOATS:
         return None
     floats: Array = array.astype(np.float64) / float(10**source.scale)
@@ -59,7 +60,7 @@ def as_floats(array: Array, source: Type) -> Array | None:
 
 
 def fitting(array: Array, type_: Type) -> Result:
-    """Whole numbers of the last digit, and where there are too many digits; the form of numpy where it has room."""
+    """Return integers in units of the last digit, by numpy if they fit, and where they have too many digits."""
     bound = 10**type_.precision
     if array.dtype != object and bound > _ROOM:
         return array, None
@@ -68,7 +69,7 @@ def fitting(array: Array, type_: Type) -> Result:
 
 
 def rescaled(array: Array, scale: int, target: int) -> Array:
-    """The numbers with another scale, rounded half away from zero."""
+    """Return the numbers at another scale, rounded half away from zero."""
     if target >= scale:
         return _product(array, 10 ** (target - scale)) if target > scale else array
     factor = 10 ** (scale - target)
@@ -80,7 +81,7 @@ def rescaled(array: Array, scale: int, target: int) -> Array:
 
 
 def quotient(a: Array, b: Array) -> Array:
-    """The quotients of whole numbers, rounded half away from zero: half of the divisor added does that."""
+    """Return the quotients of integers, rounded half away from zero by adding half of the divisor."""
     a, b = (_small(a), _small(b)) if 2 * _most(a) + _most(b) < _ROOM else (_wide(a), _wide(b))
     size = (2 * abs(a) + abs(b)) // (2 * abs(b))
     result: Array = np.where((a < 0) == (b < 0), size, -size)
@@ -92,7 +93,7 @@ def _is_plain(array: Array) -> bool:
 
 
 def _most(array: Array) -> int:
-    """The greatest magnitude."""
+    """Return the greatest magnitude."""
     return max(int(array.max()), -int(array.min())) if len(array) else 0
 
 
@@ -101,7 +102,7 @@ def _wide(array: Array) -> Array:
 
 
 def _small(array: Array) -> Array:
-    """The form of numpy where the numbers are small, that of Python where they are not."""
+    """Return numpy integers if the numbers are small, else Python's."""
     return array.astype(np.int64 if _most(array) < _ROOM else object)
 
 
@@ -121,7 +122,7 @@ def _sum(a: Array, b: Array, sign: int) -> Array:
 
 
 def _cut(a: Array, b: Any) -> Array:
-    """The quotient without its fraction."""
+    """Return the quotient without its fraction."""
     size = abs(a) // abs(b)
     result: Array = np.where((a < 0) == (b < 0), size, -size)
     return result

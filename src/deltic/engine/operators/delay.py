@@ -13,7 +13,7 @@ from deltic.program.operators.delay import Delayed
 
 @kernel_of(Delayed)
 class Delaying(RelationUpdater):
-    """One delay. Beside the target stands the change that is due in the next epoch."""
+    """One delay. The change for the next epoch is stored beside the target."""
 
     def __init__(self, delayed: Delayed, states: Mapping[str, State], target: State, environment: Environment) -> None:
         self.source, self.target, self.visits = states[delayed.source], target, environment.visits
@@ -21,11 +21,11 @@ class Delaying(RelationUpdater):
 
     @property
     def is_due(self) -> bool:
-        """Whether there is a change for the coming epoch."""
+        """Return whether there is a change for the coming epoch."""
         return bool(self.pending.runs)
 
     def change(self) -> Run | None:
-        """The change of the source in the epoch before, None for none; keeps that of this one."""
+        """Return the source's change in the previous epoch, None if there is none, and store that of this one."""
         due, new = self.pending.runs, self.source.delta
         self.pending.runs = ()
         if new is not None and len(new):

@@ -1,4 +1,4 @@
-"""The elements of columns of arrays: one after the other with the rows that they are of, at one place, and back."""
+"""The elements of array columns: flattened with the rows that they belong to, at one index, and back."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from deltic.values.types import Type
 
 
 def lengths_of(arrays: pa.ListArray) -> Array:
-    """How many elements each array has: int64[n]; there is no NULL among the arrays."""
+    """Return the length of each array: int64[n]. No array is NULL."""
     result: Array = np.diff(np.asarray(arrays.offsets)).astype(np.int64)
     return result
 
 
 def parents_of(lengths: Array) -> Array:
-    """The row of each element: int64[the sum of the lengths]."""
+    """Return the row of each element: int64[the sum of the lengths]."""
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def arrays_of(elements: pa.Array, lengths: Array, type_: Type) -> pa.Array:
-    """Arrays of these lengths, of elements that stand one after the other."""
+    """Return arrays of these lengths from consecutive elements."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), elements, type=type_.arrow)
 
 
 def at(arrays: pa.ListArray, rows: Array, place: int) -> pa.Array:
-    """The elements at a place, from 0, of the arrays of some rows, which have one there."""
+    """Return the elements at index `place`, from 0, of the arrays of some rows, which have one there."""
     return arrays.values.take(pa.array(np.asarray(arrays.offsets)[:-1][rows] + place))

@@ -1,6 +1,6 @@
-"""The least and the greatest values of groups after a change: from what it touched, and from where they were.
+"""The least and greatest values of groups after a change, found from the changed values and the previous extreme.
 
-Values are kept in order, text by its labels, so when the least one vanishes the next is the nearest above it.
+Values are stored in order, text by its labels. So if the least one vanishes, the next is the nearest above it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Mask = npt.NDArray[np.bool_]
 
 
 class TouchedValues:
-    """The values of one column that an epoch touched, by group: `alive` says which are there now."""
+    """The values of one column that an epoch changed, by group; `alive` says which are present now."""
 
     def __init__(self, words: Words, values: Raw, starts: Positions, alive: Mask) -> None:
         self.words, self.values, self.starts, self.alive = words, values, starts, alive
         self.groups = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
 
     def extreme(self, store: Arrangement, forward: bool, past: Raw, had: Mask) -> tuple[Raw, int]:
-        """The least (forward) or greatest value of each group, where it has any, and the entries looked at.
+        """Return the least (forward) or greatest value of each nonempty group, and the number of entries visited.
 
-        `past` is what it was where the group `had` one. What was not touched lies behind it.
+        `past` is the previous extreme where the group `had` one. Unchanged values are not beyond it.
         """
         better, worst = (np.minimum, np.uint64(2**64 - 1)) if forward else (np.maximum, np.uint64(0))
         touched = better.reduceat(np.where(self.alive, self.values, worst), self.starts)
@@ -49,24 +49,24 @@ class TouchedValues:
         return result, int(visited)
 
     def below(self, bounds: Raw, numbers: Positions) -> Positions:
-        """The sum of the numbers of those values of each group that are less than its bound."""
+        """Return, for each group, the sum of the numbers of those values that are below its bound."""
         result: Positions = np.add.reduceat(np.where(self.values < bounds[self.groups], numbers, 0), self.starts)
         return result
 
     def _vanished(self, past: Raw) -> Mask:
-        """Where the value that was the extreme one is touched and there no more."""
+        """Return where the previous extreme value is changed and no longer present."""
         vanished: Mask = np.logical_or.reduceat((self.values == past[self.groups]) & ~self.alive, self.starts)
         return vanished
 
 
 def near_groups(arrangement: Arrangement, rows: Words) -> tuple[Run, ...]:
-    """The runs of groups and their values, as far as they have the groups of these rows: see `near`."""
+    """Return the runs of groups and their values; of far runs, the parts with the groups of these rows: see `near`."""
     values = last_column(arrangement) if len(rows) == 1 else np.uint64(0)
     return near(arrangement.runs, rows[0] & ~values, rows[0] | values)
 
 
 def last_column(arrangement: Arrangement) -> np.uint64:
-    """The bits of the last column, the low ones of the last word."""
+    """Return the mask of the last column, which has the low bits of the last word."""
     place = arrangement.layout.places[-1]
     assert (place.shift, place.word) == (0, arrangement.layout.words - 1)
     return np.uint64(place.mask % (1 << 64))

@@ -1,4 +1,4 @@
-"""Flatmaps: from a change of rows to the change of the rows that a generator makes of them."""
+"""Flat maps: from a change of rows to the change of the rows that a generator produces from them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_VALUES = 1 << 28
 
 @kernel_of(Expanded)
 class Expansion(RelationUpdater):
-    """One flatmap between the states of two relations; the last column of `target` holds the generated values."""
+    """One flat map between the states of two relations; the last column of `target` has the generated values."""
 
     def __init__(
         self, expanded: Expanded, states: Mapping[str, State], target: State, environment: Environment
@@ -42,7 +42,7 @@ class Expansion(RelationUpdater):
         self.target, self.environment = target, environment
 
     def change(self) -> Run:
-        """The change of the target from that of the source; DomainOverflow where a value has no place yet."""
+        """Return the change of the target from that of the source. DomainOverflow if a value has no place yet."""
         delta = self.source.delta
         assert delta is not None
         self.environment.visits.rows += len(delta)
@@ -54,7 +54,7 @@ class Expansion(RelationUpdater):
         return Run(words, weights=plain(sums))
 
     def _generated(self, delta: Run) -> tuple[Rows, Values]:
-        """The generated values, in the order of the rows, as relations hold them."""
+        """Return the generated values, as stored, in the order of the rows, and the row of each."""
         schema, interner = self.source.relation.schema, self.environment.interner
         values = dict(zip(schema.names, self.source.layout.values(delta.words), strict=True))
         columns = Columns(values, schema.types, len(delta), interner)
@@ -72,9 +72,9 @@ class Expansion(RelationUpdater):
 def ranges(
     defined: npt.NDArray[np.bool_], start: Values, stop: Values, step: Values | None = None
 ) -> tuple[Rows, Values]:
-    """The values of `range` for all rows at once; none where it is not `defined`.
+    """Return the values of `range` for all rows at once; none where its arguments are not `defined`.
 
-    Raises UnsupportedError where there are more than `MOST_VALUES`.
+    Raises UnsupportedError if there are more than `MOST_VALUES`.
     """
     step = np.ones_like(start) if step is None else step
     up = step > 0
@@ -94,7 +94,7 @@ def ranges(
 def _one_by_one(
     name: str, defined: npt.NDArray[np.bool_], arguments: Sequence[Argument], interner: Interner
 ) -> tuple[Rows, Values]:
-    """The values of any generator, row by row."""
+    """Return the values of any generator, computed row by row."""
     chosen = np.flatnonzero(defined)
     stored = [(numbers.stored(result[chosen], type_, interner), type_) for result, type_ in arguments]
     columns = [from_arrow(decode(values, None, type_, interner), type_) for values, type_ in stored]

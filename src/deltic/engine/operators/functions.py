@@ -1,4 +1,4 @@
-"""Window functions on vectors of rows: no function here goes from row to row."""
+"""Window functions on vectors of rows, without loops over rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ONCE = 1 << 14  # frames whose totals are looked at together
 
 @dataclass(frozen=True)
 class FrameRows:
-    """The rows with their columns, as relations hold them, and the column by whose values frames count, if any."""
+    """The rows with their stored columns, and the ordering column by whose values frames count, if there is one."""
 
     rows: OrderedRows
     columns: dict[str, Column]
@@ -37,22 +37,22 @@ class FrameRows:
     interner: Interner
 
     def column(self, call: WindowCall, index: int = 0) -> Column:
-        """A column that a call reads."""
+        """Return a column that a call reads."""
         return self.columns[call.columns[index]]
 
     def types(self, call: WindowCall) -> list[Type]:
-        """The types of the columns that a call reads."""
+        """Return the types of the columns that a call reads."""
         return [self.schema.types[name] for name in call.columns]
 
     def frame(self, call: WindowCall) -> tuple[Positions, Positions]:
-        """From where to where each row sees for a call that has a frame; rows that are not asked for see nothing."""
+        """Return the start and end of each row's frame. Rows that are not needed have empty frames."""
         assert call.frame is not None
         low, high = self.rows.seen(call.frame, self.ordering)
         return low, np.where(self.asked, high, low)
 
 
 def evaluate(call: WindowCall, seen: FrameRows) -> Column:
-    """The values of a call, one for each row, as relations hold them."""
+    """Return the stored values of a call, one for each row."""
     return _FUNCTIONS.get(call.function, _aggregated)(call, seen)
 
 
@@ -84,7 +84,7 @@ def _cume_dist(call: WindowCall, seen: FrameRows) -> Column:
 
 
 def _ntile(call: WindowCall, seen: FrameRows) -> Column:
-    """The bucket; the first ones have one row more where the buckets cannot be of one size."""
+    """Return the bucket of each row. If buckets cannot have equal sizes, the first ones have one row more."""
     rows = seen.rows
     at = rows.positions - rows.starts
     size, larger = np.divmod(rows.ends - rows.starts, call.number)
@@ -97,7 +97,7 @@ def _ntile(call: WindowCall, seen: FrameRows) -> Column:
 
 
 def _taken(column: Column, at: Positions, there: npt.NDArray[np.bool_]) -> Column:
-    """The values at some positions; NULL where there is none."""
+    """Return the values at some positions; NULL where there is none."""
     values, nulls = column
     if not len(values):
         return values, nulls
@@ -106,7 +106,7 @@ def _taken(column: Column, at: Positions, there: npt.NDArray[np.bool_]) -> Colum
 
 
 def _without_nulls(*columns: Column) -> tuple[Positions, Positions]:
-    """The positions at which no column is NULL, and how many of them there are before each row and before the end."""
+    """Return the positions without NULL in any column, and the number of them before each row and before the end."""
     there = np.ones(len(columns[0][0]), bool)
     for _, nulls in columns:
         there &= True if nulls is None else ~nulls
@@ -114,7 +114,7 @@ def _without_nulls(*columns: Column) -> tuple[Positions, Positions]:
 
 
 def _shift(call: WindowCall, seen: FrameRows) -> Column:
-    """The value so many rows back or ahead; else the default."""
+    """Return the value at a distance of rows back or ahead, or else the default."""
     rows, away = seen.rows, -call.number if call.function == "lag" else call.number
     if call.ignores_nulls and away:
         at, there = _stepped(seen.column(call), away, rows)
@@ -130,7 +130,7 @@ def _shift(call: WindowCall, seen: FrameRows) -> Column:
 
 
 def _stepped(column: Column, away: int, rows: OrderedRows) -> tuple[Positions, npt.NDArray[np.bool_]]:
-    """The position of the so-manieth value that is not NULL back or ahead, and whether there is one."""
+    """Return the position of the n-th non-NULL value back or ahead, and whether there is one."""
     result, before = _without_nulls(column)
     number = before[:-1] + away if away < 0 else before[1:] + away - 1
     there = (number >= before[rows.starts]) & (number < before[rows.ends])
@@ -138,7 +138,7 @@ def _stepped(column: Column, away: int, rows: OrderedRows) -> tuple[Positions, n
 
 
 def _pick(call: WindowCall, seen: FrameRows) -> Column:
-    """The first, last or so-manieth value of the frame."""
+    """Return the first, last or n-th value of the frame."""
     low, high = seen.frame(call)
     column, result = seen.column(call), None
     if call.ignores_nulls:
@@ -154,7 +154,7 @@ def _pick(call: WindowCall, seen: FrameRows) -> Column:
 
 
 def _aggregated(call: WindowCall, seen: FrameRows) -> Column:
-    """The aggregate of each frame, computed once for rows that see the same."""
+    """Return the aggregate of each frame, computed once for rows with the same frame."""
     low, high = seen.frame(call)
     pairs, which = np.unique(low * (len(low) + 1) + high, return_inverse=True)
     low, high = np.divmod(pairs, len(which) + 1)
@@ -181,7 +181,7 @@ def _chunks(count: int) -> range:
 
 
 def _totals(slots: Slots, sums: dict[int, Values], low: Positions, high: Positions) -> Column:
-    """The results of frames: of what all rows before their ends add up to, less that before their starts."""
+    """Return the results of frames: the prefix sums at their ends minus those at their starts."""
     totals = np.zeros((len(low), slots.width), np.int64)
     for slot, sums_before in sums.items():
         totals[:, slot] = sums_before[high] - sums_before[low]
@@ -193,7 +193,7 @@ def _totals(slots: Slots, sums: dict[int, Values], low: Positions, high: Positio
 
 
 def _sums(slots: Slots, seen: FrameRows) -> Iterator[tuple[int, Values]]:
-    """For each slot that is not zero what the rows before each row, and before the end, add up to, modulo 2⁶⁴."""
+    """Yield, for each slot with nonzero values, the prefix sums before each row and before the end, modulo 2⁶⁴."""
     count = len(seen.rows)
     yield ROWS, np.arange(count + 1)
     columns = [seen.columns[name] for name in seen.schema.names]
@@ -214,7 +214,7 @@ def _sums(slots: Slots, seen: FrameRows) -> Iterator[tuple[int, Values]]:
 
 
 def _extremes(call: WindowCall, seen: FrameRows, low: Positions, high: Positions) -> Column:
-    """The least or greatest value of each frame, from those of all stretches whose length is a power of two."""
+    """Return the least or greatest value of each frame, from those of all ranges whose length is a power of two."""
     values, _ = column = seen.column(call)
     order = seen.interner[type_].order if is_labelled(type_ := seen.types(call)[0]) else None
     there, before = _without_nulls(column)
@@ -233,7 +233,7 @@ def _extremes(call: WindowCall, seen: FrameRows, low: Positions, high: Positions
 
 
 def _one_by_one(call: WindowCall, seen: FrameRows, low: Positions, high: Positions) -> Column:
-    """What the accumulator means, frame by frame: for those that are no sums."""
+    """Return the accumulator's value, frame by frame, for accumulators that are not sums."""
     types, accumulator = seen.types(call), ACCUMULATORS[call.function]
     columns = [seen.columns[name] for name in call.columns]
     lists = [from_arrow(decode(*c, t, seen.interner), t) for c, t in zip(columns, types, strict=True)]

@@ -1,4 +1,4 @@
-"""Changed rows by the groups that they are in."""
+"""Changed rows by group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GroupedRows:
-    """Changed rows, sorted by group: `starts` says where each of the `groups` begins that have any."""
+    """Changed rows, sorted by group: `starts` has the first row of each of the `groups` with rows."""
 
     columns: Sequence[Raw]
     weights: npt.NDArray[Any]
@@ -26,7 +26,7 @@ class GroupedRows:
     groups: Positions
 
     def sum(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The sum of the rows' values in each group."""
+        """Return the sum of the rows' values in each group."""
         return np.add.reduceat(values, self.starts) if len(values) else values
 
     @cached_property
@@ -35,7 +35,7 @@ class GroupedRows:
         return np.repeat(self.groups, np.diff(self.starts, append=len(self.weights)))
 
     def where(self, chosen: Mask) -> GroupedRows:
-        """The chosen rows."""
+        """Return the chosen rows."""
         rows = np.flatnonzero(chosen)
         groups = self.group_of_each[rows]
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
@@ -44,7 +44,7 @@ class GroupedRows:
 
 @dataclass(frozen=True)
 class _Chosen(Sequence[Raw]):
-    """Columns of which some rows are taken when they are read: an aggregate of many calls reads few for each."""
+    """Columns of chosen rows, which are gathered when read: an aggregate with many calls reads few for each."""
 
     columns: Sequence[Raw]
     rows: Positions
@@ -59,7 +59,7 @@ class _Chosen(Sequence[Raw]):
 
 
 def starts_of_groups(keys: Sequence[Raw], count: int) -> Positions:
-    """Where a group begins among `count` rows, one or more, that are sorted by these columns."""
+    """Return the first row of each group among `count` rows, at least one, that are sorted by these columns."""
     new = np.zeros(count, bool)
     new[0] = True
     for key in keys:

@@ -1,4 +1,4 @@
-"""What brings a relation with a definition of its own up to date: a kernel for each class of definitions."""
+"""Kernels, which update relations with a definition of their own: one for each class of definitions."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from deltic.program.definitions import Definition
 
 
 class RelationUpdater(ABC):
-    """Brings the state of one relation up to date with the `delta` of those that its definition reads."""
+    """Updates the state of one relation by the `delta` of the relations that its definition reads."""
 
     @property
     def is_due(self) -> bool:
-        """Whether the relation changes in the coming epoch even if nothing that it follows does."""
+        """Return whether the relation changes in the coming epoch even if none of its sources does."""
         return False
 
     @property
     def recomputes(self) -> str:
-        """Why each change costs all rows, "" where it does not."""
+        """Return why each change costs time proportional to all rows; "" if it does not."""
         return ""
 
     @abstractmethod
     def change(self) -> Run | None:
-        """The change of the relation, None for none."""
+        """Return the change of the relation; None if there is none."""
 
 
-# From a definition, the states of the relations that it reads, and the state of the relation that it defines.
+# Makes a kernel from a definition, the states of its sources, and the state of the relation that it defines.
 Make = Callable[[Any, Mapping[str, State], State, Environment], RelationUpdater]
 KERNELS: dict[type[Definition], Make] = {}
 
 
 def kernel_of(definition: type[Definition]) -> Callable[[Make], Make]:
-    """Enter how the kernel of a class of definitions is made."""
+    """Register the constructor of the kernel for a class of definitions."""
     return lambda make: KERNELS.setdefault(definition, make)

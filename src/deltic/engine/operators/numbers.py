@@ -1,4 +1,4 @@
-"""Numbers as numpy computes with them: integers in their own width, decimals as whole numbers of their last digit."""
+"""Numbers in numpy's representation: integers in their own width, decimals as integers in units of the last digit."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _DIRECT: dict[type[exp.Expression], Callable[..., Any]] = {
 
 
 def natural(values: Values, type_: Type, interner: Interner) -> Array:
-    """Values as relations hold them, in the form that numpy computes with; ids stay what they are.
+    """Return stored values in numpy's representation. Ids stay the same.
 
-    Decimals are integers of Python where one of them is too large for numpy's.
+    Decimals become Python integers if one of them is too large for numpy's.
     """
     match type_.kind:
         case Kind.UINT64:
@@ -71,7 +71,7 @@ def stored(array: Array, type_: Type, interner: Interner) -> Values:
 
 
 def _arrow_decimals(array: Array, type_: Type) -> pa.Array:
-    """Whole numbers of the last digit as Arrow has decimals, in two words."""
+    """Return integers in units of the last digit as Arrow decimals, in two words."""
     if array.dtype != object:
         return of_words(array, array >> 63, type_)
     low = np.array([n & _LOW for n in array.tolist()], np.uint64).view(np.int64)
@@ -86,14 +86,14 @@ def _whole_numbers(column: pa.Array) -> Array:
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
-    """What numpy calls the form of `natural`."""
+    """Return the numpy type of `natural` values."""
     if type_.is_integer or type_.is_float:
         return np.dtype(type_.kind.value)
     return np.dtype(bool if type_ is Type.BOOLEAN else np.int64)
 
 
 def in_order(array: Array, type_: Type) -> Array:
-    """What compares as numbers do: NaN equals itself and is above every other float, as in SQL."""
+    """Return values that compare as in SQL: NaN equals itself and is above every other float."""
     if type_ is Type.FLOAT64:
         return order_floats(array)
     return order_singles(array) if type_ is Type.FLOAT32 else array
@@ -107,7 +107,7 @@ def from_order(array: Array, type_: Type) -> Array:
 
 
 def safe_arithmetic(kind: type[exp.Expression], arrays: list[Array], type_: Type) -> Result:
-    """A sum, difference, product or opposite of integers of one type, and where it does not fit into the type."""
+    """Return a sum, difference, product or negation of integers of one type, and where it overflows."""
     if kind is exp.SafeNegate:
         kind, arrays = exp.SafeSubtract, [np.zeros_like(arrays[0]), *arrays]
     a, b = arrays
@@ -122,7 +122,7 @@ def safe_arithmetic(kind: type[exp.Expression], arrays: list[Array], type_: Type
 
 
 def _overflows(a: Array, b: Array, product: Array, type_: Type) -> Array:
-    """Where a product is not the one that its low bits show."""
+    """Return where a product does not fit, so that its low bits are wrong."""
     nonzero = a != 0
     divisor = np.where(nonzero, a, a.dtype.type(1))
     exact: Array = _quotient(product, divisor) == b
@@ -133,7 +133,7 @@ def _overflows(a: Array, b: Array, product: Array, type_: Type) -> Array:
 
 
 def narrowed(array: Array, source: Type, target: Type) -> Result:
-    """Integers as those of another type, and where they do not fit."""
+    """Convert integers to another type, and return where they do not fit."""
     (least, most), (low, high) = source.range, target.range
     below = array < array.dtype.type(low) if low > least else np.zeros(len(array), bool)
     above = array > array.dtype.type(high) if high < most else np.zeros(len(array), bool)
@@ -141,7 +141,7 @@ def narrowed(array: Array, source: Type, target: Type) -> Result:
 
 
 def convert(array: Array, source: Type, target: Type) -> Result:
-    """A cast among integers and floats: low bits are kept, floats lose their fraction, NULL where out of range."""
+    """Cast among integers and floats: low bits are kept, floats lose their fraction; NULL where out of range."""
     if target.is_float:
         return array.astype(np.float64).astype(dtype_of(target)), None
     if source.is_integer:
@@ -152,12 +152,12 @@ def convert(array: Array, source: Type, target: Type) -> Result:
 
 
 def negate(array: Array, type_: Type) -> Array:
-    """The opposite numbers; those of integers wrap around."""
+    """Return the negated numbers; integers wrap around."""
     return np.zeros_like(array) - array if type_.is_integer else -array
 
 
 def arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> Result:
-    """An operation on two arrays of integers or floats of one type, and where it is undefined."""
+    """Return the result of an operation on two arrays of integers or floats of one type, and where it is undefined."""
     if kind in _DIRECT:
         return _DIRECT[kind](a, b), None
     if kind in (exp.BitwiseLeftShift, exp.BitwiseRightShift):
@@ -184,7 +184,7 @@ def _float_arithmetic(kind: type[exp.Expression], a: Array, b: Array) -> Result:
 
 
 def _quotient(a: Array, b: Array) -> Array:
-    """Integer division that truncates toward zero and wraps around."""
+    """Return the integer quotient, truncated toward zero, which wraps around."""
     if a.dtype.kind == "u":
         quotient: Array = a // b
         return quotient
@@ -195,7 +195,7 @@ def _quotient(a: Array, b: Array) -> Array:
 
 
 def _power(a: Array, b: Array) -> Array:
-    """Integer powers by squaring, modulo their width."""
+    """Return integer powers by squaring, modulo their width."""
     result = np.ones_like(a)
     base, exponent = a.copy(), np.where(b < 0, b.dtype.type(0), b).astype(np.uint64)
     while exponent.any():

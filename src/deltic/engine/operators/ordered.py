@@ -1,8 +1,8 @@
-"""Rows in the order of their parts: what top-k and window functions keep, and how they read it.
+"""Rows by partition and in order: what top-k and window functions store, and how they read it.
 
-An arrangement has every row as (keys, order, all other columns), with its weight. A column outside of the keys stands
-there in the order that is asked for: values as they compare, turned about where the order descends, text and whatever
-else is interned by its labels. Where a column may be NULL, one bit before it says which come first.
+An arrangement has every row as (keys, order, all other columns), with its weight. A column outside the keys is stored
+in the requested order: values as they compare, inverted where the order descends, interned values by their labels. A
+nullable column has one bit before it that puts NULLs first or last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Each = TypeVar("Each")
 
 
 class _Column:
-    """How one column of `source` stands in an order: its place there, behind the bit of its NULLs if it has one."""
+    """The encoding of one column of `source` in an order: its place, after the bit for NULL if it is nullable."""
 
     def __init__(self, source: State, index: int, order: Order, interner: Interner) -> None:
         self.source, self.index, self.order = source, index, order
@@ -39,14 +39,14 @@ class _Column:
         self.values = interner[self.type].order if is_labelled(self.type) else None
 
     def domains(self) -> list[Domain]:
-        """New domains for its bit and its values."""
+        """Return new domains for its bit and its values."""
         bit = [Domain(Type.BOOLEAN, empty=False)] * self.nullable
         if self.values is not None:
             return [*bit, self.values.reversed if self.order.descending else self.values.domain]
         return [*bit, Sorted(self.type)]
 
     def make_room(self, own: Domain) -> None:
-        """Let its domain here hold all that its domain in the source does."""
+        """Extend its domain here to the values of its domain in the source."""
         low, high = self.source.domains[self.index].range()
         if isinstance(own, Sorted) and low <= high:
             own.include(*((~high, ~low) if self.order.descending else (low, high)))
@@ -54,7 +54,7 @@ class _Column:
             own.include(0, 0)
 
     def encode(self, raw: Raw, own: Domain) -> list[Raw]:
-        """From offsets in the source to those of its bit and its values."""
+        """Convert offsets in the source to those of its bit and its values."""
         domain = self.source.domains[self.index]
         nulls, values = domain.nulls(raw), domain.decode(raw)
         ordered = self._ordered(values, nulls, own)
@@ -75,7 +75,7 @@ class _Column:
         return own.turned(labels)
 
     def decode(self, raws: Sequence[Raw], own: Domain) -> tuple[Values, Nulls]:
-        """The inverse of `encode`: the values that relations hold, and which are NULL."""
+        """Return the stored values and the NULL mask: the inverse of `encode`."""
         nulls = (raws[0] == 1) != self.order.nulls_first if self.nullable else None
         values = own.decode(raws[-1])
         if isinstance(own, Sorted):
@@ -87,7 +87,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class Walked:
-    """Rows that walks have met: their weights, the row from which each was reached, and how each walk ended."""
+    """Rows that walks have visited: their weights, the row from which each walk started, and how each walk ended."""
 
     words: Words
     weights: Weights
@@ -97,9 +97,9 @@ class Walked:
 
 @dataclass(frozen=True)
 class OrderedChange:
-    """The rows of a change in order: what each weighed and weighs, nothing below zero, and the part that it is in.
+    """The rows of a change in order: their weights before and after, negative ones as zero, and their partitions.
 
-    `starts` has the least row that each part could have, `first` the position of its first changed one.
+    `starts` has the least possible row of each partition, `first` the position of its first changed row.
     """
 
     words: Words
@@ -111,17 +111,19 @@ class OrderedChange:
 
     @property
     def gained(self) -> Weights:
-        """By how much each row is there more often."""
+        """The increase of each row's weight."""
         return self.after - self.before
 
     def sum(self, values: Weights) -> Weights:
-        """The sum over the rows of each part."""
+        """Return the sum over the rows of each partition."""
         result: Weights = np.add.reduceat(values, self.first)
         return result
 
 
 class Ordered:
-    """The rows of `source` by parts and in order, kept for the relation `target`, with the entries looked at."""
+    """The rows of `source` by partition and in order, stored for the relation `target`, and the number of entries
+    visited.
+    """
 
     def __init__(
         self, source: State, target: State, keys: Sequence[str], order: Sequence[Order], interner: Interner
@@ -143,35 +145,35 @@ class Ordered:
         self.rows = self.beside("ordered")
 
     def beside(self, role: Role) -> Arrangement:
-        """Another arrangement of such rows."""
+        """Return another arrangement of such rows."""
         first = next(iter(self._beside), None)
         made = self._target.keep(role, self._role, first.domains if first else self._domains)
         self._beside.append(made)
         return made
 
     def sizes(self) -> Arrangement:
-        """An arrangement of parts alone."""
+        """Return an arrangement of partitions."""
         return self._target.keep("sizes", tuple(self.keys), tuple(self.source.domains[i] for i in self.keys))
 
     @property
     def mask(self) -> Raw:
-        """The bits of the keys in each word of a row."""
+        """The mask of the keys in each word of a row."""
         return self._mask(len(self.keys))
 
     @property
     def peer_mask(self) -> Raw:
-        """The bits in which peers agree: those of the keys and of the columns that are ordered by."""
+        """The mask of the columns in which peers agree: the keys and the ordering columns."""
         return self._mask(len(self.keys) + sum(1 + column.nullable for column in self.columns[: self._told]))
 
     def _mask(self, places: int) -> Raw:
-        """The bits of the first places in each word of a row."""
+        """Return the mask of the first places in each word of a row."""
         mask = np.zeros(self.rows.layout.words, np.uint64)
         for place in self.rows.layout.places[:places]:
             mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
         return mask
 
     def add(self, delta: Run) -> OrderedChange:
-        """Add a change of the source, which has rows, to the rows that are kept."""
+        """Add a nonempty change of the source to the stored rows."""
         self._make_room()
         words = self._encode(self.source.layout.unpack(delta.words), len(delta))
         words, moved = consolidate(words, delta.all_weights())
@@ -186,7 +188,7 @@ class Ordered:
         return OrderedChange(words, np.maximum(before, 0), after, np.cumsum(new) - 1, starts[:, first], first)
 
     def _make_room(self) -> None:
-        """Let the columns hold what those of the source do; what is kept is repacked where they grow."""
+        """Extend the columns to the values of the source's columns, and repack stored rows if domains grow."""
         for column, (*_, own) in self._of_columns(self.rows.domains):
             column.make_room(own)
         for arrangement in self._beside:
@@ -194,7 +196,7 @@ class Ordered:
                 arrangement.relayout()
 
     def _of_columns(self, each: Sequence[Each]) -> list[tuple[_Column, Sequence[Each]]]:
-        """The columns, each with what it has of something that there is for each place."""
+        """Return the columns, each with its part of a sequence that has one element for each place."""
         result, at = [], len(self.keys)
         for column in self.columns:
             result.append((column, each[at : at + 1 + column.nullable]))
@@ -208,7 +210,7 @@ class Ordered:
         return self.rows.layout.pack(raw, count)
 
     def decode(self, words: Words, wanted: Sequence[int] | None = None) -> list[Raw]:
-        """All columns of rows, or those wanted, as the target has them, whose domains are those of the source."""
+        """Return all columns of rows, or the wanted ones, as offsets in the domains of the source and the target."""
         raw, result = self.rows.layout.unpack(words), dict[int, Raw]()
         result |= zip(self.keys, raw, strict=False)
         for (column, (*_, own)), (_, raws) in zip(
@@ -222,7 +224,7 @@ class Ordered:
     def walk(
         self, words: Words, wanted: Weights, *, forward: bool, meet: bool = False, among: Arrangement | None = None
     ) -> Walked:
-        """The rows from each of the sorted ones on, itself included, as far as wanted; see `kernels.walk`."""
+        """Return as many rows as wanted from each of the sorted ones on, which is included; see `kernels.walk`."""
         runs = near((self.rows if among is None else among).runs, words[0] & self.mask[0], words[0] | ~self.mask[0])
         rows, weights, origins, ends, visited = kernel.walk(
             np.ascontiguousarray(words), wanted, int(forward), int(meet), self.mask, descriptors(runs)
@@ -231,12 +233,12 @@ class Ordered:
         return Walked(rows, weights, origins, ends)
 
     def last(self, starts: Words) -> Words:
-        """The greatest row that each part could have."""
+        """Return the greatest possible row of each partition."""
         return starts | ~self.mask[:, None]
 
 
 def _first_of_each(orders: Iterable[Order]) -> list[Order]:
-    """The orders without those of columns that came before."""
+    """Return the orders without repeated columns."""
     result: dict[str, Order] = {}
     for order in orders:
         result.setdefault(order.column, order)

@@ -1,8 +1,8 @@
-"""Window functions: each epoch computes the rows that see a changed one, as they were and as they are.
+"""Window functions: each epoch computes the rows whose frame has a changed row, before and after the change.
 
-Where every function sees a bounded number of rows, so many before and after each changed one are read, a *stretch*;
-where each sees a session, a stretch has the sessions around it; else the whole partition is read. What a row had and
-still has cancels: rows with other values alone are the change.
+If every function has a bounded frame, it reads this number of rows before and after each changed one, a *stretch*. If
+frames are sessions, a stretch has the sessions around the changed row. Otherwise it reads the whole partition.
+Unchanged results cancel: the change only has rows with other values.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _STEP = 8  # rows by which a walk to the end of a session is longer at least tha
 
 @dataclass(frozen=True)
 class _Stretches:
-    """Rows in order by the stretch in which they are, with what each weighed and weighs.
+    """Rows in order, by stretch, with their weights before and after the change.
 
-    Whether a stretch starts and ends with its partition stands in `starts_whole` and `ends_whole`, one for each.
+    `starts_whole` and `ends_whole` say whether each stretch starts and ends with its partition.
     """
 
     words: Words
@@ -51,7 +51,7 @@ class _Stretches:
 
 @kernel_of(Windows)
 class WindowFunctions(RelationUpdater):
-    """The rows of one relation with the values of window functions, which the target holds."""
+    """The rows of one relation with the values of window functions, which are stored in the target."""
 
     def __init__(self, windows: Windows, states: Mapping[str, State], target: State, environment: Environment) -> None:
         self.operator = op = windows.operator
@@ -66,7 +66,7 @@ class WindowFunctions(RelationUpdater):
         self.is_bounded = len(bounded) == len(reaches) or self.gap is not None
 
     def change(self) -> Run | None:
-        """The change of the rows with their values; DomainOverflow where one of these has no place yet."""
+        """Return the change of the rows with their values. DomainOverflow if a value has no place yet."""
         delta = self.source.delta
         assert delta is not None
         visited = self.ordered.visited
@@ -81,12 +81,12 @@ class WindowFunctions(RelationUpdater):
         return batch.run()
 
     def _is_sparse(self, changed: OrderedChange) -> bool:
-        """Whether to read what is near changed rows: not where frames have no bound, nor where that is nearly all."""
+        """Return whether to read only rows near changes: not if frames are unbounded, or almost all rows are near."""
         count, near = len(changed.parts), 1 + self.back + self.ahead
         return self.is_bounded and (count < _MANY or count * near < len(self.ordered.rows))
 
     def _partitions(self, changed: OrderedChange) -> _Stretches:
-        """All rows of the partitions in which some changed."""
+        """Return all rows of the partitions with changes."""
         wanted, whole = np.full(len(changed.first), _ALL), np.ones(len(changed.first), bool)
         walked = self.ordered.walk(changed.starts, wanted, forward=True)
         words, numbers, after = walked.words, walked.origins, walked.weights
@@ -102,7 +102,7 @@ class WindowFunctions(RelationUpdater):
         return _Stretches(words, numbers, after - totals(words, descriptors((gained,))), after, whole, whole)
 
     def _around(self, changed: OrderedChange) -> _Stretches:
-        """The changed rows, the rows that see them, and those that these see; near ones in one stretch."""
+        """Return the changed rows, the rows that see them, and the rows that these see. Near ones share a stretch."""
         later, earlier = (self._reaching(changed, forward=forward) for forward in (True, False))
         begins = np.concatenate([[True], (later.ends[:-1] != MET) & (earlier.ends[1:] != MET)])
         numbers = np.cumsum(begins) - 1
@@ -111,7 +111,7 @@ class WindowFunctions(RelationUpdater):
         return _gathered(changed, numbers, met, earlier.ends[begins] == ENDED, later.ends[last] == ENDED)
 
     def _reaching(self, changed: OrderedChange, *, forward: bool) -> Walked:
-        """What lies to one side of changed rows: so many rows, or their session and the first row behind it."""
+        """Return the rows on one side of changed rows: a fixed number, or their session and the first row after it."""
         wanted = changed.after + (1 if self.gap is not None else self.back + self.ahead)
         walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
         while self.gap is not None and (open_ := (walked.ends == ENOUGH) & ~self._is_parted(changed, walked)).any():
@@ -120,7 +120,7 @@ class WindowFunctions(RelationUpdater):
         return walked
 
     def _is_parted(self, changed: OrderedChange, walked: Walked) -> Mask:
-        """Whether a session ends on the way from each changed row to the last one that was met from there."""
+        """Return whether a session ends between each changed row and the last row that was visited from it."""
         assert self.gap is not None
         origins = np.concatenate([np.arange(len(changed.parts)), walked.origins])
         order = np.argsort(origins, kind="stable")
@@ -130,13 +130,13 @@ class WindowFunctions(RelationUpdater):
         return np.bincount(origins[1:][apart], minlength=len(changed.parts)) > 0
 
     def _times(self, words: Words) -> Column:
-        """The values of the one column that rows are ordered by."""
+        """Return the values of the only ordering column."""
         index = self.source.relation.schema.index(self.operator.order[0].column)
         domain, raw = self.source.domains[index], self.ordered.decode(words, [index])[0]
         return domain.decode(raw), domain.nulls(raw)
 
     def _computed(self, stretches: _Stretches, weights: Weights) -> Words:
-        """The rows as the target has them, with the values that they have when they weigh so much."""
+        """Return the rows as stored in the target, with their function values at these weights."""
         each = np.repeat(np.arange(len(weights)), weights)
         begins = np.diff(stretches.numbers[each], prepend=-1) != 0
         words = stretches.words[:, each] & self.ordered.peer_mask[:, None]
@@ -153,14 +153,16 @@ class WindowFunctions(RelationUpdater):
         return self.target.layout.pack([*(column[inside] for column in raw), *results], int(inside.sum()))
 
     def _values(self, call: WindowCall, seen: FrameRows) -> Column:
-        """The values of a call; EvaluationError, which names the view and the call, where one has to be and is not."""
+        """Return the values of a call. EvaluationError, which names the view and the call, if a required value is
+        missing.
+        """
         try:
             return evaluate(call, seen)
         except EvaluationError as error:
             raise EvaluationError(f"{self.target.relation.name}: {call}: {error}") from None
 
     def _seen(self, rows: OrderedRows, raw: Sequence[Raw], asked: Mask) -> FrameRows:
-        """The rows with their columns as values."""
+        """Return the rows with their columns as values."""
         schema = self.source.relation.schema
         columns = {
             name: (domain.decode(column), domain.nulls(column))
@@ -173,7 +175,7 @@ class WindowFunctions(RelationUpdater):
         return FrameRows(rows, columns, schema, ordering, asked, self.interner)
 
     def _inside(self, seen: FrameRows, stretches: _Stretches, each: Positions) -> Mask:
-        """The rows all of whose frames are in their stretch: those that see a changed row are."""
+        """Return the mask of the rows whose frames are in their stretch, such as those that see a changed row."""
         numbers, rows = stretches.numbers[each], seen.rows
         if self.gap is None:
             before, behind = rows.positions - self.back >= rows.starts, rows.positions + self.ahead < rows.ends
@@ -191,7 +193,7 @@ def _gathered(
     starts_whole: Mask,
     ends_whole: Mask,
 ) -> _Stretches:
-    """Changed rows, whose stretches have these numbers, and those that walks have met, each once."""
+    """Return the changed rows, with these stretch numbers, and those that walks have visited, without duplicates."""
     words = np.concatenate([changed.words, *(words for words, _, _ in met)], axis=1)
     number = np.concatenate([numbers, *(numbers for _, _, numbers in met)])
     before = np.concatenate([changed.before, *(weights for _, weights, _ in met)])

@@ -1,4 +1,4 @@
-"""Evaluating queries: a plan's segments one after the other, from the change to derivations of the head."""
+"""Evaluates queries: the segments of a plan in turn, from the change to the derivations of the head."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ from deltic.engine.storage.state import State
 from deltic.program.queries import Query, Term, When, as_expression, variable_name, variables_of, with_names
 
 Mask = npt.NDArray[np.bool_]
-# The runs of an arrangement that make up one version of it.
+# Returns the runs of one version of an arrangement.
 Version = Callable[[Arrangement], tuple[Run, ...]]
 
 
 @dataclass
 class VisitLimit:
-    """What is called, at a place where an epoch may be ended, once it has visited so many rows."""
+    """Calls `ring`, at a point where an epoch may be ended, once the epoch has visited `rows` rows."""
 
     rows: float = float("inf")
     ring: Callable[[], None] = lambda: None
 
 
 def no_inner_engine(circuit: Circuit) -> Engine:
-    """The engine of a recursion inside a recursion where there is none: shards leave such recursions to one engine."""
+    """Fail: shards leave recursions inside recursions to one engine, so there is no inner engine here."""
     raise AssertionError(f"a recursion inside a recursion has no engine here:\n{circuit}")
 
 
 def nobody() -> None:
-    """The judge who lets everything go on."""
+    """The judge that lets everything continue."""
 
 
 @dataclass
 class Environment:
-    """What the evaluation of all queries shares."""
+    """The shared state of the evaluation of all queries."""
 
     states: Mapping[str, State]
     interner: Interner
@@ -79,7 +79,7 @@ class Environment:
 
     @contextmanager
     def judged(self, judge: Callable[[], None]) -> Iterator[None]:
-        """Let queries be judged meanwhile."""
+        """Apply a judge to queries in this block."""
         self.judge = judge
         try:
             yield
@@ -87,7 +87,7 @@ class Environment:
             self.judge = nobody
 
     def check(self) -> None:
-        """Let signals that arrived be handled, and the alarm ring: either may raise something that ends the epoch."""
+        """Handle signals that arrived, and ring the alarm if it is due. Either may raise to end the epoch."""
         postponed.check()
         if self.visits.rows >= self.alarm.rows:
             self.alarm.ring()
@@ -95,9 +95,9 @@ class Environment:
 
 @dataclass
 class QueryStatistics:
-    """What a query did since its engine was made: rows of changes that it followed, derivations, and rows visited.
+    """The work of a query since its engine was created: changed rows that it read, derivations, and visited rows.
 
-    Large batches of derivations are counted after equal ones were added up, and known rows left out.
+    Large batches of derivations are counted after equal ones were summed and known rows removed.
     """
 
     changed: int = 0
@@ -108,9 +108,9 @@ class QueryStatistics:
 class Evaluation:
     """A query's plan, bound to the states of the relations that it reads.
 
-    Where a recursive relation changes, lower strata are past, and read as they are now. A query that `reads_as_named`
-    reads each atom in the state that the atom names, in any case. Sums of columns and constants are looked up where it
-    `looks_up`, and all of them fit into their types.
+    If a recursive relation changes, lower strata have changed before, and are read in their present state. A query that
+    `reads_as_named` always reads each atom in the state that the atom names. If the query `looks_up`, sums of a
+    column and a constant are looked up, as long as they all fit into their types.
     """
 
     def __init__(
@@ -140,17 +140,17 @@ class Evaluation:
             self._by_shifts, self._shifts = self._planned(other[0]), other[1]
 
     def arrangement(self, access: PlanAccess) -> Arrangement:
-        """The arrangement that an access probes; it may not be built yet."""
+        """Return the arrangement that an access probes. It may not be built yet."""
         return self.environment.states[access.relation].declare(access.order)
 
     def build(self, relations: Container[str] | None = None) -> None:
-        """Build the arrangements of all, or of these, relations that it probes, as far as they are not built."""
+        """Build the arrangements that it probes, of all relations or of these."""
         for access, arrangement in zip(self._accesses, self._probed, strict=True):
             if not arrangement.is_built and (relations is None or access.relation in relations):
                 self.environment.states[access.relation].arrangement(access.order)
 
     def in_one_search(self, plan: Callable[[Query], Plan]) -> Evaluation:
-        """This evaluation, if one search computes all; else one that asks for the rest, and counts as this one."""
+        """Return this evaluation if one search computes all; else one that asks for the rest and shares statistics."""
         if len(self.plan.segments) == 1 and self.plan.segments[0].compute is None:
             return self
         result = self._planned(plan(self.query))
@@ -158,19 +158,19 @@ class Evaluation:
         return result
 
     def _planned(self, plan: Plan) -> Evaluation:
-        """The same query by another plan."""
+        """Return an evaluation of the same query by another plan."""
         return Evaluation(plan, self.domains, self.environment, self._reads_as_named, looks_up=False)
 
     @property
     def binding(self) -> Binding:
-        """The plan bound to the present layouts; not to be kept without asking whether its basis holds."""
+        """Return the plan bound to the present layouts. Check its basis before each use."""
         if self._binding is None or not self._binding.basis.holds:
             interner = self.environment.interner
             self._binding = Binder(self.plan, self.head, self.domains, self.types, self._packed_as, interner).bind()
         return self._binding
 
     def _packed_as(self, access: PlanAccess) -> Arrangement:
-        """The arrangement whose layout is that of what an access reads."""
+        """Return the arrangement with the layout of an access."""
         if access.when is When.DELTA and access.order == self._delta_state.canonical:
             return self._delta_state.contents
         return self.arrangement(access)
@@ -183,11 +183,11 @@ class Evaluation:
         version: Version | None = None,
         past: ExcludedRows | None = None,
     ) -> Iterator[Derivations]:
-        """The derivations from a change of the relation that the query follows.
+        """Yield the derivations from a change of the query's delta relation.
 
-        Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
-        have no times and are of iteration now + 1. `version` says which runs of an arrangement the query reads,
-        where it is not the change of an epoch that is followed. Large batches may lack the rows that are `past`.
+        Times count for the relations in `recursive`. If all of them are at most `now`, the derivations have no times,
+        and belong to iteration now + 1. `version` returns the runs of an arrangement to read, if not those of the
+        present epoch. Large batches may lack the rows that are `past`.
         """
         plan = self._plan_for(len(delta))
         if not all(arrangement.is_built for arrangement in plan._probed):
@@ -203,7 +203,7 @@ class Evaluation:
         self.actual.visited += self.environment.visits.rows - visited
 
     def _finds_nothing(self, recursive: Container[str]) -> bool:
-        """Whether an atom that must be present surely has no rows, in the version that is read."""
+        """Return whether an atom that must be present is known to be empty in the version that is read."""
         absent = {(a.relation, a.when) for a in self.query.body.absent}
         for access in self._accesses:
             if (access.relation, access.when) not in absent:
@@ -217,18 +217,18 @@ class Evaluation:
         return self.environment.states[self.query.delta.relation]
 
     def _plan_for(self, count: int) -> Evaluation:
-        """The evaluation to use for a change of so many rows."""
+        """Return the evaluation to use for a change of `count` rows."""
         if (looked_up := self.by_look_ups()) is not None:
             return looked_up
         return (self.by_groups() if count >= self.environment.thresholds.grouped else None) or self._by_tests()
 
     def by_look_ups(self) -> Evaluation | None:
-        """The evaluation that looks up sums, while those of all values fit into their types; None if there is none."""
+        """Return the evaluation that looks up sums, as long as the sums of all values fit; None if there is none."""
         return self._by_shifts if all(shift.is_defined(self.domains) for shift in self._shifts) else None
 
     @cached_property
     def _has_choice(self) -> bool:
-        """Whether its plan depends on what tests leave: several atoms are probed, and their values are tested."""
+        """Return whether its plan depends on selectivities: it probes several atoms, and tests their values."""
         if len(self._accesses) < 2 or not self.environment.draws:
             return False
         of_change = self.query.delta.variables()
@@ -236,7 +236,7 @@ class Evaluation:
         return any(not of_change.issuperset(variables_of(c)) for c in tests)
 
     def _by_tests(self) -> Evaluation:
-        """The evaluation planned by what tests leave of relations of the present magnitudes, in the same orders."""
+        """Return the evaluation planned by the selectivity of tests at the present magnitudes, with the same orders."""
         if not self._has_choice:
             return self
         present = tuple(self._magnitude(access.relation) for access in self._accesses)
@@ -252,13 +252,13 @@ class Evaluation:
         return len(self.environment.states[relation].contents).bit_length() // 3
 
     def estimate(self) -> Estimate:
-        """What the search of the first segment is expected to do for one changed row, with the present contents."""
+        """Return the expected work of the first segment's search for one changed row, with the present contents."""
         segment = self.plan.segments[0]
         states = self.environment.states
         return estimate(segment, [None, *(states[a.relation].arranged_now(a.order) for a in segment.accesses[1:])])
 
     def by_groups(self) -> Evaluation | None:
-        """The evaluation of large changes, planned for relations of the present magnitudes; None if there is none."""
+        """Return the evaluation for large changes, planned for the present magnitudes; None if there is none."""
         body = self.query.body
         states = [self.environment.states[atom.relation] for atom in (*body.atoms, *body.absent)]
         readable = [self._readable(state) for state in states]
@@ -271,7 +271,9 @@ class Evaluation:
         return self._grouped[present]
 
     def _readable(self, state: State) -> tuple[tuple[int, ...], ...]:
-        """The orders of a relation that a large change may read: of recursive ones, none is built for it alone."""
+        """Return the orders of a relation that a large change may read. No order of a recursive relation is built for
+        it.
+        """
         if state.kind not in (RelationKind.RECURSIVE, RelationKind.RECURSIVE_BAG, RelationKind.HISTORY):
             return tuple(state.by_order)
         own = {access.order for access in self._accesses if access.relation == state.relation.name}
@@ -319,7 +321,7 @@ class Evaluation:
             result.close()
 
     def _have_near(self, runs: list[tuple[Run, ...]]) -> None:
-        """Of runs that are far have those parts in which the first segment finds rows by what its input has."""
+        """Return runs; of far ones, the parts that the first segment's look-ups by its input may need."""
         if not any(run.is_far for atom in runs[1:] for run in atom):
             return
         (source,), accesses = runs[0], self.plan.segments[0].accesses
@@ -330,9 +332,9 @@ class Evaluation:
             runs[atom] = near(runs[atom], *theirs.between(theirs.beginning(values)))
 
     def _runs(self, access: PlanAccess, recursive: frozenset[str]) -> tuple[Run, ...]:
-        """The version of an arrangement that an access reads.
+        """Return the runs of the version of an arrangement that an access reads.
 
-        Changes of lower strata are of iteration 0: when a recursive relation changes, they are past.
+        Changes of lower strata belong to iteration 0: when a recursive relation changes, they are past.
         """
         store = self.arrangement(access)
         if not self._is_new(access, recursive):
@@ -346,7 +348,7 @@ class Evaluation:
     def _compute(
         self, index: int, derived: Derivations, recursive: frozenset[str], now: int, version: Version | None
     ) -> Iterator[Derivations]:
-        """Compute and filter the results of a segment; then the next one, or the head."""
+        """Compute and filter the results of a segment, then run the next segment, or compute the head."""
         segment = self.plan.segments[index]
         assert segment.compute is not None
         domains = [self.domains[v] for v in segment.output]
@@ -372,7 +374,7 @@ class Evaluation:
         if last:
             yield Derivations(words, times, weights)
         elif count:
-            # A search adds one to the greatest time that it meets; this one's results have been through one.
+            # A search adds one to the greatest time of its rows; these results have been through one search already.
             source = Run(words, times - np.int32(1) if times.size else times, weights)
             yield from self._segment(index + 1, source, 1, recursive, now, version)
 
@@ -381,7 +383,7 @@ class Evaluation:
         return Columns(named, self.types, count, self.environment.interner, [], np.arange(count), self._nodes)
 
     def _defined(self, columns: Columns, compute: Compute) -> Mask:
-        """The rows that are derived: those for which everything has a value that must have one."""
+        """Return the mask of the derived rows: those in which all required values are defined."""
         defined = np.ones(columns.count, bool)
         for variable, _ in compute.values:
             _, nulls = columns.values[variable_name(variable)]
@@ -392,7 +394,7 @@ class Evaluation:
         return defined
 
     def _report(self, columns: Columns, derived: Derivations) -> None:
-        """Enter what is undefined among the faults of the epoch, with the weights of its rows."""
+        """Add undefined values to the faults of the epoch, with the weights of their rows."""
         for fault in columns.undefined or ():
             weight = int(derived.weights[fault.position]) if derived.weights.size else 1
             message = with_names(str(undefined(fault.expression, fault.row)), self.query.body.names)

@@ -1,4 +1,4 @@
-"""Places in the values of groups in order, which move from rank to rank by walks over what lies between."""
+"""Positions in the ordered values of groups, which move from rank to rank by walks over the entries between."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Counts = npt.NDArray[np.int64]
 
 
 class RankPlaces:
-    """A place for each changed group: a value by its offset, and how many rows have a lesser one.
+    """A position for each changed group: the offset of a value, and the number of rows with smaller values.
 
-    `visited` counts the entries looked at.
+    `visited` counts the entries visited.
     """
 
     def __init__(self, store: Arrangement, changed: TouchedValues, offsets: Raw, before: Counts) -> None:
@@ -25,7 +25,7 @@ class RankPlaces:
         self.offsets, self.before, self.visited = offsets, before, 0
 
     def move(self, groups: Positions, ranks: Counts) -> Raw:
-        """Let the places of some groups be where the rows of these ranks are, which there are; the values there."""
+        """Move the positions of some groups to the rows of these existing ranks. Return the values there."""
         ahead = ranks >= self.before[groups]
         for forward in (True, False):
             chosen = ahead == forward
@@ -34,7 +34,7 @@ class RankPlaces:
         return self.offsets[groups]
 
     def _walk(self, groups: Positions, ranks: Counts, forward: bool) -> None:
-        """Move places in one direction: upward from the value itself, downward from what is below it."""
+        """Move positions in one direction: upward from the value itself, downward from below it."""
         mask, before = last_column(self.store), self.before[groups]
         probe = self.changed.words[:, self.changed.starts[groups]]
         probe[-1] = (probe[-1] & ~mask) | (self.offsets[groups] - np.uint64(not forward))

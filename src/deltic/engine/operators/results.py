@@ -1,4 +1,4 @@
-"""Results of expressions on columns: values, and where they are NULL, whatever the values are there."""
+"""Results of expressions on columns: values and a NULL mask. Values at NULLs are arbitrary."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from deltic.values.types import Type
 
 
 def any_null(*nulls: Nulls) -> Nulls:
-    """Where any of several results is NULL."""
+    """Return where any of several results is NULL."""
     result = [n for n in nulls if n is not None and n.any()]
     return np.logical_or.reduce(result) if result else None
 
 
 def where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., Result]) -> Result:
-    """What is computed of the rows without NULL; NULL for the others."""
+    """Compute the rows without NULL; the others are NULL."""
     if nulls is None or not nulls.any():
         return compute(*arrays)
     values, undefined = compute(*(array[~nulls] for array in arrays))
@@ -34,7 +34,7 @@ def where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., 
 
 
 def overwritten(mask: Array, result: Result, values: Array, nulls: Nulls = None) -> Result:
-    """These values, which are overwritten, and those of a result where the mask is."""
+    """Return these values, overwritten by a result where the mask is true. Modifies the arrays."""
     values = values.astype(np.result_type(values, result[0]), copy=False)
     nulls = np.zeros(len(mask), bool) if nulls is None else nulls
     values[mask], nulls[mask] = result[0], False if result[1] is None else result[1]
@@ -42,10 +42,10 @@ def overwritten(mask: Array, result: Result, values: Array, nulls: Nulls = None)
 
 
 def as_result(values: Array, nulls: Nulls, type_: Type, interner: Interner) -> Result:
-    """The values of a column, as relations hold it."""
+    """Return the values of a stored column as a result."""
     return where_defined(nulls, [values], lambda there: (natural(there, type_, interner), None))
 
 
 def of_arrow(found: Any, type_: Type, interner: Interner) -> Result:
-    """The values of an Arrow column of this type."""
+    """Return the values of an Arrow column of this type as a result."""
     return as_result(*encode(found, type_, interner), type_, interner)

@@ -1,8 +1,8 @@
-"""Expressions over whole columns: the closed core by numpy, functions by DuckDB over Arrow.
+"""Expressions over whole columns: the core operations by numpy, functions by DuckDB over Arrow.
 
-A column's values are numpy arrays as `numbers.natural` has them; the second array of a result marks its NULLs, whatever
-the first has there; None means that there are none. Here is what computes operands, for all rows or those that need
-them; what is made of these is in `strict` and `with_nulls`.
+A column's values are numpy arrays in the form of `numbers.natural`. The second array of a result marks its NULLs, where
+values are arbitrary; None means that there are none. This module computes operands, for all rows or for those that need
+them. The operations on operands are in `strict` and `with_nulls`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from deltic.values.types import Type
 
 @deep
 def evaluate(expression: exp.Expression, columns: Columns) -> Result:
-    """The values of an expression on all rows, and where it is NULL."""
+    """Return the values of an expression on all rows, and where it is NULL."""
     if isinstance(expression, exp.Column | BoundElement):
         key = key_of(expression)
         return as_result(*columns.values[key], columns.types[key], columns.interner)
@@ -65,7 +65,7 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
 
 @deep
 def held(expression: exp.Expression, columns: Columns) -> Column:
-    """The values of an expression as relations hold them, and where it is NULL."""
+    """Return the stored values of an expression, and where it is NULL."""
     if isinstance(expression, exp.Column | BoundElement):
         return columns.values[key_of(expression)]
     array, nulls = evaluate(expression, columns)
@@ -73,7 +73,7 @@ def held(expression: exp.Expression, columns: Columns) -> Column:
 
 
 def _computed(node: ColumnOperation, columns: Columns) -> Result:
-    """The values of an operation."""
+    """Return the values of an operation."""
     expression = node.expression
     if node.kind in WITH_NULLS:
         return WITH_NULLS[node.kind](node, columns, evaluate)
@@ -97,7 +97,9 @@ def _computed(node: ColumnOperation, columns: Columns) -> Result:
 
 
 def _of_each(node: ColumnOperation, columns: Columns) -> list[Result]:
-    """The operands of what is NULL where one is: one that may be an error is computed where those before it are not."""
+    """Return the operands of a strict operation. One that may raise an error is computed only where earlier ones are
+    not NULL.
+    """
     results: list[Result] = []
     nulls: Array | None = None
     for operand in operands_in_turn(node.expression):
@@ -111,7 +113,9 @@ def _of_each(node: ColumnOperation, columns: Columns) -> list[Result]:
 
 
 def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
-    """Where all conditions are true: bool[n]. One that may be an error is not computed where another is not true."""
+    """Return where all conditions are true: bool[n]. One that may raise an error is computed only where others are
+    true.
+    """
     mask = np.ones(columns.count, bool)
     for condition in sorted(conditions, key=lambda c: columns.node(c).is_checked):
         if columns.node(condition).is_checked:
@@ -126,11 +130,11 @@ def _holds(condition: exp.Expression, columns: Columns) -> Array:
     return values if nulls is None else values & ~nulls
 
 
-# Functions over the elements of arrays: the body is computed of all elements at once, or of all those at one place.
+# Functions over the elements of arrays: the body is computed for all elements at once, or for those at one index.
 
 
 def _let(expression: Let, columns: Columns) -> Result:
-    """The body, of columns with one more: the value that its name stands for."""
+    """Evaluate the body on the columns and one more: the value of the bound name."""
     (value,), (key,) = expression.given, expression.keys
     type_ = columns.node(value).result
     values, types = {**columns.values, key: held(value, columns)}, {**columns.types, key: type_}
@@ -178,7 +182,7 @@ def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
 
 
 def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
-    """The result of an operation, which must be defined where its operands are."""
+    """Check that the result of an operation is defined wherever its operands are, and return it."""
     nulls = result[1]
     if nulls is None or not nulls.any():
         return result
@@ -198,7 +202,7 @@ def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
 
 
 def _called(node: ColumnOperation, columns: Columns) -> Result:
-    """A call, on the rows alone where no operand is NULL if one behind it may be an error."""
+    """Return the value of a call, computed only where no operand is NULL if a later operand may raise an error."""
     nulls = any_null(*(nulls for _, nulls in _of_each(node, columns))) if node.stops else None
     if nulls is None:
         return _call(node, columns)
@@ -207,7 +211,7 @@ def _called(node: ColumnOperation, columns: Columns) -> Result:
 
 
 def _call(node: ColumnOperation, columns: Columns) -> Result:
-    """The calls that DuckDB computes within one another as one query; the others by vectors or row by row."""
+    """Compute nested calls that DuckDB supports as one query; others by vectors or row by row."""
     if (vector := function_of(node.expression).vector) is not None:
         results = [evaluate(operand, columns) for operand in node.operands]
         return where_defined(any_null(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
@@ -231,7 +235,7 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
 
 
 def _made(expression: exp.Expression, columns: Columns) -> Any:
-    """The values of a function as an Arrow column, computed by columns, row by row or by DuckDB."""
+    """Return the values of a function as an Arrow column, computed by columns, row by row or by DuckDB."""
     function, result = function_of(expression), columns.node(expression).result
     if function.columns is not None and (made := _by_columns(function.columns, expression, columns)) is not None:
         return made.cast(result.arrow)
@@ -247,7 +251,7 @@ def _made(expression: exp.Expression, columns: Columns) -> Any:
 
 
 def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Any | None:
-    """A function of Arrow columns, a strict one of the rows where no operand is NULL; None where it fails for one."""
+    """Compute a function of Arrow columns, a strict one only where no operand is NULL. None if it fails for a row."""
     arrays = [_arrow(operand, columns) for operand in operands_of(expression)]
     there = np.ones(columns.count, bool)
     for array in arrays if function_of(expression).strict else ():
@@ -260,12 +264,12 @@ def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns
 
 
 def _is_by_duckdb(expression: exp.Expression) -> bool:
-    """Whether DuckDB computes the function for all operands."""
+    """Return whether DuckDB computes the function for all operands."""
     return is_call(expression) and bool(function_of(expression).duckdb)
 
 
 def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> exp.Expression:
-    """The calls with columns a0, a1, … for what is no such call and no literal, which `arguments` gets."""
+    """Return the calls with columns a0, a1, … in place of other operands, which are appended to `arguments`."""
     copy = node.copy()
     for operand, new in zip(operands_of(node), operands_of(copy), strict=True):
         if _is_by_duckdb(operand) and function_of(node).reads_once:
@@ -278,7 +282,7 @@ def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> ex
 
 
 def _one_by_one(expression: exp.Expression, columns: Columns) -> Any:
-    """A function by its definition, once for all rows with equal operands."""
+    """Compute a function by its Python definition, once for all rows with equal operands."""
     function, operands = function_of(expression), operands_of(expression)
     assert function.python is not None
     compute, result = function.python, columns.node(expression).result
@@ -294,7 +298,9 @@ _TOO_FEW = 16
 
 
 def _distinct(operands: Sequence[exp.Expression], columns: Columns) -> tuple[Columns, Array | None]:
-    """A row for each combination of the operands' values, and for each row which one it is; None for itself."""
+    """Return one row for each combination of the operands' values, and the combination of each row; None: the same
+    rows.
+    """
     if columns.count <= _TOO_FEW:
         return columns, None
     codes = np.zeros(columns.count, np.int64)
@@ -312,14 +318,14 @@ def _distinct(operands: Sequence[exp.Expression], columns: Columns) -> tuple[Col
 
 
 def _rows(expression: exp.Expression, columns: Columns) -> Sequence[Any]:
-    """The values of an expression as they stand in rows."""
+    """Return the values of an expression as Python values."""
     if is_literal(expression):
         return [meaning(expression, {})({})] * columns.count
     return from_arrow(_arrow(expression, columns), columns.node(expression).result)
 
 
 def _arrow(expression: exp.Expression, columns: Columns) -> Any:
-    """The values of an expression as an Arrow column, with NULLs; those that a call makes of parts get no ids."""
+    """Return the values of an expression as an Arrow column with NULLs. Composite results of calls are not interned."""
     node = columns.node(expression)
     type_ = node.result
     if not (type_.is_composite and is_call(expression) and not node.stops and node.constant is None and columns.count):

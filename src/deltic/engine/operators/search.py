@@ -1,4 +1,4 @@
-"""Running one bound segment of a plan: the driver of the join kernel."""
+"""Runs one bound segment of a plan by the join kernel."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from deltic.engine.storage.run import (
 
 @dataclass
 class Visits:
-    """Counts the rows and index entries that searches look at."""
+    """The number of rows and index entries that searches have visited."""
 
     rows: int = 0
 
 
 @dataclass(frozen=True)
 class Derivations:
-    """Derivations: packed heads, times (empty: all at the time agreed) and weights (empty: all one).
+    """Derivations: packed heads, times (empty: all at the agreed time) and weights (empty: all one).
 
-    In no order, unless `consolidated`: then sorted, each once, none of weight zero, none past.
+    Unordered, unless `consolidated`: then sorted and distinct, without zero weights and excluded rows.
     """
 
     words: Words
@@ -55,7 +55,7 @@ class Derivations:
 
 @dataclass(frozen=True)
 class ExcludedRows:
-    """Rows that nobody wants to hear of again: those of a relation, whose `runs` are, until iteration `now`."""
+    """Rows to exclude from derivations: those of a relation with these `runs`, up to iteration `now`."""
 
     runs: Sequence[Run]
     now: int
@@ -72,14 +72,14 @@ def search(
     thresholds: Thresholds,
     past: ExcludedRows | None = None,
 ) -> Generator[Derivations]:
-    """The derivations of a segment, in chunks, for the runs of each of its atoms.
+    """Yield the derivations of a segment in chunks, for the runs of each of its atoms.
 
-    `words` is the width of the output. `timed` says of which atoms the times count; if of any, each
-    derivation has a time, one more than the greatest of its rows' and of `now`. The runs must stay alive until the
-    iterator is exhausted. Large chunks without times are consolidated, and have no rows that are `past`; while a search
-    finds nothing for long, chunks are empty. Raises DomainOverflow when a computed value has no place.
+    `words` is the width of the output. `timed` says for which atoms times count. If any do, each derivation has a time,
+    one more than the greatest of its rows' and of `now`. The runs must stay alive until the iterator is exhausted.
+    Large chunks without times are consolidated, and exclude rows that are `past`. While a search finds nothing for
+    long, chunks are empty. Raises DomainOverflow if a computed value has no place.
 
-    A large first atom is searched in pieces, which threads share; what is visited does not depend on the threads.
+    A large first atom is searched in pieces by several threads. The visited rows do not depend on the threads.
     """
     weighted = sign < 0 or tables.counts or any(run.weights.size for atom in runs for run in atom)
     cut = _pieces(runs[0], thresholds.piece)
@@ -99,7 +99,7 @@ def search(
 
 
 def _pieces(runs: Sequence[Run], size: int) -> list[Callable[[], Sequence[Run]]]:
-    """The runs of an atom in pieces of similar size, each of which is made, and may be a copy, when it is searched."""
+    """Return functions that return the runs of an atom in pieces of similar size, possibly copied."""
     if sum(map(len, runs)) <= size:
         return [lambda: runs]
     return [partial(_part, run, start, start + size) for run in runs for start in range(0, len(run), size)]
@@ -109,13 +109,13 @@ def _part(run: Run, start: int, end: int) -> Sequence[Run]:
     return [run.part(start, end)]
 
 
-# Where a search writes words, times and weights, for as many derivations as it hands over at once.
+# The output arrays of a search, words, times and weights, for one chunk of derivations.
 _Room = tuple[Words, Times, Weights]
 
 
 @dataclass
 class _Piece:
-    """The search for one piece of the first atom, with its own position; `rooms` are those that no piece uses now."""
+    """The search for one piece of the first atom, with its own position; `rooms` are the output arrays not in use."""
 
     tables: Tables
     words: int
@@ -131,7 +131,7 @@ class _Piece:
     visited: int = 0
 
     def run(self) -> Iterator[Derivations]:
-        """The derivations, in chunks."""
+        """Yield the derivations in chunks."""
         query = self.tables.query
         runs = [self.first(), *self.others]
         table, atoms = _descriptors(runs, self.timed)
@@ -160,7 +160,7 @@ class _Piece:
         )
 
     def _chunk(self, words: Words, times: Times, weights: Weights) -> Derivations:
-        """What is handed over of a room's contents; the room is free again."""
+        """Return the contents of output arrays as a chunk; the arrays can be reused then."""
         if times.size or words.shape[1] < self.thresholds.large:
             return Derivations(words.copy(), times.copy(), weights.copy())
         rows, sums = count_in_place(words) if len(words) == 1 and not weights.size else consolidate(words, weights)
@@ -171,7 +171,7 @@ class _Piece:
 
 
 def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:
-    """The kernel's table of all runs, and the range of it that belongs to each atom."""
+    """Return the kernel's table of all runs, and the range in it of each atom."""
     table = descriptors([run for atom in runs for run in atom])
     ranges = []
     end = 0

@@ -1,4 +1,4 @@
-"""Relations as samples of their rows tell: how many values columns have, and what part of the rows tests leave."""
+"""Statistics of relations from samples of their rows: distinct values of columns, and selectivities of tests."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from deltic.engine.storage.state import State
 from deltic.program.queries import Body, variable_name, variables_of
 from deltic.values.types import Type
 
-# Rows of a relation that are looked at.
+# The number of rows in a sample.
 _DRAWN = 1 << 11
 
 
 class Samples:
-    """The samples of relations, each drawn when it is asked for."""
+    """The samples of relations, each drawn at first use."""
 
     def __init__(self, states: Mapping[str, State], interner: Interner) -> None:
         self._states, self._interner = states, interner
         self._samples: dict[str, _Sample] = {}
 
     def of(self, relation: str) -> _Sample:
-        """The sample of a relation."""
+        """Return the sample of a relation."""
         if relation not in self._samples:
             self._samples[relation] = _Sample(self._states[relation])
         return self._samples[relation]
 
     def part(self, condition: exp.Expression, body: Body, types: Mapping[str, Type]) -> float:
-        """The part of the rows that a condition leaves: of those of an atom that has its variables, or by its form."""
+        """Return the selectivity of a condition: on a sample of an atom with its variables, or else guessed by its
+        form.
+        """
         wanted = variables_of(condition)
         for atom in body.atoms:
             if set(wanted) <= atom.variables():
@@ -53,13 +55,13 @@ def passing(
     count: int,
     interner: Interner,
 ) -> int:
-    """Of how many rows, of `count` that have these values in their columns, all conditions are true."""
+    """Return how many of `count` rows, with these values in their columns, meet all conditions."""
     rows = Columns(values, types, count, interner, [], np.arange(count))
     return int(np.count_nonzero(scalar.keep(tuple(conditions), rows)))
 
 
 class _Sample:
-    """Rows of the largest run of a relation: all, or so many at random."""
+    """A sample of the largest run of a relation: all rows, or a limited number at random."""
 
     def __init__(self, state: State) -> None:
         runs, nothing = state.contents.runs, np.empty((state.layout.words, 0), np.uint64)
@@ -71,13 +73,13 @@ class _Sample:
         self._columns: dict[int, Column] = {}
 
     def column(self, index: int) -> Column:
-        """The values of a column in these rows."""
+        """Return the values of a column in the sample."""
         if index not in self._columns:
             self._columns[index] = self._layout.value(self._words, index)
         return self._columns[index]
 
     def distinct(self, index: int) -> float:
-        """How many values a column has: of many rows as many as make those that are drawn as different as they are."""
+        """Estimate a column's distinct values: the number for which random draws are as distinct as the sample."""
         different = float(len(np.unique(self.column(index)[0])))
         if self.rows < _DRAWN:
             return different

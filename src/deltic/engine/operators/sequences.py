@@ -1,4 +1,4 @@
-"""Partitions as vectors: rows one after the other, where the partition and the peers of each are, and what it sees."""
+"""Partitions as vectors: for consecutive rows, the range of their partition, of their peers, and of their frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WIDE = 1 << 63
 
 @dataclass(frozen=True)
 class Ordering:
-    """The one column of an order by whose values a frame counts."""
+    """The only ordering column, by whose values a frame counts."""
 
     column: Column
     type: Type
@@ -36,7 +36,7 @@ class Ordering:
 
 @dataclass(frozen=True)
 class OrderedRows:
-    """n rows by partition and in order; for each, from where to where its partition and its peers reach.
+    """n rows by partition and in order, with the range of each row's partition and of its peers.
 
     All are int64[n], ends exclusive; `peers` numbers the groups of peers through all partitions.
     """
@@ -49,7 +49,7 @@ class OrderedRows:
 
     @classmethod
     def of(cls, partitions: Mask, peers: Mask) -> OrderedRows:
-        """The rows of which these begin a partition, and these a group of peers, as the first of a partition does."""
+        """Return the rows, given the masks of the first rows of partitions, and of groups of peers."""
         starts, ends = _stretches(partitions)
         peer_starts, peer_ends = _stretches(peers)
         return cls(starts, ends, peer_starts, peer_ends, np.cumsum(peers) - 1)
@@ -63,7 +63,7 @@ class OrderedRows:
         return np.arange(len(self))
 
     def seen(self, frame: Frame, ordering: Ordering | None) -> tuple[Positions, Positions]:
-        """From where to where each row sees; of the rows between, none where the second is not greater."""
+        """Return the start and end of each row's frame, which is empty if the end is not greater."""
         if frame.unit is Unit.SESSIONS:
             return self.sessions(_near(frame.end or 0), ordering)
         low = self.starts if frame.start is None else self._low(frame, frame.start, ordering)
@@ -71,7 +71,7 @@ class OrderedRows:
         return low, np.maximum(low, high)
 
     def sessions(self, gap: int, ordering: Ordering | None) -> tuple[Positions, Positions]:
-        """From where to where the session of each row reaches, whose rows are no more than the gap apart."""
+        """Return the start and end of each row's session: adjacent rows of a session are at most the gap apart."""
         assert ordering is not None
         begins = self.starts == self.positions
         begins[1:] |= are_apart(ordering.column, gap)
@@ -92,7 +92,7 @@ class OrderedRows:
         return self._by_value(frame.unit, distance, ordering, is_end=True) if distance else self.peer_ends
 
     def _of_group(self, away: int | Decimal, edges: Positions, before: Positions, behind: Positions) -> Positions:
-        """The edge of the group of peers so many groups away; `before` or `behind` where the partition has none."""
+        """Return the edge of the group of peers at a distance in groups; `before` or `behind` outside the partition."""
         if not len(self):
             return edges
         wanted = self.peers + _near(away)
@@ -103,7 +103,9 @@ class OrderedRows:
         return np.where(wanted < first, before, np.where(wanted > last, behind, result))
 
     def _by_value(self, unit: Unit, distance: int | Decimal, ordering: Ordering | None, *, is_end: bool) -> Positions:
-        """The first row at or beyond a distance in values, or the one behind the last; of NULLs their peers'."""
+        """Return the first row at or beyond a distance in values, or the one after the last. NULLs use their peers'
+        edge.
+        """
         assert ordering is not None
         values, nulls = ordering.column
         result = (self.peer_ends if is_end else self.peer_starts).copy()
@@ -119,7 +121,7 @@ class OrderedRows:
 
 
 def are_apart(times: Column, gap: int) -> Mask:
-    """Whether each of n times is further than the gap from the next: bool[n − 1]. NULL is near to NULL alone."""
+    """Return whether each of n times is further than the gap from the next: bool[n − 1]. NULL is only near NULL."""
     values, nulls = times
     result: Mask = np.abs(np.diff(values)) > gap
     if nulls is not None:
@@ -128,7 +130,7 @@ def are_apart(times: Column, gap: int) -> Mask:
 
 
 def _stretches(begins: Mask) -> tuple[Positions, Positions]:
-    """From where to where the stretch of each row reaches, given the rows with which they begin."""
+    """Return the start and end of each row's stretch, given the mask of the first rows."""
     first = np.flatnonzero(begins)
     lengths = np.diff(first, append=len(begins))
     starts = np.repeat(first, lengths)
@@ -140,9 +142,9 @@ def _near(distance: int | Decimal) -> int:
 
 
 def _count_below(partitions: Positions, keys: Values, targets: Values, *, inclusive: bool) -> Positions:
-    """For each target how many keys of all partitions before its own, and of lesser ones in its own, there are.
+    """Return, for each target, the number of keys in earlier partitions plus that of smaller keys in its own.
 
-    Keys ascend in their partitions; equal ones are counted where it is `inclusive`.
+    Keys ascend within partitions. If `inclusive`, equal ones count too.
     """
     count = len(keys)
     is_target = np.arange(2 * count) >= count
@@ -174,7 +176,7 @@ def _targets(
 
 
 def _added(values: Values, whole: int) -> tuple[Values, Values]:
-    """Integers in the order of the values and of what lies so far from each, which may be beyond 64 bits."""
+    """Return integers in the order of the values and of the values plus `whole`, which may exceed 64 bits."""
     if -_WIDE <= whole < _WIDE:
         sums = values + np.int64(whole)
         if not ((sums < values) if whole > 0 else (sums > values)).any():
@@ -184,13 +186,13 @@ def _added(values: Values, whole: int) -> tuple[Values, Values]:
 
 
 def _ranked(values: Array, targets: Array) -> tuple[Values, Values]:
-    """Integers of any size by their ranks among all of them."""
+    """Return the ranks of integers of any size among all of them."""
     _, ranks = np.unique(np.concatenate([values, targets]), return_inverse=True)
     return ranks[: len(values)], ranks[len(values) :]
 
 
 def _months_later(values: Values, type_: Type, months: int) -> Values:
-    """The same day and time so many months later, on the last day of a month that has no such day."""
+    """Return the same day and time some months later, on the last day of a month without such a day."""
     per_day = 1 if type_ is Type.DATE else 86_400_000_000
     days, time = np.divmod(values, per_day)
     dates = days.astype("datetime64[D]")

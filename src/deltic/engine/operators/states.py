@@ -1,7 +1,7 @@
-"""States of a user's aggregate: one for each group, in memory, which a change costs its own values alone.
+"""The states of a user's aggregate: one for each group, in memory, updated in time proportional to a change.
 
-A state cannot be taken back. So all are forgotten where the values that are kept are not those that the last change has
-left, as after an error or a restart, and each is made of all values of its group when it is asked for again.
+A state cannot be rolled back. So all are dropped if the stored values are not those that the last change left, as after
+an error or a restart. Each is then rebuilt from all values of its group when it is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Moves = Sequence[tuple[Any, int]]
 
 
 class States:
-    """The states of one aggregate. `left` are the runs of values that they are of."""
+    """The states of one aggregate; `left` are the runs of values that they reflect."""
 
     def __init__(self, own: UserAggregate) -> None:
         assert own.state is not None
@@ -33,10 +33,10 @@ class States:
         groups: Sequence[tuple[bytes, Moves, bool, bool]],
         values: Callable[[Sequence[int]], Sequence[Mapping[Any, int]]],
     ) -> list[Any]:
-        """The results of changed groups, None for those without values, when `before` are the runs before the change.
+        """Return the results of changed groups, None for empty ones; `before` are the runs before the change.
 
-        Of each group there are the key, the moves, and whether it had values and has some; `values` gives all that
-        groups have after the change. Raises EvaluationError; then all states are forgotten.
+        Each group has a key, its changes, and whether it had and has values; `values` returns all values of groups
+        after the change. Raises EvaluationError; then all states are dropped.
         """
         states = self._states if before is self.left else {}
         self._states, self.left = {}, None
@@ -53,7 +53,7 @@ class States:
         return result
 
     def _update(self, state: _State, moves: Moves) -> None:
-        """Add values: first those that come, so that nothing goes that is not there."""
+        """Add and remove values, insertions first, so that no missing value is removed."""
         for value, weight in sorted(moves, key=lambda move: move[1] < 0):
             if weight and self._own.counts_row(value):
                 self._own.guarded(partial(state.made.update, value, weight))
@@ -62,7 +62,7 @@ class States:
 
 @dataclass
 class _State:
-    """What the user's code has made for a group, and how many values it has."""
+    """The user's object for a group, and the number of its values."""
 
     made: Any
     size: int = 0

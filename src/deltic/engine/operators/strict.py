@@ -1,4 +1,4 @@
-"""Operations that are NULL where an operand is, on the rows where none is: by numpy, by Arrow, or row by row."""
+"""Strict operations, which are NULL if an operand is, on the rows without NULL: by numpy, by Arrow, or row by row."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
 
 
 def apply(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
-    """The operation on values none of which is NULL; it may have none for some."""
+    """Apply the operation to non-NULL values. The result may be NULL for some."""
     return _OPERATIONS.get(node.kind, _arithmetic)(node, arrays, interner)
 
 
 def _arithmetic(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
-    """An operation on two numbers or times."""
+    """Return the result of an operation on two numbers or times."""
     (a, b), (left, right), result = arrays, node.types, node.result
     if left is right is result and (result.is_integer or result.is_float):
         return numbers.arithmetic(node.kind, a, b, result)
@@ -52,7 +52,7 @@ def _negated(node: ColumnOperation, arrays: list[Array], interner: Interner) -> 
 
 
 def _cast(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
-    """A cast: among numbers by vectors, of others by Arrow."""
+    """Return a cast: among numbers by vectors, of others by Arrow."""
     (array,), (source,), target = arrays, node.types, node.result
     is_sparks, both = is_conversion(node.expression), (source, target)
     if source is target:
@@ -76,7 +76,7 @@ def _compare(node: ColumnOperation, arrays: list[Array], interner: Interner) -> 
 
 
 def compared(kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner) -> Array:
-    """Whether values of these types compare so: bool[n]."""
+    """Return whether values of these types compare in this way: bool[n]."""
     result: Array = _COMPARE[kind](*_in_order(kind, types, arrays, interner)).astype(bool, copy=False)
     return result
 
@@ -84,7 +84,7 @@ def compared(kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence
 def _in_order(
     kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner
 ) -> Sequence[Array]:
-    """What compares as the values do; ids, where only equality is asked for, stay what they are."""
+    """Return arrays that compare as the values do. Ids stay the same if only equality is needed."""
     type_ = types[0]
     if type_.kind is Kind.DECIMAL:
         scale = max(t.scale for t in types)
@@ -95,7 +95,7 @@ def _in_order(
 
 
 def _among(node: ColumnOperation, arrays: list[Array], interner: Interner) -> Result:
-    """Whether values are among sorted constants."""
+    """Return whether values are among sorted constants."""
     values, constants = arrays[0], node.listed
     places = np.minimum(np.searchsorted(constants, values), len(constants) - 1)
     return constants[places] == values, None

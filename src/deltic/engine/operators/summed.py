@@ -1,4 +1,4 @@
-"""Sums over epochs: in each all rows of a relation come again."""
+"""Sums over epochs: in each epoch all rows of a relation are added again."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from deltic.program.operators.integrate import Summed
 
 @kernel_of(Summed)
 class Summing(RelationUpdater):
-    """One sum, which is due in each epoch in which there is a row."""
+    """One sum, which is due in each epoch in which the source has rows."""
 
     def __init__(self, summed: Summed, states: Mapping[str, State], target: State, environment: Environment) -> None:
         self.source, self.target, self.visits = states[summed.source], target, environment.visits
 
     @property
     def is_due(self) -> bool:
-        """Whether there are rows."""
+        """Return whether the source has rows."""
         return bool(len(self.source.contents))
 
     def change(self) -> Run | None:
-        """All rows of the source."""
+        """Return all rows of the source as the change."""
         rows = self.source.whole()
         self.visits.rows += len(rows)
         batch = CountChanges()

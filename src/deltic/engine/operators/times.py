@@ -1,4 +1,4 @@
-"""Dates, times and intervals by vectors: days since 1970, microseconds since then, months and microseconds."""
+"""Vectors of dates (days since 1970), times (microseconds since 1970) and intervals (months, microseconds)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 
 
 def arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: Sequence[Type], result: Type) -> Result:
-    """A time moved by days or an interval, the difference of two times, or the sum of two intervals."""
+    """Return a time moved by days or an interval, the difference of two times, or the sum of two intervals."""
     a, b = a.astype(np.int64), b.astype(np.int64)
     left, right = types
     signed = b if kind is exp.Add else -b
@@ -28,12 +28,12 @@ def arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: Sequence[T
         return _months_later(a, signed, left)
     found = a + signed
     low, high = _BOUNDS[result]
-    # Where both have one sign and the sum has the other, it has wrapped around.
+    # If both operands have the same sign and the sum has the other one, it has wrapped around.
     return found, (found < low) | (found > high) | (((a ^ found) & (signed ^ found)) < 0)
 
 
 def _months_later(times: Array, months: Array, type_: Type) -> Result:
-    """The same day of another month, or the last one of that month before it."""
+    """Return the same day of another month, or the last day of that month if it is shorter."""
     days, clocks = (times, 0) if type_ is Type.DATE else (times // DAY, times % DAY)
     result, outside = days_months_later(days, months)
     return (result if type_ is Type.DATE else result * DAY + clocks), outside

@@ -1,8 +1,8 @@
-"""Top-k: each epoch looks at changed rows, and at those by which the borders of their parts move.
+"""Top-k: each epoch visits changed rows, and the rows by which the borders of their partitions move.
 
-The first rows of each part, up to a number of them, end at a *border*: a row, and how many of its copies are before
-it. A change before the border pushes it, and a walk from where it was finds where it is now. What lies between two
-numbers is the difference of both.
+The first rows of each partition, up to a limit, end at a *border*: a row, and the number of its copies before the
+border. A change before the border moves it, and a walk from its old place finds the new one. Top-k with an offset is
+the difference of two borders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deltic.program.operators.top import TopRows
 
 @kernel_of(TopRows)
 class Ranking(RelationUpdater):
-    """One top-k, whose rows the target holds."""
+    """One top-k, whose rows the target stores."""
 
     def __init__(self, ranked: TopRows, states: Mapping[str, State], target: State, environment: Environment) -> None:
         op = ranked.operator
@@ -35,7 +35,7 @@ class Ranking(RelationUpdater):
         self.end = _Border(self.ordered, "end", end) if end else None
 
     def change(self) -> Run | None:
-        """The change of the rows up to the end less that of the rows before the start."""
+        """Return the change of the rows up to the end minus that of the rows before the start."""
         delta = self.source.delta
         assert delta is not None
         visited = self.ordered.visited
@@ -55,7 +55,7 @@ class Ranking(RelationUpdater):
         return self._rows(*consolidate(np.concatenate(words, axis=1), np.concatenate(weights)))
 
     def _count(self, changed: OrderedChange) -> tuple[Weights, Weights]:
-        """How many rows each part had, and how many it has; brings what is kept of it up to date."""
+        """Return the number of rows of each partition before and after the change, and update the stored numbers."""
         keys = self.ordered.rows.layout.unpack(changed.starts)[: len(self.ordered.keys)]
         words = self.sizes.layout.pack(keys, len(changed.first))
         old, gained = self.sizes.weights_of(words), changed.sum(changed.gained)
@@ -64,16 +64,16 @@ class Ranking(RelationUpdater):
         return old, old + gained
 
     def _rows(self, words: Words, weights: Weights) -> Run | None:
-        """The change as the target has it."""
+        """Return the change in the target's layout."""
         batch = CountChanges()
         batch.add(*consolidate(self.target.layout.pack(self.ordered.decode(words), len(weights)), weights))
         return batch.run()
 
 
 class _Border:
-    """Where the first `count` rows of each part end, one or more; kept for the parts that have so many.
+    """The end of the first `count` rows of each partition, one or more; stored for partitions with that many.
 
-    What is kept is the last of these rows, weighing how many of its copies are among them.
+    It is stored as the last of these rows, with the number of its copies among them as weight.
     """
 
     def __init__(self, ordered: Ordered, role: Role, count: int) -> None:
@@ -81,7 +81,7 @@ class _Border:
         self.kept = ordered.beside(role)
 
     def change(self, changed: OrderedChange, old: Weights, new: Weights) -> list[tuple[Words, Weights]]:
-        """The change of the first rows, for parts that had and have so many rows; brings the borders up to date."""
+        """Return the change of the first rows, given the partitions' old and new sizes, and update the borders."""
         border, copies, full = self._find(changed)
         before, entered = self._entered(changed, border, copies, full)
         missing = np.minimum(new, self.count) - np.where(full, self.count, old) - changed.sum(entered)
@@ -96,14 +96,14 @@ class _Border:
         return [(changed.words, entered), fill, drop]
 
     def _find(self, changed: OrderedChange) -> tuple[Words, Weights, Mask]:
-        """The border of each part, its copies, and whether there is one; else the greatest row there could be."""
+        """Return the border of each partition, its copies, and whether there is one; else the greatest possible row."""
         walked = self.ordered.walk(changed.starts, np.ones(len(changed.first), np.int64), forward=True, among=self.kept)
         border, copies = self.ordered.last(changed.starts), np.zeros(len(changed.first), np.int64)
         border[:, walked.origins], copies[walked.origins] = walked.words, walked.weights
         return border, copies, copies > 0
 
     def _entered(self, changed: OrderedChange, border: Words, copies: Weights, full: Mask) -> tuple[Weights, Weights]:
-        """How many copies of the border remain before it, and by how much each changed row is more often there."""
+        """Return how many copies of the border remain before it, and the increase of each changed row before it."""
         less, same = _compare(changed.words, border[:, changed.parts])
         at_border = same & full[changed.parts]
         remaining = np.minimum(copies[changed.parts], changed.after)
@@ -116,7 +116,7 @@ class _Border:
     def _fill(
         self, border: Words, before: Weights, missing: Weights
     ) -> tuple[tuple[Positions, Words, Weights], tuple[Words, Weights]]:
-        """The rows behind the border that come before it; and the new borders, by part."""
+        """Return the rows after the border that move before it, and the new borders, by partition."""
         parts = np.flatnonzero(missing > 0)
         walked = self.ordered.walk(border[:, parts], (missing + before)[parts], forward=True)
         origins = parts[walked.origins]
@@ -130,7 +130,7 @@ class _Border:
     def _drop(
         self, border: Words, before: Weights, missing: Weights, full: Mask, fills: Mask
     ) -> tuple[tuple[Positions, Words, Weights], tuple[Words, Weights]]:
-        """The rows before the border that come behind it, negated; and the new borders of parts that are full now."""
+        """Return the rows before the border that move after it, negated, and the new borders of full partitions."""
         parts = np.flatnonzero(fills & ((missing < 0) | ((missing == 0) & (before == 0))))
         there = np.maximum(self.ordered.rows.weights_of(np.ascontiguousarray(border[:, parts])), 0)
         behind = np.zeros(len(missing), np.int64)
@@ -146,7 +146,7 @@ class _Border:
 
 
 def _compare(a: Words, b: Words) -> tuple[Mask, Mask]:
-    """Where a row of `a` comes before that of `b`, and where both are the same."""
+    """Return where a row of `a` comes before that of `b`, and where both are equal."""
     less, same = np.zeros(a.shape[1], bool), np.ones(a.shape[1], bool)
     for one, other in zip(a, b, strict=True):
         less |= same & (one < other)
@@ -155,7 +155,7 @@ def _compare(a: Words, b: Words) -> tuple[Mask, Mask]:
 
 
 def _running(values: Weights, origins: Positions) -> Weights:
-    """The sum of the values up to each, among those of its origin, which stand together."""
+    """Return prefix sums of the values within each origin, whose rows are adjacent."""
     sums = np.cumsum(values)
     first = np.flatnonzero(np.diff(origins, prepend=-1))
     lengths = np.diff(first, append=len(origins))
@@ -164,5 +164,5 @@ def _running(values: Weights, origins: Positions) -> Weights:
 
 
 def _last(origins: Positions) -> Positions:
-    """The position of the last of each origin, which stand together."""
+    """Return the position of the last row of each origin, whose rows are adjacent."""
     return np.flatnonzero(np.diff(origins, append=-1))

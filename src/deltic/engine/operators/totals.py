@@ -1,4 +1,4 @@
-"""Totals of groups: what rows add to them, and the rows that they make, for whoever keeps them."""
+"""Totals of groups: the contributions of rows, and the resulting rows, independent of where totals are stored."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from deltic.errors import CountOverflowError
 from deltic.program.operators.aggregate import Grouped
 from deltic.values.types import Type
 
-# Fewer rows than these have sums that fit into their slots.
+# Sums over fewer rows than this always fit into their slots.
 _MANY = 1 << 31
-# Farther apart than rounding makes them, nearer than two numbers that are the same modulo 2^64.
+# More than any rounding error, less than the distance of numbers that are equal modulo 2^64.
 _APART = float(1 << 62)
 
 
 class GroupTotals:
-    """How the rows of relation `source` add to the totals of their groups, and the rows of `target` come of these."""
+    """Adds rows of relation `source` to the totals of their groups, and makes rows of `target` from the totals."""
 
     def __init__(self, grouping: Grouped, source: State, target: State, environment: Environment) -> None:
         self.keys, self.calls, self.source, self.target = grouping.keys, grouping.calls, source, target
@@ -37,16 +37,16 @@ class GroupTotals:
         self.slots = Slots(grouping.calls, source.relation.schema, self.interner)
 
     def add_linear(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
-        """Enter what changed rows add to the slots that add up, to their numbers first.
+        """Add the contributions of changed rows to the additive slots, first to their numbers.
 
-        Raises CountOverflowError for groups of so many rows that a sum does not fit into 64 bits.
+        Raises CountOverflowError if a group has so many rows that a sum does not fit into 64 bits.
         """
         self._enter(rows, change)
         if max(old[:, ROWS].max(initial=0), rows.weights.max(initial=0), -rows.weights.min(initial=0)) >= _MANY:
             self._check(rows, old, change)
 
     def _check(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
-        """Raise CountOverflowError where the new totals are not about what they are in floats."""
+        """Raise CountOverflowError if the new totals differ much from those in floating point."""
         about = np.zeros(change.shape)
         self._enter(replace(rows, weights=rows.weights.astype(np.float64)), about)
         apart = abs(about + old - (old + change).astype(np.float64)) > _APART
@@ -55,12 +55,12 @@ class GroupTotals:
 
     @cached_property
     def _adding(self) -> list[int]:
-        """The slots that add up."""
+        """The additive slots."""
         sums = (range(slot, slot + linear.width) for (_, linear), slot in self.slots.linear.items())
         return [ROWS, *self.slots.counts.values(), *chain.from_iterable(sums)]
 
     def _enter(self, rows: GroupedRows, change: np.ndarray[Any, Any]) -> None:
-        """Enter them, whatever comes of it: modulo 2^64, or as floats."""
+        """Add the contributions without checks: modulo 2^64, or as floats."""
         change[rows.groups, ROWS] = rows.sum(rows.weights)
         for columns, slot in self.slots.counts.items():
             there = self.defined(columns, rows)
@@ -75,20 +75,20 @@ class GroupTotals:
                     np.add.at(change, (there.group_of_each, slot + place), amounts * there.weights)
 
     def defined(self, columns: Columns, rows: GroupedRows) -> GroupedRows:
-        """The changed rows without NULL in these columns."""
+        """Return the changed rows without NULL in these columns."""
         result = [nulls for c in columns if (nulls := self.source.domains[c].nulls(rows.columns[c])) is not None]
         nulls = np.logical_or.reduce(result) if result else np.zeros(0, bool)
         return rows.where(~nulls) if nulls.any() else rows
 
     def results(self, totals: Totals) -> list[Column]:
-        """The values of each aggregate for groups of these totals, as relations hold them.
+        """Return the stored values of each aggregate for groups of these totals.
 
-        Raises NoResult for a group that has none where it must have one.
+        Raises NoResult if a group has no value where one is required.
         """
         return [result(totals) for result in self.slots.results]
 
     def report(self, missing: NoResult, keys: Sequence[Raw]) -> None:
-        """Enter the group of these keys that has no result among the faults of the epoch, which is then rejected."""
+        """Add the group of these keys, which lacks a required result, to the faults of the epoch."""
         shown = []
         for column, domain, raw in zip(self.source.relation.schema, self.source.domains, keys, strict=False):
             one = raw[missing.position : missing.position + 1]
@@ -98,13 +98,13 @@ class GroupTotals:
         self.faults.add(self.target.relation.name, f"{missing.error}{group}", 1)
 
     def rows(self, keys: Sequence[Raw], results: Sequence[Column], chosen: Mask) -> Words:
-        """The packed rows of the chosen groups; DomainOverflow where a result has no place yet."""
+        """Return the packed rows of the chosen groups. DomainOverflow if a result has no place yet."""
         columns = ((values[chosen], None if nulls is None else nulls[chosen]) for values, nulls in results)
         encoded = placed(self.target.domains[self.keys :], columns)
         return self.target.layout.pack([*(key[chosen] for key in keys), *encoded], int(chosen.sum()))
 
     def _natural(self, column: int, rows: GroupedRows) -> np.ndarray[Any, Any]:
-        """A column's values as numpy computes with them."""
+        """Return a column's values in numpy's representation."""
         values = self.source.domains[column].decode(rows.columns[column])
         return numbers.natural(values, self._type(column), self.interner)
 
@@ -113,7 +113,7 @@ class GroupTotals:
 
 
 def differ(a: Column, b: Column) -> Mask:
-    """Where two columns have different values, or one of them NULL."""
+    """Return where two columns have different values, or only one is NULL."""
     (old, was_null), (new, is_null) = a, b
     differs: Mask = old != new
     return differs if was_null is None or is_null is None else (was_null != is_null) | (differs & ~is_null)

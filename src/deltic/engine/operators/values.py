@@ -1,8 +1,8 @@
-"""The values of some columns of all groups, in order: what extremes, ranks and whole groups are read from.
+"""The ordered values of some columns in all groups, from which extremes, ranks and whole groups are read.
 
-An arrangement has (key, value) with weights. Values of one column are its own, interned ones by their labels; those of
-several columns are one struct each, interned too. Values of whole groups are put together; extremes and ranks are found
-by walks from where they were before a change.
+An arrangement has (key, value) with weights. Values of one column are stored as such, interned ones by their labels;
+those of several columns are one struct each, which is interned. Whole groups are collected; extremes and ranks are
+found by walks from where they were before a change.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values import from_arrow
 from deltic.values.types import Kind
 
-# Types whose values may need all offsets of 64 bits, those of a nullable domain and one more.
+# Types whose values may use all 64-bit offsets, so that a nullable domain needs one more.
 OF_64_BITS = (Kind.INT64, Kind.UINT64, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
 _PATIENCE = 4  # a walk may have met that part of all values before they are swept
 
 
 class Values:
-    """The values of `columns` in the groups by the first `keys` columns of `source`, and the slots about them."""
+    """The values of `columns` in the groups by the first `keys` columns of `source`, and the slots they fill."""
 
     def __init__(
         self, columns: Columns, slots: Slots, source: State, keys: int, target: State, environment: Environment
@@ -61,7 +61,7 @@ class Values:
         }
 
     def change(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
-        """Bring the values up to date, and enter into the change of the totals what it is for the slots about them."""
+        """Update the values, and add the changes of their slots to the change of the totals."""
         if not len(rows.weights):
             return
         store, runs = self.store, self.store.runs
@@ -87,9 +87,9 @@ class Values:
         change[rows.groups] = new
 
     def sweep(self) -> None:
-        """Merge all runs if walks have met many entries: most of those are of values that are gone.
+        """Merge all runs if walks have visited many entries: most of these belong to deleted values.
 
-        That costs less than the walks did, and what walks can meet after it has to be deleted first.
+        That costs less than the walks did, and later walks can only meet entries that are deleted after it.
         """
         runs = self.store.runs
         if len(runs) > 1 and self._walked > len(self.store) // _PATIENCE:
@@ -100,7 +100,7 @@ class Values:
                 states.left = self.store.runs if states.left is runs else None
 
     def _extremes(self, changed: TouchedValues, past: Totals, new: Totals, count: Held) -> None:
-        """Find the extreme values of changed groups."""
+        """Compute the extreme values of changed groups."""
         present = self.slots.present
         had, has = past[:, present] > 0, past[:, present] + count > 0
         for forward, slot in self.slots.extremes.items():
@@ -111,7 +111,7 @@ class Values:
             new[:, slot] = held - past[:, slot]
 
     def _ranks(self, changed: TouchedValues, gained: Held, past: Totals, new: Totals) -> None:
-        """Find the values at the ranks of changed groups; `gained` is how many rows each changed value has more."""
+        """Compute the values at the ranks of changed groups; `gained` is the increase of each changed value's rows."""
         size = self.slots.size
         new[:, size] = np.add.reduceat(gained, changed.starts)
         had, sizes = past[:, size] > 0, past[:, size] + new[:, size]
@@ -124,7 +124,7 @@ class Values:
             new[:, slot : slot + 3] = held - past[:, slot : slot + 3]
 
     def _rank(self, call: GroupedAggregate, places: RankPlaces, sizes: Held, held: Totals) -> None:
-        """The result of a call at ranks, the last value that it looked at, and how many rows have lesser ones."""
+        """Return the result of a call at ranks, the last value that it read, and how many rows have smaller ones."""
         accumulator = ACCUMULATORS[call.function]
         assert isinstance(accumulator, Ranked)
         some = np.flatnonzero(sizes > 0)
@@ -139,7 +139,7 @@ class Values:
         held[some, 0] = [write(accumulator.between(call.parameters, n, values)) for n, values in rows]
 
     def _wholes(self, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], past: Totals, new: Totals) -> None:
-        """Compute what is made of all values of changed groups; `runs` were those of all values before."""
+        """Compute results from all values of changed groups; `runs` had all values before the change."""
         groups = self._groups(changed.words, changed.starts) if len(self._states) < len(self.slots.wholes) else []
         there = past[:, self.slots.present] + new[:, self.slots.present] > 0
         for call, slot in self.slots.wholes.items():
@@ -158,7 +158,7 @@ class Values:
     def _by_state(
         self, call: GroupedAggregate, changed: TouchedValues, gained: Held, runs: tuple[Run, ...], had: Mask, has: Mask
     ) -> list[Any]:
-        """The results of a call that is brought up to date with the values by how much each is there more often."""
+        """Return the results of a call whose state is updated by the changes of values."""
         states, starts = self._states[call], changed.starts
         keys = changed.words[:, starts]
         keys[-1] &= ~last_column(self.store)
@@ -173,7 +173,7 @@ class Values:
         return result
 
     def _groups(self, words: Words, starts: Positions) -> list[dict[Any, int]]:
-        """All values, with their weights, of the groups of which the changed entries start there."""
+        """Return all values, with their weights, of the groups whose changed entries start at these positions."""
         result: list[dict[Any, int]] = [{} for _ in starts]
         groups, values, weights = self._entries(words[:, starts])
         self.visits.rows += len(groups)
@@ -190,7 +190,7 @@ class Values:
         return result
 
     def _entries(self, probe: Words) -> tuple[Positions, Raw, Positions]:
-        """The entries of the groups of these rows: which group, the offset of the value, and the weight, of each."""
+        """Return the entries of the groups of these rows: group, offset of the value, and weight of each."""
         mask = last_column(self.store)
         probe[-1] &= ~mask
         runs = near_groups(self.store, probe)
@@ -207,7 +207,7 @@ class Values:
         return np.concatenate(groups), np.concatenate(values), np.concatenate(weights)
 
     def _own(self, rows: GroupedRows) -> Held:
-        """The values of changed rows, as relations hold them."""
+        """Return the stored values of changed rows."""
         domains = self.source.domains
         if len(self.columns) == 1:
             return domains[self.columns[0]].decode(rows.columns[self.columns[0]])
@@ -219,14 +219,14 @@ class Values:
         return encode(structs, self.type, self.interner)[0]
 
     def _domain(self) -> Domain:
-        """The domain in which the values are kept in order; one without NULL, which may turn the order."""
+        """Return the domain in which the values are ordered, which has no NULL, since NULL may turn the order."""
         if is_labelled(self.type):
             return self.interner[self.type].order.domain
         own = self.source.domains[self.columns[0]]
         return Domain.all(self.type) if own.nullable and self.type.kind in OF_64_BITS else own
 
     def _offsets(self, held: Held) -> Raw:
-        """The offsets of values, as relations hold them, in the domain that has them in order."""
+        """Return the offsets of stored values in the ordered domain."""
         if is_labelled(self.type):
             held = self.interner[self.type].order.of(held)
         return self.store.domains[-1].encode(held)
@@ -237,10 +237,10 @@ class Values:
         return self.interner[self.type].order.ids(values) if is_labelled(self.type) else values
 
     def _python(self, held: Held) -> list[Any]:
-        """Values as they stand in rows of Python."""
+        """Return stored values as Python values."""
         return from_arrow(decode(held, None, self.type, self.interner), self.type)
 
     def _count(self, visited: int) -> None:
-        """Count entries that walks met."""
+        """Count entries that walks visited."""
         self.visits.rows += visited
         self._walked += visited

@@ -1,4 +1,4 @@
-"""Time-driven windows: from changes of rows and of a clock to the change of what is in the window [DBSP §8.5]."""
+"""Time-driven windows: from changes of rows and of a clock to the change of the window's contents [DBSP §8.5]."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from deltic.program.operators.window import Windowed
 
 @kernel_of(Windowed)
 class Windowing(RelationUpdater):
-    """One window. The target holds its rows, sorted by time too, so that those that leave are a range.
+    """One window. The target stores its rows, also sorted by time, so that rows that leave are a range.
 
-    Beside it stands the time: an arrangement of one row, none before the clock has had a value.
+    The time is stored beside it, in an arrangement of one row, or none before the clock's first value.
     """
 
     def __init__(self, window: Windowed, states: Mapping[str, State], target: State, environment: Environment) -> None:
@@ -30,7 +30,7 @@ class Windowing(RelationUpdater):
         self.time = target.keep("clock", (0,), self.clock.domains)
 
     def change(self) -> Run | None:
-        """The change of the window: what enters it, less what leaves it; None for none. Brings the time up to date."""
+        """Return the change of the window, entering minus leaving rows, None if there is none; update the time."""
         before = self._start()
         self._advance()
         after = self._start()
@@ -41,18 +41,18 @@ class Windowing(RelationUpdater):
         return batch.run()
 
     def _start(self) -> int:
-        """The least timestamp that is in the window now."""
+        """Return the least timestamp in the window now."""
         if not self.time.runs:
             return LEAST
         return max(LEAST, self._now() - self.window.length)
 
     def _now(self) -> int:
-        """The latest time of the clock, which has had one."""
+        """Return the latest time of the clock, which has one."""
         ((now, _),) = self.time.layout.values(self.time.runs[0].words)
         return int(now[0])
 
     def _advance(self) -> None:
-        """Let the time be the latest of the clock's changes, unless it is later already."""
+        """Set the time to the latest of the clock's changes, unless it is later already."""
         if self.clock.delta is None or not len(self.clock.delta):
             return
         self.visits.rows += len(self.clock.delta)
@@ -66,7 +66,7 @@ class Windowing(RelationUpdater):
             self.time.runs = (Run(self.time.layout.pack([raw], 1)),)
 
     def _enter(self, batch: CountChanges, start: int) -> None:
-        """The changed rows that are not too old."""
+        """Add the changed rows that are not too old."""
         delta = self.rows.delta
         if delta is None:
             return
@@ -78,7 +78,7 @@ class Windowing(RelationUpdater):
         batch.add(self.target.layout.pack(columns, len(weights)), weights)
 
     def _leave(self, batch: CountChanges, before: int, after: int) -> None:
-        """The rows of the window with timestamps from `before` up to but not `after`, taken back."""
+        """Subtract the window's rows with timestamps in [before, after)."""
         for run in self.by_time.runs:
             for start, end in self.by_time.between(run, before, after):
                 self.visits.rows += end - start

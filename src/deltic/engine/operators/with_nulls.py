@@ -1,6 +1,6 @@
-"""Operations that look at NULLs themselves: Kleene's logic, CASE, COALESCE.
+"""Operations that handle NULLs themselves: three-valued logic, CASE, COALESCE.
 
-An operand that may be an error is computed of the rows that need it alone.
+An operand that may raise an error is computed only for the rows that need it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _is_null(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Res
 
 
 def _logic(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
-    """Kleene's AND and OR: False and True decide them whatever the other side is."""
+    """Three-valued AND and OR: False decides AND, and True decides OR, whatever the other side is."""
     decisive, (first, second) = node.kind is exp.Or, node.operands
     a, a_null = evaluate(first, columns)
     if columns.node(second).is_checked:
@@ -46,7 +46,7 @@ def _logic(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Resul
 
 
 def _same(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
-    """Null-safe equality, or its opposite."""
+    """Null-safe equality, or its negation."""
     (a, a_null), (b, b_null) = (evaluate(operand, columns) for operand in node.operands)
     nulls = [np.zeros(columns.count, bool) if n is None else n for n in (a_null, b_null)]
     compare = partial(compared, exp.EQ, node.types, interner=columns.interner)
@@ -66,7 +66,7 @@ def _coalesce(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Re
 
 
 def _case(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
-    """The value of the first branch whose condition is true, neither false nor NULL."""
+    """Return the value of the first branch whose condition is true, neither false nor NULL."""
     branches = 2 * len(node.expression.args["ifs"])
     result: Result = np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
     left = np.ones(columns.count, bool)
@@ -78,7 +78,7 @@ def _case(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result
 
 
 def _holding(condition: exp.Expression, columns: Columns, left: Array, evaluate: Evaluate) -> Array:
-    """Where a condition is true, of the rows that are left: bool[n]."""
+    """Return where a condition is true among the remaining rows: bool[n]."""
     if columns.node(condition).is_checked:
         holds, unknown = _replaced(left, condition, columns, (np.zeros_like(left), np.zeros_like(left)), evaluate)
     else:
@@ -87,7 +87,7 @@ def _holding(condition: exp.Expression, columns: Columns, left: Array, evaluate:
 
 
 def _replaced(mask: Array, expression: exp.Expression, columns: Columns, found: Result, evaluate: Evaluate) -> Result:
-    """A result with the values of an expression where the mask is."""
+    """Return a result, with the values of an expression where the mask is true."""
     values, nulls = found
     assert nulls is not None
     if columns.node(expression).is_checked:
