@@ -115,7 +115,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported on first use, which `import deltic` alone does not need."""
+    """Import a public name on its first use, so that `import deltic` stays quick."""
     if name not in _LATER:
         raise AttributeError(f"module 'deltic' has no attribute {name!r}")
     module, called = _LATER[name]

@@ -1,4 +1,4 @@
-"""The `deltic` command, which is `python -m deltic`, too."""
+"""The `deltic` command, also as `python -m deltic`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltic.extras import required
 
 
 def main() -> None:
-    """Run the command; say what to install where the packages that it needs are missing."""
+    """Run the command; name the extra to install where a package is missing."""
     try:
         for package in ("typer", "rich"):
             required(package, "the deltic command")

@@ -1,6 +1,6 @@
-"""Files that Deltic keeps between processes because they take long to make: machine code, and the tables of grammars.
+"""Cached files that take long to make: machine code of kernels, and tables of grammars.
 
-They are executed when they are loaded. So they are read where nobody else can write, and made again elsewhere.
+Loading them executes code, so a file is read only where nobody else can write, and made again otherwise.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def directory() -> Path:
 
 
 def read(path: Path) -> bytes | None:
-    """What was kept in a file of the directory; None where it is absent, damaged, or others may write it."""
+    """Return the contents of a cached file; None where it is absent or damaged, or others may write it."""
     try:
         content = read_trusted(path)
     except FileNotFoundError:
@@ -60,7 +60,7 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Keep something in a file of the directory, which has its name once all of it is there. Raises OSError."""
+    """Write a cached file and rename it into place once it is complete. Raises OSError."""
     descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     with os.fdopen(descriptor, "wb") as file:
         file.write(sha256(content).digest() + content)

@@ -1,4 +1,4 @@
-"""Computing of what is nested deeply: where Python's stack is too small, on a larger one.
+"""Recursive functions over deeply nested values: they continue on a larger stack where Python's is too small.
 
 Python's limit is 1,000 calls one in the other, and an expression of 200 levels takes more. What is marked `deep`
 depends on its arguments alone, so that it can be computed a second time: in a thread of its own.
@@ -28,7 +28,7 @@ STACK = 1 << 29
 
 
 class TooDeep(DelticError):
-    """What is computed is nested more deeply than the larger stack holds."""
+    """The value is nested more deeply than the larger stack holds."""
 
     message = "this is nested too deeply"
     hint = "divide it among several views"
@@ -54,7 +54,7 @@ class _Thread(threading.Thread):
             self.error = error
 
     def wait(self) -> None:
-        """Wait for the end; Ctrl-C ends the computing, too."""
+        """Wait for the end; Ctrl-C ends the computation too."""
         try:
             self.join()
         except KeyboardInterrupt:
@@ -64,7 +64,7 @@ class _Thread(threading.Thread):
             raise
 
     def result(self) -> Any:
-        """What was computed. Raises what that has raised."""
+        """The result. Raises what the computation raised."""
         if isinstance(self.error, RecursionError):
             raise TooDeep from None
         if self.error is not None:
@@ -79,7 +79,7 @@ _limit = 0
 
 
 def deep(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of its arguments alone, which may be nested deeply. Raises TooDeep where no stack is large enough."""
+    """Decorate a pure function of deeply nested arguments. It raises TooDeep where no stack is large enough."""
 
     @wraps(function)
     def computed(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""Folders whose files are found by being there: each enters what it defines into a table."""
+"""Packages whose modules register what they define: importing all of them fills the registry."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Connections to DuckDB: all are made here.
+"""All connections to DuckDB.
 
-DuckDB computes over rows that Deltic hands it. It reads and writes no file, opens no connection and loads no extension,
-whatever the text of a question says, except where the user allows it.
+DuckDB computes over rows that Deltic passes to it. It reads and writes no file, opens no connection and loads no
+extension, whatever the text of a question says, except where the user allows it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors that a user reads: what is wrong, where, and what to do about it."""
+"""Errors for users: what is wrong, where, and the remedy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Diagnostic:
     hint: str = ""
 
     def __post_init__(self) -> None:
-        """Let no password stand in it; the caret stays below what it was below."""
+        """Remove passwords; the caret keeps its place."""
         before = self.source[: max(0, self.column - 1)]
         column = self.column + len(redacted(before)) - len(before)
         texts = {name: redacted(getattr(self, name)) for name in ("message", "file", "source", "hint")}
@@ -80,7 +80,7 @@ class DataError(DiagnosticError):
     """Input data cannot be read as rows of its relation; the epoch was rejected whole."""
 
     def of(self, operation: str) -> DataError:
-        """The same of an operation, with whose name those findings begin that have no place in a file."""
+        """Return the error with the operation's name in front of each finding that has no place in a file."""
         diagnostics = [d if d.file else replace(d, message=f"{operation}: {d.message}") for d in self.diagnostics]
         return DataError(diagnostics)
 

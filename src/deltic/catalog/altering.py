@@ -1,7 +1,7 @@
-"""Alterations of tables: what becomes of a definition, and where the rows of the new table have their values from.
+"""ALTER TABLE: the new definition of a table, and the source of each value of its rows.
 
-An alteration is a value that makes another Table, whose `former` is the one before. Names of columns count whatever
-their case where that is clear. Each raises CatalogError where the table cannot be altered so.
+An alteration is a value that makes a new CatalogTable whose `former` is the old one. Column names match in any case
+where that is unambiguous. Each raises CatalogError where the table cannot be altered in this way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deltic.values.types import Column, Kind, Schema, Type
 
 @dataclass(frozen=True)
 class Alteration(ABC):
-    """One change of a table; `names` are the columns that it takes away, under the names that they had."""
+    """One change of a table; `names` are the columns that it drops or renames, under their old names."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ class Alteration(ABC):
 
     @abstractmethod
     def applied(self, table: CatalogTable) -> CatalogTable:
-        """The table after it."""
+        """The altered table."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class AddColumn(Alteration):
 
 @dataclass(frozen=True)
 class DropColumn(Alteration):
-    """A column goes."""
+    """Drop a column."""
 
     name: str
     if_there: bool = False
@@ -82,7 +82,7 @@ class DropColumn(Alteration):
 
 @dataclass(frozen=True)
 class RenameColumn(Alteration):
-    """A column has another name."""
+    """Rename a column."""
 
     name: str
     to: str
@@ -103,7 +103,7 @@ class RenameColumn(Alteration):
 
 @dataclass(frozen=True)
 class MoveColumn(Alteration):
-    """A column comes after another one, or first for ""."""
+    """Move a column behind another one, or to the front for ""."""
 
     name: str
     after: str
@@ -121,7 +121,7 @@ class MoveColumn(Alteration):
 
 @dataclass(frozen=True)
 class ChangeType(Alteration):
-    """A column has a wider type, in which every value stays itself."""
+    """Give a column a wider type that has all of its values."""
 
     name: str
     type: Type
@@ -143,7 +143,7 @@ class ChangeType(Alteration):
 
 @dataclass(frozen=True)
 class SetNullable(Alteration):
-    """A column may be NULL, or may not."""
+    """Let a column be NULL, or forbid it."""
 
     name: str
     nullable: bool
@@ -158,7 +158,7 @@ class SetNullable(Alteration):
 
 @dataclass(frozen=True)
 class SetDefault(Alteration):
-    """What SQL stores for a missing value, as a constant of SQL, "" for NULL; present rows stay."""
+    """Set the default of a column, as a constant of SQL, "" for NULL; existing rows stay as they are."""
 
     name: str
     default: str
@@ -171,7 +171,7 @@ class SetDefault(Alteration):
 
 @dataclass(frozen=True)
 class SetKey(Alteration):
-    """The columns that identify rows: a table with them is a set; without any it is a bag."""
+    """Set the key: a table with a key is a set, one without is a bag."""
 
     key: tuple[str, ...]
 
@@ -189,7 +189,7 @@ class SetKey(Alteration):
 
 @dataclass(frozen=True)
 class RenameTable(Alteration):
-    """The table has another name."""
+    """Rename the table."""
 
     to: str
 
@@ -198,7 +198,7 @@ class RenameTable(Alteration):
 
 
 def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTable:
-    """The table after alterations, one after the other. Raises CatalogError where it is no table to be altered."""
+    """Return the table after these alterations, in order. Raises CatalogError for a table that cannot be altered."""
     result = table
     for alteration in alterations:
         if table.source is not None:
@@ -213,9 +213,9 @@ def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTa
 
 
 def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTable | None:
-    """The former table whose rows an altered table has, and the source of each column.
+    """Return the old table that an altered one takes its rows from, and the source of each column.
 
-    None where it is the same as before, or new.
+    None where the table is unchanged or new.
     """
     columns: tuple[str | FixedValue, ...] = table.schema.names
     result = table
@@ -229,7 +229,7 @@ def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTab
 
 
 def widens(now: Type, then: Type) -> bool:
-    """Whether each value of a type is one of the other."""
+    """Whether the second type has every value of the first."""
     if now is then:
         return True
     if now.is_integer and then.is_integer:
@@ -246,14 +246,14 @@ def widens(now: Type, then: Type) -> bool:
 
 
 def _changed(schema: Schema, which: str, **others: Any) -> list[Column]:
-    """The columns of a schema, one of them otherwise."""
+    """Return the columns of a schema with one replaced."""
     return [replace(column, **others) if column.name == which else column for column in schema]
 
 
 def _with(
     table: CatalogTable, columns: Iterable[Column], sources: Sequence[str | FixedValue], **others: Any
 ) -> CatalogTable:
-    """The table with other columns; `sources` has the source of each. It has no text."""
+    """Return the table with other columns, without its text; `sources` has the source of each column."""
     former = FormerTable(table, tuple(sources))
     return replace(table, schema=Schema(tuple(columns)), former=former, text="", place="", **others)
 
@@ -273,7 +273,7 @@ def _find(table: CatalogTable, name: str) -> str:
 
 
 def _place(table: CatalogTable, after: str | None) -> int:
-    """The position after another column."""
+    """Return the position behind a column."""
     if after is None:
         return len(table.schema)
     return table.schema.index(_find(table, after)) + 1 if after else 0
@@ -284,7 +284,7 @@ def _storing(table: CatalogTable, name: str) -> ColumnStorage:
 
 
 def _said(storing: ColumnStorage) -> tuple[ColumnStorage, ...]:
-    """What is to be kept of how values are stored: nothing, where there is nothing to say."""
+    """Return the storage rules without empty ones."""
     return () if storing == ColumnStorage(storing.column) else (storing,)
 
 
@@ -293,7 +293,7 @@ def _stored(table: CatalogTable, storing: ColumnStorage) -> tuple[ColumnStorage,
 
 
 def _narrows(now: ColumnStorage, then: ColumnStorage) -> bool:
-    """Whether texts could be too long for a bound, or lose blanks."""
+    """Whether existing texts could be too long for the new bound, or would lose blanks."""
     if then.fixed != now.fixed:
         return then.fixed
     return then.limit is not None and (now.limit is None or then.limit < now.limit)

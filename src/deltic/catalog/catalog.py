@@ -1,7 +1,7 @@
-"""The catalog: all definitions of a pipeline, checked against each other, and the one circuit that they make.
+"""The catalog: all definitions of a pipeline, checked against each other, and the circuit that they make.
 
-A catalog is a value: a change of definitions makes another one, and what is wrong with it is found before anything
-else has changed.
+A catalog is immutable: a change of definitions makes a new one, and its errors are found before anything else
+changes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deltic.values.types import Schema
 
 @dataclass(frozen=True)
 class Catalog:
-    """The parts of all front ends. Raises CatalogError when they do not go together."""
+    """The definitions of all front ends. Raises CatalogError where they conflict."""
 
     parts: tuple[FrontEndDefinitions, ...] = ()
 
@@ -41,12 +41,12 @@ class Catalog:
 
     @cached_property
     def shown_tables(self) -> Mapping[str, CatalogTable]:
-        """The tables that can be read and changed: all but hidden ones."""
+        """The tables that users can read and change: all but hidden ones."""
         return {name: table for name, table in self.tables.items() if not table.is_hidden}
 
     @cached_property
     def views(self) -> Mapping[str, CatalogView]:
-        """The views by name, hidden ones too."""
+        """The views by name, including hidden ones."""
         return {view.name: view for part in self.parts for view in part.views}
 
     @cached_property
@@ -61,13 +61,13 @@ class Catalog:
 
     @cached_property
     def relations(self) -> Mapping[str, ZSetType]:
-        """What a definition may rely on of each table and view; a view has the rows of its table too."""
+        """The edge type of each table and view; a view also has the rows of the table of the same name."""
         tables = {name: table.type for name, table in self.tables.items()}
         return {**tables, **{name: view.type for name, view in self.views.items()}}
 
     @cached_property
     def definitions(self) -> tuple[ViewDefinitions, ...]:
-        """The definitions, each after those that it reads."""
+        """The definitions in dependency order."""
         by_name = self._by_name
         return tuple(by_name[names[0]] for names in components(self._graph))
 
@@ -76,7 +76,7 @@ class Catalog:
         return next(part.front for part in self.parts if name in part.names)
 
     def readers(self, names: Collection[str]) -> tuple[str, ...]:
-        """The views that read any of these relations, maybe through others; not those relations themselves."""
+        """The views that read any of these relations, directly or not, without those relations themselves."""
         reached = set(names)
         for definition in self.definitions:
             if not reached.isdisjoint(definition.reads):
@@ -84,13 +84,13 @@ class Catalog:
         return tuple(name for name in self.views if name in reached and name not in names)
 
     def dependents(self, name: str) -> tuple[str, ...]:
-        """The views that read a relation, maybe through others, with those that are defined together with it."""
+        """The views that read a relation, directly or not, and those that are defined together with it."""
         definition = self._by_name.get(name)
         together = definition.names if definition else (name,)
         return (*(other for other in together if other != name), *self.readers(together))
 
     def check_unread(self, names: Collection[str]) -> None:
-        """Raises CatalogError when a relation that is to go is read by one that stays."""
+        """Raises CatalogError where a relation to be dropped is read by one that stays."""
         for definition in self.definitions:
             kept = [name for name in definition.names if name not in names]
             read = [name for name in definition.reads if name in names]
@@ -114,9 +114,9 @@ class Catalog:
 
     @cached_property
     def composed(self) -> Circuit:
-        """The same circuit with a call for each unit, so that what is made of one stays as long as it is the same.
+        """The same circuit with one call for each unit, so that the compiled form of an unchanged unit is used again.
 
-        A unit is a definition, with those that it shares hidden views with.
+        A unit is a definition together with those that share hidden views with it.
         """
         builder = CircuitBuilder()
         tables = {t.name: builder.add(ops.Source(t.name, t.schema, not t.is_bag, t.key)) for t in self.tables.values()}
@@ -135,7 +135,7 @@ class Catalog:
         return builder.build()
 
     def _units(self) -> list[tuple[ViewDefinitions, ...]]:
-        """The definitions that are needed, those together that share hidden views, each unit after what it reads."""
+        """The needed definitions, grouped where they share hidden views, in dependency order."""
         needed = self._needed()
         read = {first: list(names) for first, names in self._graph.items()}
         for definition in self._by_name.values():
@@ -148,7 +148,7 @@ class Catalog:
         return [tuple(sorted(part, key=lambda d: order[d.names[0]])) for part in parts if part]
 
     def _together(self, unit: Sequence[ViewDefinitions]) -> Circuit:
-        """The circuit of several definitions, each after those that it reads; its sinks are the shown views."""
+        """The circuit of several definitions in dependency order; its sinks are the shown views."""
         builder, nodes = CircuitBuilder(), dict[str, int]()
         for definition in unit:
             inputs = []
@@ -166,7 +166,7 @@ class Catalog:
 
     @cached_property
     def _lasting(self) -> frozenset[str]:
-        """The views that keep rows which their tables may forget: others are to read them, and not what they read."""
+        """The views that keep rows which their tables may forget: other views must read them, not their inputs."""
         timed = [table.name for table in self.tables.values() if table.lateness is not None]
         return frozenset(name for name in self.readers(timed) if not self.views[name].is_hidden)
 
@@ -216,7 +216,7 @@ class Catalog:
             yield f"{view}, of {self.front(view.name)}{place}{reads}{beside}"
 
     def _needed(self) -> set[str]:
-        """The views that are read: by someone, or by a definition that is."""
+        """The views that users or needed definitions read."""
         needed = {view.name for view in self.views.values() if not view.is_hidden}
         for definition in reversed(self.definitions):
             if not needed.isdisjoint(definition.names):
@@ -229,7 +229,7 @@ class Catalog:
 
     @cached_property
     def _graph(self) -> dict[str, list[str]]:
-        """For the first view of each definition the first views of those that it reads."""
+        """The dependency graph: definitions are named by their first view."""
         first = {name: d.names[0] for name, d in self._by_name.items()}
         return {
             d.names[0]: [first[name] for name in d.reads if name in first]
@@ -244,7 +244,7 @@ class Catalog:
                 raise _taken(name, known[name])
 
     def _names(self) -> Iterator[tuple[str, str, bool]]:
-        """Each name with its meaning, and whether it may have another meaning, too."""
+        """Each name with its meaning, and whether it may have a second one."""
         for part in self.parts:
             for table in part.tables:
                 yield table.name, _origin("table", part.front, table.place), False

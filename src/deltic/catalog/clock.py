@@ -1,4 +1,4 @@
-"""The clock: the hidden table of one row that says what time it is, and advances from epoch to epoch."""
+"""The clock: a hidden table whose one row is the current time; it advances from epoch to epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a table as a user of Python gives them."""
+"""The columns of a table as Python code gives them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ELSEWHERE = {
 
 
 def schema_of(table: str, columns: Any) -> Schema:
-    """The schema that `columns` tells: a Schema, an Arrow schema, or a mapping from names to types.
+    """Return a schema from a Schema, an Arrow schema, or a mapping from names to types.
 
     A type is one of `deltic.values.types`, its text ("int64", "decimal(10, 2)", "array(string?)"), one of Arrow's, or
     a Python class (int, str, …). Where a column may be NULL it is `Type.INT64.or_null`, or has a question mark:
@@ -60,7 +60,7 @@ def _column(table: str, name: Any, type_: Any) -> Column:
 
 
 def value_type(type_: Any) -> ValueType | None:
-    """The type that a user of Python has given, in a form that `schema_of` takes; None for no type."""
+    """Return the type for a value that `schema_of` takes as one; None where it is no type."""
     if isinstance(type_, ValueType):
         return type_
     if isinstance(type_, Type):
@@ -75,7 +75,7 @@ def value_type(type_: Any) -> ValueType | None:
 
 
 def _written(text: str) -> ValueType | None:
-    """The type that a text means, as circuits have it; None for none."""
+    """Parse the text of a type; None where it is no type."""
     from deltic.circuit.reading.parser import parse_value_type
 
     try:
@@ -85,7 +85,7 @@ def _written(text: str) -> ValueType | None:
 
 
 def remedy(type_: Any) -> str:
-    """What to write instead of an unknown type."""
+    """Return the remedy for an unknown type."""
     if isinstance(type_, str):
         bare = type_.removesuffix("?").strip().lower()
         if bare in _ELSEWHERE:

@@ -1,5 +1,5 @@
-"""Strongly connected components of the relations: what must be computed together, in an order that works; and the
-cycles in them through which a relation would be defined by its own absence."""
+"""Strongly connected components of the relations in dependency order, and the cycles in them through which a relation
+would depend on its own absence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SomeUse = TypeVar("SomeUse", bound=Dependency)
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:
-    """The strongly connected components, each after all that it points to [Tarjan 1972], without recursion.
+    """The strongly connected components, each after all that it points to [Tarjan 1972]; the algorithm is iterative.
 
     Names that are no keys of `graph` are left out. Members stand in the order of the graph's keys.
     """
@@ -40,10 +40,7 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
 
 
 def odd_cycle(start: SomeUse, uses: Sequence[SomeUse]) -> list[SomeUse]:
-    """A shortest way from a negative use back to its user with an even number of other ones; the use first.
-
-    Empty if there is none.
-    """
+    """A shortest cycle with an odd number of negative uses, one of them first; empty where there is none."""
     goal = (start.user, 1)
     came_by: dict[tuple[str, int], SomeUse | None] = {(start.used, 1): None}
     queue = deque([(start.used, 1)])
@@ -74,7 +71,7 @@ class _Search:
         self._on_stack: set[str] = set()
 
     def visit(self, start: str) -> None:
-        """Walk, depth first, all that can be reached from `start` and was not reached before."""
+        """Visit, depth first, everything that `start` reaches and that was not visited before."""
         if start in self._numbers:
             return
         path: list[tuple[str, Iterator[str]]] = [(start, self._enter(start))]

@@ -1,4 +1,4 @@
-"""What a catalog is made of: tables, views, and the circuits that define the views."""
+"""The parts of a catalog: tables, views, and the circuits that define the views."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FormerTable:
 
 @dataclass(frozen=True)
 class CatalogTable:
-    """A relation whose rows come from outside: a set, or a bag when rows may occur several times.
+    """An input relation: a set, or a bag where rows may occur several times.
 
     `key` are the columns that identify its rows, none where no key was declared; the pipeline rejects rows of one key.
     `lateness` says how late its rows may come, where it is bounded; `storing` how SQL stores values in some columns.
@@ -75,15 +75,15 @@ class CatalogTable:
 
     @property
     def key_schema(self) -> Schema:
-        """The columns of the key, in its order."""
+        """The columns of the key, in key order."""
         columns = {column.name: column for column in self.schema}
         return Schema(tuple(columns[name] for name in self.key))
 
     @property
     def watermark(self) -> CatalogTable | None:
-        """The hidden table of one row that says before which time rows are late; None where none ever is.
+        """The hidden table whose one row is the watermark; None where rows are never late.
 
-        Where the time is no part of the key the table keeps all rows: a key may be compared with any of them.
+        Where the time is no part of the key the table keeps all rows, since a key may be compared with any of them.
         """
         if self.lateness is None:
             return None
@@ -143,7 +143,7 @@ class CatalogView:
 
 @dataclass(frozen=True)
 class ViewDefinitions:
-    """Views that are defined together, as those are that depend on each other.
+    """Views that are defined together, such as mutually recursive ones.
 
     The sources of `circuit` are relations of the catalog by their names, its sinks are the views. A source called as
     one of the views is the table of that name, whose rows the view has too.
@@ -159,18 +159,18 @@ class ViewDefinitions:
 
     @cached_property
     def sources(self) -> dict[str, ZSetType]:
-        """What it reads, with what it relies on."""
+        """The relations that it reads, with their edge types."""
         return {op.name: ZSetType(op.schema, op.is_set) for op in self.circuit.operators if isinstance(op, Source)}
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """The relations of other definitions, and the tables, that it reads."""
+        """The tables, and the relations of other definitions, that it reads."""
         return tuple(name for name in self.sources if name not in self.names)
 
 
 @dataclass(frozen=True)
 class FrontEndDefinitions:
-    """All that one front end has defined; `front` is what messages call it.
+    """All definitions of one front end; `front` is its name in messages.
 
     `order` has the views in the order in which they were declared, where that is another than that of the definitions.
     """
@@ -193,12 +193,12 @@ class FrontEndDefinitions:
 
 
 def check_name(name: str) -> None:
-    """Raises CatalogError for what cannot be the name of a table or view."""
+    """Raises CatalogError for an invalid name of a table or view."""
     if not _NAME.fullmatch(name):
         raise CatalogError(f"{name!r} cannot be a name: names have letters from A to Z, digits, `_` and `?`")
 
 
 def check_columns(name: str, schema: Schema) -> None:
-    """Raises CatalogError for a column that no table or view can have."""
+    """Raises CatalogError for an invalid column of a table or view."""
     if WEIGHT in schema.names:
         raise CatalogError(f"{name}: {WEIGHT} cannot be a column; changes have a column of that name")

@@ -1,4 +1,4 @@
-"""What a change of definitions means for a catalog: what came, what went, what is another, what stays."""
+"""The difference between two catalogs: relations added, dropped, replaced and kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CatalogDifference:
 
     @classmethod
     def between(cls, old: Catalog, new: Catalog) -> CatalogDifference:
-        """What becomes of the relations of `old`, and what `new` has beside them."""
+        """Compare two catalogs."""
         before, after = _definitions(old), _definitions(new)
         replaced = tuple(name for name in after if name in before and before[name] != after[name])
         kept = tuple(name for name in after if name in before and before[name] == after[name])
@@ -47,7 +47,7 @@ class CatalogDifference:
 
 
 def _definitions(catalog: Catalog) -> Mapping[str, tuple[CatalogTable | None, object]]:
-    """Of each relation what it is: its table, and the definition of its view."""
+    """The definition of each relation: its table, and that of its view."""
     derived = {name: (d.circuit, d.views) for d in catalog.definitions for name in d.names}
     hidden = {table.name for table in catalog.tables.values() if table.is_hidden}
     return {name: (catalog.tables.get(name), derived.get(name)) for name in catalog.relations if name not in hidden}

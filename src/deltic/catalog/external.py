@@ -1,4 +1,4 @@
-"""What stands outside: where the rows of a table come from, and where those of a view go."""
+"""External sources of tables and targets of views."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Role = Literal["source", "target"]
 
 @dataclass(frozen=True)
 class _Kind:
-    """The options that a kind needs, and those that it takes as a source and as a target; None where it is none."""
+    """The required options of a kind, and its options as a source and as a target; None where it cannot be one."""
 
     needed: tuple[str, ...]
     source: tuple[str, ...] | None = ()
@@ -76,18 +76,18 @@ class External:
         return dict(self.options)[option]
 
     def get(self, option: str, otherwise: str = "") -> str:
-        """The value of an option, or a default."""
+        """The value of an option, or the default."""
         return dict(self.options).get(option, otherwise)
 
     def is_on(self, option: str) -> bool:
-        """Whether an option is true; raises CatalogError for a value that is neither true nor false."""
+        """The value of a Boolean option; raises CatalogError for other values."""
         value = self.get(option, "false").lower()
         if value not in ("true", "false"):
             raise CatalogError(f"{self.kind}: the option {option} is true or false, found {value!r}")
         return value == "true"
 
     def listed(self, option: str) -> tuple[str, ...]:
-        """The names that an option lists, with commas between them."""
+        """The names in an option that is a comma-separated list."""
         return tuple(part.strip() for part in self.get(option).split(",") if part.strip())
 
     def number(self, option: str, otherwise: int) -> int:
@@ -116,9 +116,9 @@ class External:
 
 
 def _as_spark_says(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of delimited text with those of Spark under their own names: `header`, `sep`, `quote`, `inferSchema`.
+    """Translate Spark's options of delimited text: `header`, `sep`, `quote`, `inferSchema`.
 
-    Where `header` stands, fields may be in quotes, as in Spark.
+    With `header`, fields may be quoted, as in Spark.
     """
     result = {**options}
     spark = {name.lower(): name for name in options if name.lower() in ("header", "sep", "quote", "inferschema")}

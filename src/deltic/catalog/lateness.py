@@ -1,4 +1,4 @@
-"""Event time: how late the rows of a table may come, and the hidden table that says how far its time has come."""
+"""Event time: how late the rows of a table may be, and the hidden table of its watermark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Lateness:
 
     @classmethod
     def of(cls, table: str, schema: Schema, given: Any) -> Lateness | None:
-        """What a user of Python has given: a column, and a timedelta or an integer. Raises CatalogError."""
+        """Make a lateness from a column and a timedelta or an integer. Raises CatalogError."""
         if given is None or (isinstance(given, Mapping) and not given):
             return None
         if not isinstance(given, Mapping) or len(given) > 1:
@@ -59,7 +59,7 @@ class Lateness:
             raise CatalogError(f"table {table}: the lateness of column {self.column} is below zero")
 
     def sentence(self, schema: Schema) -> str:
-        """A sentence about rows, for a reader."""
+        """The lateness as a sentence for users."""
         return f"rows whose {self.column} is more than {self.shown(schema)} behind the latest are late"
 
     def shown(self, schema: Schema) -> str:

@@ -1,4 +1,4 @@
-"""How SQL stores values in a column of a table, where its type alone does not say it."""
+"""Rules for storing values in a column beyond its type: length, padding, default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ColumnStorage:
-    """Of a column: how many letters its texts have at most, and what it has where nothing is given.
+    """The longest text that a column stores, and its default.
 
     Texts that are `fixed`, CHAR(n), lose the blanks at their end. `default` is a constant as SQL has it, "" for NULL.
     Only SQL's INSERT, UPDATE and MERGE go by it; rows that come otherwise are stored as they are.

@@ -1,4 +1,4 @@
-"""What statements of SQL give, as tables and lines for people."""
+"""Results of SQL statements as tables and lines for people."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run_text(
     args: Args | None = None,
     each: Callable[[Pipeline, Answer], None] | None = None,
 ) -> None:
-    """Do what a text says, and print what each statement gives; `args` are its parameters. Raises DelticError.
+    """Run the statements of a text and print each result; `args` are parameters. Raises DelticError.
 
     `each` prints more of it.
     """
@@ -64,7 +64,7 @@ def print_answer(result: Answer) -> None:
 
 
 def print_changes(pipeline: Pipeline, result: Answer) -> None:
-    """Print the first rows that came into views and went, where a statement has changed a table."""
+    """Print the first rows that a statement inserted into views or deleted from them."""
     if not isinstance(result, Transaction) or not result.is_committed:
         return
     for view in pipeline.views:
@@ -88,7 +88,7 @@ def _table(rows: Rows) -> Table:
 
 
 def _records(rows: Rows) -> Table:
-    """The rows one below the other, a line for each column."""
+    """Rows as records, one line for each column."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for number, row in enumerate(islice(rows, _SHOWN), 1):
         table.add_row(Text(f"row {number}", style="bold"))

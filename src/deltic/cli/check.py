@@ -1,4 +1,4 @@
-"""`deltic check`: what a program costs, held against what a file says; for the review of changes and for CI."""
+"""`deltic check`: compare the costs of a program with a checked-in file, for reviews and CI."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WIDE = 160
 
 @dataclass(frozen=True)
 class ProgramCosts:
-    """What a program costs: counts alone, which are the same on every machine."""
+    """The costs of a program: only counts, which are the same on every machine."""
 
     incremental: dict[str, bool]
     """For each view, whether a change of its tables is all that is computed for it."""
@@ -43,7 +43,7 @@ class ProgramCosts:
 
 @dataclass(frozen=True)
 class Difference:
-    """A cost that is another one than before; None where it was not, or is no more."""
+    """A cost before and after; None where it did not exist."""
 
     what: str
     before: float | None
@@ -62,9 +62,9 @@ def check_command(
     text: ProgramOptions,
     language: str,
 ) -> int:
-    """Measure, print what differs from the file, and give the exit status: 1 where a cost is higher than it says.
+    """Measure, print the differences from the file, and return the exit status: 1 where a cost is higher.
 
-    With `update` the file says from now on what was measured.
+    With `update`, write the measured costs to the file.
     """
     place = file or program.with_suffix(".costs.json")
     try:
@@ -88,7 +88,7 @@ def check_command(
 
 
 def differences(before: ProgramCosts, now: ProgramCosts) -> Iterator[Difference]:
-    """What differs, a failure where a view is not incremental any more, or a cost grew by more than a tenth."""
+    """The differences; one is a failure where a view is no longer incremental, or a cost grew by more than a tenth."""
     for view, is_incremental in now.incremental.items():
         was = before.incremental.get(view)
         if was is not is_incremental:
@@ -118,7 +118,7 @@ def _measured(
     text: ProgramOptions,
     language: str,
 ) -> ProgramCosts:
-    """The costs of a program, over facts or a copy of a state, and over changes, where there are some."""
+    """Measure a program over facts or a copy of a state, and over changes if there are any."""
     if state is not None and facts is not None:
         raise DelticError("rows come from --facts or from --state: leave one of them out")
     with TemporaryDirectory() as scratch:
@@ -128,7 +128,7 @@ def _measured(
 
 
 def _copied(state: Path, place: Path) -> Path:
-    """A copy of a directory of state, to which changes may be applied."""
+    """Copy a state directory, so that changes can be applied to the copy."""
     if not any(state.iterdir()):
         raise StateError(f"{state} has no state: `deltic run --state` and Pipeline(state=…) make one")
     return copytree(state, place)

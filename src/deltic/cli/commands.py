@@ -1,4 +1,4 @@
-"""`deltic run --commands`: a program under the command language of its front end."""
+"""`deltic run --commands`: run a program by the command language of its front end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_by_commands(
     initial: bool,
     make: Callable[[], Pipeline],
 ) -> int:
-    """Print what the commands print; the exit status, 1 after the first error."""
+    """Run the commands and print their output; return the exit status, 1 after the first error."""
     try:
         with make() as pipeline:
             session = pipeline.command_session(read_program(program), language, str(program), directories)

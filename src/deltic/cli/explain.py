@@ -34,9 +34,9 @@ def explain_command(
     language: str = "",
     allow_outside: bool = False,
 ) -> int:
-    """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
+    """Print how one view or every view is kept fresh, in short or in `full`; return the exit status.
 
-    With a folder of facts it is computed for these first, so that the plan for them is told, with what it expected.
+    With a folder of facts the views are computed first, so that the plan for these facts is shown with its estimates.
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """

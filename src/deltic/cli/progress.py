@@ -1,4 +1,4 @@
-"""What is going on, on a terminal, once it takes more than a second."""
+"""Progress on a terminal, for work that takes more than a second."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SilentProgress:
 
 
 class TerminalProgress(SilentProgress):
-    """One line on standard error, gone at the end: what is being done, how many epochs are, and for how long."""
+    """One line on standard error, removed at the end: the current step, epochs done, and the time so far."""
 
     def __init__(self, console: Console) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -71,6 +71,6 @@ class TerminalProgress(SilentProgress):
 
 
 def progress_for(quiet: bool) -> SilentProgress:
-    """Progress on standard error, when that is a terminal and silence is not asked for."""
+    """Show progress on standard error where that is a terminal, unless it is switched off."""
     console = Console(stderr=True)
     return SilentProgress() if quiet or not console.is_terminal else TerminalProgress(console)

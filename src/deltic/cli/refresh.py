@@ -1,4 +1,4 @@
-"""`deltic refresh`: what a file of YAML tells, done once, as a scheduler asks for it."""
+"""`deltic refresh`: one refresh as a YAML file describes it, for schedulers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRONG_FILE, FAILED = 2, 1
 
 
 def refresh_command(file: Path, full: bool, tables: list[str] | None, dry_run: bool, as_json: bool) -> int:
-    """Refresh and report; the exit status: 0, 1 where it failed, 2 where the file is wrong."""
+    """Refresh and report; return the exit status: 0, 1 for a failure, 2 for an error in the file."""
     try:
         document = read_document(file)
     except DelticError as error:
@@ -56,7 +56,7 @@ def _refreshed(document: Document, full: bool, tables: list[str] | None) -> Refr
 
 
 def _planned(document: Document) -> dict[str, Any]:
-    """What would be read and published; nothing of a state is changed."""
+    """Print what would be read and published, without changing the state."""
     positions: dict[str, Any] = {}
     if document.state is not None and ((path := local_path(document.state)) is None or path.exists()):
         with _reader(document) as before:
@@ -68,7 +68,7 @@ def _planned(document: Document) -> dict[str, Any]:
 
 
 def _reader(document: Document) -> Pipeline:
-    """A pipeline that reads the state of a file."""
+    """Open the state of a refresh file for reading."""
     functions = document.options.get("functions", ())
     return Pipeline(state=document.state, functions=functions, durability=Durability(readonly=True))
 

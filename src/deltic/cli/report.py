@@ -1,4 +1,4 @@
-"""What `deltic run` tells at its end: for people on two streams, for machines as one document."""
+"""The report of `deltic run`: for people on two streams, for machines as one document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDE = 160
 
 
 def print_error(error: DelticError) -> None:
-    """An error on standard error, as it is to be read."""
+    """Print an error on standard error."""
     print(f"error: {error}", file=sys.stderr)
     if isinstance(error, EpochRejected) and isinstance(error.reason, ChangeError):
         option = "--late drop" if isinstance(error.reason, LateError) else "--conflicts normalize"
@@ -28,7 +28,7 @@ def print_error(error: DelticError) -> None:
 
 
 def print_program(outcome: JobOutcome) -> None:
-    """What the program itself writes to standard output."""
+    """Print the output of the program on standard output."""
     for text in outcome.printed:
         print(text)
     for name, rows in outcome.sizes.items():
@@ -36,7 +36,7 @@ def print_program(outcome: JobOutcome) -> None:
 
 
 def print_outcome(outcome: JobOutcome) -> None:
-    """The table of epochs, sizes and what was written on standard output."""
+    """Print the table of epochs, the sizes and the written files on standard output."""
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console.width = _WIDE
@@ -49,13 +49,13 @@ def print_outcome(outcome: JobOutcome) -> None:
 
 
 def print_notes(outcome: JobOutcome) -> None:
-    """What the user should know, on standard error."""
+    """Print notes for the user on standard error."""
     for note in outcome.notes:
         print(f"note: {note}", file=sys.stderr)
 
 
 def print_json(options: RunOptions, outcome: JobOutcome | None, error: DelticError | None) -> None:
-    """Everything as one JSON document on standard output."""
+    """Print the whole report as one JSON document on standard output."""
     done = outcome or JobOutcome()
     document = {
         "ok": error is None,
@@ -74,7 +74,7 @@ def print_json(options: RunOptions, outcome: JobOutcome | None, error: DelticErr
 
 
 def peak_memory() -> int:
-    """The most memory that this process has held, in bytes; a Spark session's own is not in it."""
+    """Peak memory of this process in bytes, without that of a Spark session."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -103,7 +103,7 @@ def _late(late: LateRows) -> dict[str, Any]:
 
 
 def error_json(error: DelticError) -> dict[str, Any]:
-    """An error for machines, with the places of its findings."""
+    """Print an error as JSON, with the places of its findings."""
     reason = error.reason if isinstance(error, EpochRejected) else error
     result = reason.diagnostics if isinstance(reason, DiagnosticError) else ()
     return {

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def run_command(options: RunOptions) -> int:
-    """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
+    """Run and report; return the exit status. Raises typer.BadParameter for conflicting options."""
     options.check()
     settings, reports = _settings(options), options.reports
     outcome: JobOutcome | None = None
@@ -62,7 +62,7 @@ def run_command(options: RunOptions) -> int:
 
 @contextmanager
 def _watched(reports: ReportOptions, pipeline: Pipeline) -> Iterator[None]:
-    """Metrics and records of epochs, as they are asked for, while the block lasts."""
+    """Serve metrics and write epoch records during the block, as the options ask."""
     with ExitStack() as stack:
         if reports.metrics is not None:
             server = stack.enter_context(pipeline.serve_metrics(reports.metrics))
@@ -95,7 +95,7 @@ def _shards(options: ShardOptions) -> Shards | None:
 
 
 def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:
-    """The strategy of all recursive views, or those of chosen ones. Raises typer.BadParameter."""
+    """The strategy of all recursive views, or of chosen ones. Raises typer.BadParameter."""
     known: dict[str, StrategyName] = {name: name for name in get_args(StrategyName)}
     chosen: dict[str, StrategyName] = {}
     for text in given:
@@ -129,7 +129,7 @@ def _report(options: RunOptions, outcome: JobOutcome | None, error: DelticError 
 
 @contextmanager
 def _session(options: SparkOptions, progress: SilentProgress) -> Iterator[SparkSession | None]:
-    """With a master a Spark session for as long as the block lasts."""
+    """A Spark session during the block, where a master is named."""
     if options.master is None:
         yield None
         return
@@ -144,7 +144,7 @@ def _session(options: SparkOptions, progress: SilentProgress) -> Iterator[SparkS
 
 
 def _files(session: SparkSession | None) -> tuple[RowReader, Writer]:
-    """What reads and writes: this process, or Spark where there is a session."""
+    """The reader and writer of files: this process, or Spark where there is a session."""
     if session is None:
         from deltic.pipeline.io.arrow_reader import ArrowReader
         from deltic.pipeline.io.arrow_writer import ArrowWriter

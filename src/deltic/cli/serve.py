@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def serve_command(options: ServeOptions) -> int:
-    """Serve until SIGTERM or Ctrl-C, with the program as it is after each SIGHUP; the exit status."""
+    """Serve until SIGTERM or Ctrl-C, reading the program again at SIGHUP; return the exit status."""
     try:
         with ExitStack() as stack:
             signals = stack.enter_context(_signals())
@@ -51,7 +51,7 @@ def _say(text: str) -> None:
 
 
 def _upgrade(service: Service, program: Path | None) -> None:
-    """Go on with the program as its file has it now, while clients read; where it is wrong, with the one before."""
+    """Read the program's file again while clients read; keep the old program where the new one has errors."""
     if program is None:
         _say("SIGHUP: there is no program to read again")
         return
@@ -64,7 +64,7 @@ def _upgrade(service: Service, program: Path | None) -> None:
 
 
 def _serve(options: ServeOptions, stack: ExitStack) -> Service:
-    """Begin to serve; the stack ends it, in the order of a graceful stop."""
+    """Start the servers; the exit stack stops them in the order of a graceful stop."""
     for module in ("starlette", "uvicorn"):
         required(module, "deltic serve")
     from deltic.server.http.app import AccessRules, HttpApplication
@@ -124,7 +124,7 @@ def _pipeline(options: ServeOptions) -> Pipeline:
 
 
 def _check_follow(options: ServeOptions) -> None:
-    """Raises DelticError for what a server that follows a state cannot do."""
+    """Raises DelticError for options that a replica cannot have."""
     if options.follow is None:
         return
     if options.state is None:
@@ -136,7 +136,7 @@ def _check_follow(options: ServeOptions) -> None:
 
 
 def _frozen(options: ServeOptions) -> str:
-    """Why clients may not change definitions."""
+    """The reason why clients may not change definitions; "" where they may."""
     if options.program is None:
         return ""
     return (
@@ -165,7 +165,7 @@ def _tls(options: ServeOptions) -> Tls | None:
 
 @contextmanager
 def _signals() -> Iterator[SimpleQueue[int]]:
-    """The signals that come: Ctrl-C, SIGTERM, SIGHUP. A second one that stops ends the process as usual."""
+    """The signals that arrive: Ctrl-C, SIGTERM, SIGHUP. A second stop signal ends the process at once."""
     come, before = SimpleQueue[int](), dict[int, Any]()
 
     def receive(number: int, _: object) -> None:
@@ -183,7 +183,7 @@ def _signals() -> Iterator[SimpleQueue[int]]:
 
 
 def mcp_command(program: Path | None, state: str | None, writes: bool, functions: Path | None) -> int:
-    """Serve agents until standard input ends; the exit status."""
+    """Serve agents until standard input ends; return the exit status."""
     required("mcp", "deltic mcp")
     from deltic.server.agents import mcp_server
 
@@ -206,7 +206,7 @@ def mcp_command(program: Path | None, state: str | None, writes: bool, functions
 
 
 def user_command(name: str, role: str, file: Path | None) -> int:
-    """Make a user: print the secret, and add the entry to a file or print it, too; the exit status."""
+    """Create a user: print the secret, and add the entry to a file or print it; return the exit status."""
     try:
         secret, entry = new_entry(name, Role[role.upper()])
         if file is not None:
@@ -222,7 +222,7 @@ def user_command(name: str, role: str, file: Path | None) -> int:
 
 
 def _append(file: Path, entry: str) -> None:
-    """Add an entry to a file that its owner alone reads."""
+    """Append an entry to a file that only its owner can read."""
     file.touch(mode=0o600)
     with file.open("a", encoding="utf-8") as stream:
         stream.write(f"\n{entry}" if file.stat().st_size else entry)

@@ -1,4 +1,4 @@
-"""`deltic serve --demo`: a shop whose orders come by themselves."""
+"""`deltic serve --demo`: a shop that receives random orders."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Demonstration:
             self._service.execute("DELETE FROM orders WHERE id <= ?", [self._number - _KEPT])
 
     def _orders(self) -> tuple[str, list[object]]:
-        """A statement that inserts some orders, and its arguments."""
+        """An INSERT of some random orders, and its arguments."""
         args: list[object] = []
         count = self._random.randint(1, 5)
         for _ in range(count):

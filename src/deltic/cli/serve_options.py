@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """Who may use the server."""
+    """Access to the server."""
 
     panel: ClassVar = "Safety"
 
@@ -44,13 +44,13 @@ class AccessOptions:
     ] = None
 
     def hosts(self, address: Address) -> Sequence[str]:
-        """The names that requests may call the server by."""
+        """The host names that requests may use for the server."""
         return ("localhost", "127.0.0.1", "::1", address.host, *(self.host_name or ()))
 
 
 @dataclass(frozen=True)
 class LimitOptions:
-    """What clients may use."""
+    """Limits on clients."""
 
     panel: ClassVar = "Limits"
 

@@ -27,7 +27,7 @@ _KEPT = 1000
 
 
 def run_shell(pipeline: Pipeline) -> None:
-    """Read and run statements until the end of the input; mistakes are told, and change nothing."""
+    """Read and run statements until the end of the input; errors are printed and change nothing."""
     _set_up_lines(pipeline)
     print(f"Deltic {__version__}; `help` shows what can be typed")
     shell = Shell(pipeline)
@@ -43,7 +43,7 @@ def run_shell(pipeline: Pipeline) -> None:
 
 
 def _inputs() -> Iterator[str]:
-    """What is typed: a command of one line, or statements up to the `;` that ends a line."""
+    """The inputs: a command of one line, or statements up to a `;` at the end of a line."""
     typed = ""
     while True:
         try:
@@ -61,7 +61,7 @@ def _inputs() -> Iterator[str]:
 
 
 def _set_up_lines(pipeline: Pipeline) -> None:
-    """Let lines be edited, remembered and completed, where the system has readline."""
+    """Set up editing, history and completion of lines, where readline is available."""
     try:
         import readline
     except ImportError:
@@ -78,7 +78,7 @@ def _set_up_lines(pipeline: Pipeline) -> None:
 
 
 def _keep_lines(history: Path) -> None:
-    """Write the lines that were typed, without passwords."""
+    """Write the history, without passwords."""
     import readline
 
     for number in range(readline.get_current_history_length()):
@@ -87,7 +87,7 @@ def _keep_lines(history: Path) -> None:
 
 
 def completed(pipeline: Pipeline, begun: str, number: int) -> str | None:
-    """The keyword, relation or column of that number that begins as what was typed."""
+    """The completion of this number: a keyword, relation or column that begins with the typed text."""
     schemas = [*pipeline.tables.values(), *pipeline.views.values()]
     names = [*pipeline, *(name for schema in schemas for name in schema.names)]
     words = [word if begun.isupper() or not begun else word.lower() for word in _WORDS.split()]

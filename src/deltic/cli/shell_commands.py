@@ -1,4 +1,4 @@
-"""The commands of the shell: single lines, by the names that other shells have for them."""
+"""Commands of the shell, under the names that other shells use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ searches what was typed before, Tab completes.
 
 @dataclass
 class Shell:
-    """What the shell shows of statements besides their answers."""
+    """Options of the shell's output."""
 
     pipeline: Pipeline
     times: bool = False
@@ -57,7 +57,7 @@ class Shell:
 
 
 def is_command(line: str) -> bool:
-    """Whether a line is a command of the shell, which no `;` has to end."""
+    """Whether a line is a command of the shell, which needs no `;`."""
     return _found(line) is not None or line.lstrip().startswith((".", "\\"))
 
 
@@ -111,7 +111,7 @@ _COMMANDS = (
 
 
 def _found(text: str) -> tuple[_Command, str] | None:
-    """The command that a text is, and what stands behind its name."""
+    """The command of a line, and its argument."""
     name, _, argument = text.strip().rstrip(";").strip().partition(" ")
     for command in _COMMANDS:
         if name.lower() in command.names and (command.takes or not argument):

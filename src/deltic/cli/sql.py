@@ -18,9 +18,9 @@ from deltic.pipeline.session import Pipeline
 def sql_command(
     files: Sequence[Path], state: str | None = None, functions: Path | None = None, given: Sequence[str] = ()
 ) -> int:
-    """Run the statements of the files, then those of standard input, in a shell on a terminal; the exit status.
+    """Run the statements of the files, then those of standard input, in a shell on a terminal; return the exit status.
 
-    With a directory of state all of it is kept there, and what is there is the beginning.
+    With a state directory the pipeline starts from it and keeps its state there.
     `functions` is a module with functions of Python, `given` has the values of parameters, as NAME=VALUE.
     Without a terminal standard input is read only where there is no file. The first mistake ends it, but in the shell.
     """
@@ -44,7 +44,7 @@ def sql_command(
 
 
 def _argument(given: str) -> tuple[str, Any]:
-    """The name and value of a parameter: what JSON reads is a number, NULL, a truth, list or map, else it is a text."""
+    """Parse NAME=VALUE: a JSON value where it is one, else a text."""
     name, equals, value = given.partition("=")
     if not equals or not name.isidentifier():
         raise DelticError(f"--arg {given}: expected NAME=VALUE, as in --arg id=7")

@@ -18,7 +18,7 @@ _WIDE = 160
 
 
 def status_command(place: str, as_json: bool) -> int:
-    """Print what a directory has; the exit status."""
+    """Print the contents of a state directory; return the exit status."""
     try:
         result = status_of(place)
     except DelticError as error:
@@ -66,7 +66,7 @@ def _relations(relations: list[KeptRelation]) -> Table:
 
 
 def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json: bool) -> int:
-    """Compare checksums, and views on request; repair on request; the exit status."""
+    """Compare checksums, and views on request; repair on request; return the exit status."""
     from deltic.pipeline.durability.verifying import repair, verify
 
     try:
@@ -90,7 +90,7 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
 
 
 def compact_command(place: str) -> int:
-    """Rewrite a state in as few files as can be; the exit status."""
+    """Rewrite a state in as few files as possible; return the exit status."""
     from deltic.pipeline.durability.verifying import compact
 
     try:
@@ -102,7 +102,7 @@ def compact_command(place: str) -> int:
 
 
 def size(count: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as text for people."""
     unit, shown = "bytes", float(count)
     for larger in ("KiB", "MiB", "GiB"):
         if shown < 1024:

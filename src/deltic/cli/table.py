@@ -1,4 +1,4 @@
-"""The table of epochs, for people."""
+"""The table of epochs in a report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDEST = 6
 
 
 def epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
-    """One row for each epoch; a column for each view, or one for all when they are many."""
+    """A row for each epoch, and a column for each view, or one column for many views."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     wide = len(views) <= _WIDEST
     for title in ("epoch", "rows in", *(views if wide else ["changed"]), "time", "rows visited"):
@@ -28,7 +28,7 @@ def epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
 
 
 def recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for each recursion that an epoch recomputed instead of updating it, and for what has no derivative."""
+    """A line for each component that an epoch recomputed instead of updating it, or that has no derivative."""
     for done in epochs[1:]:
         for component in done.report.components:
             if component.action in ("bootstrap", "recompute"):
@@ -36,14 +36,14 @@ def recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
 
 
 def late_rows(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for each table of which an epoch left rows out as too late, with examples."""
+    """A line for each table with late rows that an epoch left out, with examples."""
     for done in epochs:
         for late in done.report.late:
             yield f"{done.name}: left out {late.summary}"
 
 
 def seconds(value: float) -> str:
-    """A duration with three digits that matter."""
+    """A duration with three significant digits."""
     if value < 0.0995:
         return f"{value * 1000:.3g} ms"
     return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s"

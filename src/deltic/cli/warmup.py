@@ -1,4 +1,4 @@
-"""`deltic warmup`: compiling the kernels before they are needed."""
+"""`deltic warmup`: compile the kernels before they are needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 def warmup_command() -> int:
-    """Compile what is missing, with a bar of progress on a terminal. The exit code."""
+    """Compile missing kernels, with a progress bar on a terminal; return the exit status."""
     from deltic.engine.kernels.building import make
     from deltic.engine.kernels.loading import check_compiler, find
 

@@ -36,7 +36,7 @@ def why_command(
     text: ProgramOptions,
     language: str,
 ) -> int:
-    """Print why a row is there, why none is, or what is missing for it; the exit status.
+    """Print why a row is there, why it is not, or what is missing for it; return the exit status.
 
     `program` may be a directory of state.
     """
@@ -75,7 +75,7 @@ def _print_json(value: Any) -> None:
 
 
 def _opened(program: Path, facts: Path | None, written: TextOptions, text: ProgramOptions, language: str) -> Pipeline:
-    """The pipeline of a state, as it was left, or of a program with facts."""
+    """Open the pipeline of a state, or of a program with facts."""
     functions = text.functions or ()
     if program.is_dir():
         return Pipeline(state=program, functions=functions, durability=Durability(readonly=True))
@@ -88,7 +88,7 @@ def _opened(program: Path, facts: Path | None, written: TextOptions, text: Progr
 
 
 def asked(row: str, schemas: dict[str, Schema]) -> tuple[str, RowPattern]:
-    """The relation and the values of a row as it is typed: `reaches("ada", _)` or `reaches(x="ada")`.
+    """Parse a row as users type it, `reaches("ada", _)` or `reaches(x="ada")`, into its relation and values.
 
     Raises DelticError for anything else.
     """
@@ -109,12 +109,12 @@ def asked(row: str, schemas: dict[str, Schema]) -> tuple[str, RowPattern]:
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of a literal; an ellipsis for `_`."""
+    """The value of a literal; `...` for `_`."""
     return ... if isinstance(node, ast.Name) and node.id == "_" else ast.literal_eval(node)
 
 
 def _typed(value: Any, schema: Schema, column: str) -> Any:
-    """Times are typed as texts."""
+    """Convert texts to the times that a column has."""
     type_ = schema.types.get(column)
     try:
         return value if type_ is None or not isinstance(value, str) else to_python(of_literal(value, type_), type_)
