@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["", ".zset", ".indexed", ".groups"])
+@pytest.mark.parametrize("name", ["", ".zset"])
 def test_examples_run(name):
     results = doctest.testmod(importlib.import_module(f"deltic.algebra{name}"))
     assert results.attempted

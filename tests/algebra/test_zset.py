@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from theory.tests.domains import zsets
 
-from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
 from deltic_theory.group_laws import check_group, check_linear
+from deltic_theory.groups import Z_SETS
 from deltic_theory.law import Law, check
 
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import strategies as st
 from theory.tests.domains import zsets
 
-from deltic.algebra.groups import Z_SETS, FiniteMaps
 from deltic.calculus import DERIVATIVES
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic_theory.group_laws import check_group, check_incremental_operator, check_linear
+from deltic_theory.groups import Z_SETS, FiniteMaps
 from deltic_theory.law import LawViolation
 from tests.calculus.mutations import MUTATIONS
 from tests.calculus.test_derivatives import CASES, NAMED, streams

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 from theory.tests.domains import zsets
 
-from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
+from deltic_theory.groups import Z_SETS
 from deltic_theory.law import Law, LawViolation, check
 from deltic_theory.streams import Stream, delay, difference, incremental, integral, lift
 from deltic_theory.streams.laws import check_equivalent

@@ -9,7 +9,6 @@ from itertools import product
 from theory.tests.domains import AB, BOOLEAN, words, zsets
 from theory.tests.formulas.random_formulas import VARIABLES, random_models
 
-from deltic.algebra.groups import INTEGERS, Z_SETS, Pairs
 from deltic.algebra.zset import ZSet
 from deltic_theory.boolean import Change, CompleteBooleanAction
 from deltic_theory.derivative import Differentiable, Partial
@@ -18,6 +17,7 @@ from deltic_theory.formulas.derivative import FIGURE_2, Derivatives, Rule
 from deltic_theory.formulas.laws import check_formula_derivative
 from deltic_theory.formulas.syntax import And, Atom, Exists, Forall, Formula, Not, Or, Version, atom, exists
 from deltic_theory.group_laws import check_group, check_incremental, check_linear
+from deltic_theory.groups import INTEGERS, Z_SETS, Pairs
 from deltic_theory.law import Law, check
 from deltic_theory.laws import check_change_action, check_complete, check_derivative, minus_law
 from deltic_theory.monoids import INTEGERS_BY_INTEGERS as Z

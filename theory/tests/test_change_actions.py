@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from theory.tests.domains import AB, ABC, BOOLEAN, JOIN, MEET, boolean_pairs, sets, words, zsets
 
-from deltic.algebra.groups import Functions
 from deltic_theory.boolean import BooleanAction, CompleteBooleanAction
 from deltic_theory.change_action import ChangesOf, compose_all, plus_all
 from deltic_theory.elementary import Empty, Full, discrete, relation_of
 from deltic_theory.finite import Finite, full_changes
+from deltic_theory.groups import Functions
 from deltic_theory.lattices import FiniteSets, JoinAction, MeetAction, Powerset
 from deltic_theory.law import LawViolation
 from deltic_theory.laws import check_change_action, check_complete, check_monoid, check_ordered, check_thin

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 from theory.tests.domains import zsets
 
-from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
 from deltic_theory.group_laws import check_linear
+from deltic_theory.groups import Z_SETS
 from deltic_theory.law import Law, LawViolation, check
 from deltic_theory.relational import (
     bag_difference,

@@ -117,6 +117,19 @@ class ZSet(Generic[T]):
         """The part whose values satisfy `predicate`."""
         return ZSet._trusted({value: weight for value, weight in self._weights.items() if predicate(value)})
 
+    def by(self, key: Callable[[T], K]) -> dict[K, ZSet[T]]:
+        """The values with each key, with their weights [DBSP §8.1.2]. Linear.
+
+        Examples
+        --------
+        >>> ZSet({"ada": 1, "bob": 2, "dora": 1}).by(len)
+        {3: ZSet({'ada': 1, 'bob': 2}), 4: ZSet({'dora': 1})}
+        """
+        groups: dict[K, dict[T, int]] = {}
+        for value, weight in self:
+            groups.setdefault(key(value), {})[value] = weight
+        return {k: ZSet._trusted(group) for k, group in groups.items()}
+
     def product(self, other: ZSet[U]) -> ZSet[tuple[T, U]]:
         """All pairs of values; weights multiply.
 

@@ -5,7 +5,8 @@ the tests that check them. It imports what it explains; nothing of the product i
 build up:
 
 * `change_action`, `derivative`, `products`: values, changes, ⊕; functions with derivatives; × and +.
-* `relational`, `streams`: operators on the Z-sets of `deltic.algebra`, and streams over its groups.
+* `groups`, `indexed`: abelian groups, and Z-sets cut into groups by a key.
+* `relational`, `streams`: operators on the Z-sets of `deltic.algebra`, and streams over groups.
 * `monoids`, `elementary`, `semiautomata`, `lattices`, `boolean`, `functional`, `superposition`: the instances.
 * `finite`, `comparing`: decisions on small actions: coarseness, reachability, kernels, orders.
 * `fixpoints`: iteration, incremental iteration, and the derivative of a least fixpoint.

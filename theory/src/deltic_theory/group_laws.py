@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from deltic.algebra.groups import AbelianGroup
+from deltic_theory.groups import AbelianGroup
 from deltic_theory.law import Domain, Equality, Law, check
 from deltic_theory.streams.finite import differentiate, integrate
 
@@ -19,7 +19,7 @@ def check_group(group: AbelianGroup[A], values: Domain[A], equal: Equality = ope
 
     Examples
     --------
-    >>> from deltic.algebra.groups import IntegersModulo
+    >>> from deltic_theory.groups import IntegersModulo
     >>> check_group(IntegersModulo(4), range(4))
     """
     add, negate, zero = group.add, group.negate, group.zero
@@ -51,7 +51,7 @@ def check_linear(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> check_linear(lambda n: 3 * n, INTEGERS, INTEGERS, range(-3, 4))
     """
     law = Law(
@@ -80,7 +80,7 @@ def check_incremental(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> check_incremental(lambda n: 3 * n, lambda s: [3 * n for n in s], INTEGERS, INTEGERS, [(1, 2), (0, -1, 5)])
     """
 
@@ -103,7 +103,7 @@ def check_incremental_operator(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> delayed = lambda stream: [0, *stream[:-1]]
     >>> check_incremental_operator(delayed, delayed, INTEGERS, INTEGERS, [(1, 2), (0, -1, 5)])
     """

@@ -38,7 +38,7 @@ def check_monoid(monoid: Monoid[D], changes: Domain[D], equal: Equality = operat
 
     Examples
     --------
-    >>> from deltic.algebra.groups import IntegersModulo
+    >>> from deltic_theory.groups import IntegersModulo
     >>> from deltic_theory.monoids import GroupAction
     >>> check_monoid(GroupAction(IntegersModulo(3)), range(3))
     """

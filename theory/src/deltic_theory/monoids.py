@@ -10,9 +10,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from deltic.algebra.groups import INTEGERS, Z_SETS, AbelianGroup, IntegersModulo, subtract
 from deltic.algebra.zset import ZSet
 from deltic_theory.change_action import Monoid
+from deltic_theory.groups import INTEGERS, Z_SETS, AbelianGroup, IntegersModulo, subtract
 
 A = TypeVar("A")
 Letter = TypeVar("Letter", bound=Hashable)

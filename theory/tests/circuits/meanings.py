@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
 from deltic_theory.circuits.denotation import denote
 from deltic_theory.circuits.machine import DataflowMachine
+from deltic_theory.groups import Z_SETS
 from deltic_theory.streams import Stream
 from tests.circuit.meanings import by_interpreter
 

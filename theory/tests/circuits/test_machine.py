@@ -6,7 +6,6 @@ import doctest
 
 import pytest
 
-from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
@@ -20,6 +19,7 @@ from deltic_theory.circuits.machine import DataflowMachine
 from deltic_theory.circuits.machine import compile as compiling
 from deltic_theory.circuits.machine.events import Data, Queue, Repeat
 from deltic_theory.circuits.machine.nodes import Output
+from deltic_theory.groups import Z_SETS
 from deltic_theory.streams import Stream
 from tests.circuit.examples import X, reached
 

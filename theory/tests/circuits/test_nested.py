@@ -10,7 +10,6 @@ import random
 
 import pytest
 
-from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
@@ -19,6 +18,7 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.values.types import Schema, Type
+from deltic_theory.groups import Z_SETS
 from deltic_theory.streams import Stream, lift_repeatedly, nested_streams
 from deltic_theory.streams.incremental import nested_incremental_bilinear
 from tests.differential.circuits import random_row

@@ -10,7 +10,6 @@ import random
 
 import pytest
 
-from deltic.algebra.groups import Z_SETS
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.calculus.passes import optimize
@@ -25,6 +24,7 @@ from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.errors import UnsupportedError
 from deltic_theory.circuits.denotation import denote
 from deltic_theory.circuits.machine import DataflowMachine
+from deltic_theory.groups import Z_SETS
 from deltic_theory.streams import Stream
 from tests.calculus.streams import differences
 from tests.circuit.examples import XY, closure_body, reached, rename

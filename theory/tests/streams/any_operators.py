@@ -10,7 +10,7 @@ import random
 
 from hypothesis import strategies as st
 
-from deltic.algebra.groups import INTEGERS
+from deltic_theory.groups import INTEGERS
 from deltic_theory.streams import Stream
 
 LENGTH = 6

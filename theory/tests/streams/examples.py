@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from deltic.algebra.groups import INTEGERS, Z_SETS
 from deltic.algebra.zset import ZSet
+from deltic_theory.groups import INTEGERS, Z_SETS
 from deltic_theory.streams import Stream, delay, difference, integral, lift, nested_stream
 
 ID = Stream(INTEGERS, lambda t: t)

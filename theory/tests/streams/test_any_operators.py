@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from theory.tests.streams.any_operators import LENGTH, Operator, causal, operators, streams, strict
 
-from deltic.algebra.groups import INTEGERS, Z_SETS, Pairs
 from deltic.algebra.zset import ZSet
+from deltic_theory.groups import INTEGERS, Z_SETS, Pairs
 from deltic_theory.law import LawViolation
 from deltic_theory.streams import delay, feedback, fix, fix_together, pair
 from deltic_theory.streams.brackets import impulse

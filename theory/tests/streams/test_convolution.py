@@ -7,8 +7,8 @@ import operator
 import pytest
 from theory.tests.streams.examples import ID, STREAMS
 
-from deltic.algebra.groups import INTEGERS
 from deltic_theory.group_laws import check_group
+from deltic_theory.groups import INTEGERS
 from deltic_theory.law import Law, check
 from deltic_theory.streams import Stream, delay, difference, integral, lift
 from deltic_theory.streams.convolution import (

@@ -15,7 +15,7 @@ from theory.tests.streams.examples import (
     square,
 )
 
-from deltic.algebra.groups import INTEGERS
+from deltic_theory.groups import INTEGERS
 from deltic_theory.streams import Stream, delay, difference, feedback, fix, incremental, integral, lift
 from deltic_theory.streams.incremental import incremental_bilinear, integrated, past
 from deltic_theory.streams.laws import check_causal, check_equivalent

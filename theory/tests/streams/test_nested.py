@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from theory.tests.streams.examples import CAUSAL, ID, MATRICES, STREAMS, multiply
 
-from deltic.algebra.groups import INTEGERS, Z_SETS, Pairs
 from deltic.algebra.zset import ZSet
 from deltic_theory.group_laws import check_linear
+from deltic_theory.groups import INTEGERS, Z_SETS, Pairs
 from deltic_theory.law import LawViolation
 from deltic_theory.streams import (
     DivergenceError,

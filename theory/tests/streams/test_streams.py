@@ -17,8 +17,8 @@ from theory.tests.streams.examples import (
     square,
 )
 
-from deltic.algebra.groups import INTEGERS, Z_SETS, Pairs
 from deltic_theory.group_laws import check_group, check_linear
+from deltic_theory.groups import INTEGERS, Z_SETS, Pairs
 from deltic_theory.law import LawViolation
 from deltic_theory.streams import (
     NotStrictError,

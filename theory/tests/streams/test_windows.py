@@ -10,8 +10,8 @@ import random
 import pytest
 from theory.tests.streams.examples import RELATIONS, STREAMS, compose_relations
 
-from deltic.algebra.groups import INTEGERS, Z_SETS
 from deltic.algebra.zset import ZSet
+from deltic_theory.groups import INTEGERS, Z_SETS
 from deltic_theory.law import LawViolation
 from deltic_theory.streams import (
     DivergenceError,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
 from deltic.circuit.operators.order import Order
 from deltic.values import in_order
@@ -18,8 +17,8 @@ Rows = ZSet[Row]
 def sequences(rows: Rows, keys: Sequence[str], order: Sequence[Order], schema: Schema) -> list[list[Row]]:
     """The rows of each partition in order, each as often as it weighs; ties are broken by all columns."""
     positions = [schema.index(key) for key in keys]
-    parts = IndexedZSet.by(rows, lambda row: tuple(row[i] for i in positions))
-    return [_sequence(part, order, schema) for _, part in parts]
+    parts = rows.by(lambda row: tuple(row[i] for i in positions))
+    return [_sequence(part, order, schema) for part in parts.values()]
 
 
 def _sequence(part: Rows, order: Sequence[Order], schema: Schema) -> list[Row]:

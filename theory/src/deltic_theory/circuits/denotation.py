@@ -18,7 +18,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from deltic.algebra.groups import Z_SETS, FiniteMaps
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
@@ -30,6 +29,7 @@ from deltic.errors import UnsupportedError
 from deltic.values.types import Schema
 from deltic_theory.circuits.scopes import Meaning, Scope, StreamBundle, Streams, Value
 from deltic_theory.circuits.settling import Settling
+from deltic_theory.groups import Z_SETS, FiniteMaps
 from deltic_theory.streams import (
     Stream,
     constant,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltic.algebra.groups import Z_SETS
 from deltic.circuit.oracle.memory import Time
 from deltic_theory.circuits.settling import at
+from deltic_theory.groups import Z_SETS
 from deltic_theory.streams import Stream, lift_repeatedly, nested_streams
 
 Streams = Stream[Any]

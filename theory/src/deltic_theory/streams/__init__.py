@@ -8,7 +8,7 @@
 * `cutting`, `laws`: causality, strictness and time invariance, with checkers.
 * `finite`: I and D on lists.
 
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> times = Stream(INTEGERS, lambda t: t)
     >>> integral(times), difference(times), delay(times)
     ([0 1 3 6 10 …], [0 1 1 1 1 …], [0 0 1 2 3 …])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from deltic.algebra.groups import AbelianGroup, total
+from deltic_theory.groups import AbelianGroup, total
 from deltic_theory.streams.operators import difference, integral
 from deltic_theory.streams.stream import Stream
 
@@ -24,7 +24,7 @@ def impulse(values: AbelianGroup[A], value: A) -> Stream[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> impulse(INTEGERS, 5)
     [5 0 0 0 0 …]
     """
@@ -40,7 +40,7 @@ def definite_integral(stream: Stream[A], bound: int = BOUND, quiet: int = 1) -> 
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> definite_integral(Stream.of(INTEGERS, [0, 1, 2, 3]))
     6
     >>> definite_integral(Stream(INTEGERS, lambda t: t + 1), bound=4)
@@ -67,7 +67,7 @@ def constant(values: AbelianGroup[A], value: A) -> Stream[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> constant(INTEGERS, 5)
     [5 5 5 5 5 …]
     """
@@ -79,7 +79,7 @@ def limit(stream: Stream[A], bound: int = BOUND, quiet: int = 1) -> A:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> limit(Stream(INTEGERS, lambda t: min(t, 3)), quiet=2)
     3
     """
@@ -91,7 +91,7 @@ def bracketed(operator: Callable[[Stream[A]], Stream[B]], values: AbelianGroup[A
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import delay
     >>> bracketed(lambda s: s + delay(s), INTEGERS)(4)
     8

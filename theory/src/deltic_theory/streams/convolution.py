@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from deltic.algebra.groups import AbelianGroup, Integers, IntegersModulo, subtract, total
+from deltic_theory.groups import AbelianGroup, Integers, IntegersModulo, subtract, total
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.operators import delay
 from deltic_theory.streams.stream import SHOWN, Stream

@@ -17,7 +17,7 @@ def cut(stream: Stream[Any], time: Time) -> Stream[Any]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> cut(Stream(INTEGERS, lambda t: t), 2)
     [0 1 2 0 0 …]
     """
@@ -32,7 +32,7 @@ def cut_strictly(stream: Stream[Any], time: Time) -> Stream[Any]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> cut_strictly(Stream(INTEGERS, lambda t: t + 1), 2)
     [1 2 0 0 0 …]
     """
@@ -51,7 +51,7 @@ def at(stream: Any, time: Time) -> Any:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> at(Stream(INTEGERS, lambda t: t + 1), 2)
     3
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from deltic.algebra.groups import AbelianGroup, subtract
+from deltic_theory.groups import AbelianGroup, subtract
 
 A = TypeVar("A")
 
@@ -15,7 +15,7 @@ def integrate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> integrate(INTEGERS, [1, 2, 3])
     [1, 3, 6]
     """
@@ -30,7 +30,7 @@ def differentiate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> differentiate(INTEGERS, [1, 3, 6])
     [1, 2, 3]
     """

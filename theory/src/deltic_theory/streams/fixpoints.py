@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from deltic.algebra.groups import AbelianGroup
+from deltic_theory.groups import AbelianGroup
 from deltic_theory.streams.stream import Stream, Streams
 
 A = TypeVar("A")
@@ -20,7 +20,7 @@ def fix(operator: Callable[[Stream[A]], Stream[A]], values: AbelianGroup[A]) -> 
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.brackets import impulse
     >>> from deltic_theory.streams.operators import delay
     >>> fix(lambda a: impulse(INTEGERS, 1) + delay(a) + delay(a, 2), INTEGERS)
@@ -41,7 +41,7 @@ def fix_together(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.brackets import impulse
     >>> from deltic_theory.streams.operators import delay
     >>> even = lambda even, odd: impulse(INTEGERS, 1) + delay(odd)
@@ -68,7 +68,7 @@ def feedback(
     Examples
     --------
     >>> import operator
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import delay
     >>> feedback(operator.add, delay, INTEGERS)(Stream(INTEGERS, lambda t: t))
     [0 1 3 6 10 …]

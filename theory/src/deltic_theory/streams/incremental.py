@@ -19,7 +19,7 @@ def incremental(operator: Operator) -> Operator:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> squares = lift(lambda n: n * n, INTEGERS)
     >>> incremental(squares)(Stream(INTEGERS, lambda t: 1))
     [1 3 5 7 9 …]
@@ -32,7 +32,7 @@ def integrated(operator: Operator) -> Operator:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> squares = lift(lambda n: n * n, INTEGERS)
     >>> integrated(incremental(squares))(Stream(INTEGERS, lambda t: t))
     [0 1 4 9 16 …]
@@ -45,7 +45,7 @@ def past(stream: Stream[A]) -> Stream[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> past(Stream(INTEGERS, lambda t: t))
     [0 0 1 3 6 …]
     """
@@ -57,7 +57,7 @@ def incremental_bilinear(times: Operator) -> Operator:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> ones = Stream(INTEGERS, lambda t: 1)
     >>> incremental_bilinear(lift(lambda m, n: m * n, INTEGERS))(ones, ones)
     [1 3 5 7 9 …]
@@ -72,7 +72,7 @@ def quadrants(stream: Stream[Stream[A]]) -> tuple[tuple[Stream[Stream[A]], ...],
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.stream import nested_stream
     >>> (both, above), (left, now) = quadrants(nested_stream(INTEGERS, 2, lambda t0, t1: 1))
     >>> [quadrant[2][3] for quadrant in (both, above, left, now)]
@@ -87,7 +87,7 @@ def nested_incremental_bilinear(times: Operator) -> Operator:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import lift_repeatedly
     >>> from deltic_theory.streams.stream import nested_stream
     >>> ones = nested_stream(INTEGERS, 2, lambda t0, t1: 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from deltic.algebra.groups import AbelianGroup
+from deltic_theory.groups import AbelianGroup
 from deltic_theory.streams.brackets import BOUND, impulse, limit
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.operators import delay, lift
@@ -19,7 +19,7 @@ def iterates(function: Callable[[A], A], values: AbelianGroup[A], start: A) -> S
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> iterates(lambda n: 3 * n, INTEGERS, 1)
     [1 3 9 27 81 …]
     """
@@ -33,7 +33,7 @@ def while_changing(function: Callable[[A], A], values: AbelianGroup[A], start: A
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> while_changing(lambda n: n // 2 + 1, INTEGERS, 100)
     2
     >>> while_changing(lambda n: -n, INTEGERS, 1, bound=5)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
-from deltic.algebra.groups import AbelianGroup
+from deltic_theory.groups import AbelianGroup
 from deltic_theory.law import Domain, Equality, Law, check
 from deltic_theory.streams.cutting import Time, at, cut, cut_strictly
 from deltic_theory.streams.operators import delay
@@ -34,7 +34,7 @@ def check_causal(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> tomorrow = lambda s: Stream(INTEGERS, lambda t: s[t + 1])
     >>> check_causal(tomorrow, [[Stream(INTEGERS, lambda t: t)]])
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ def check_strict(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> check_strict(delay, [[Stream(INTEGERS, lambda t: t)]])
     """
     _check_dependence("not strict", "<", cut_strictly, operator, inputs, shape, equal, examples)
@@ -95,7 +95,7 @@ def check_time_invariant(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import lift
     >>> check_time_invariant(lift(lambda x: 1, INTEGERS), [[Stream(INTEGERS, lambda t: t)]], (3,))
     Traceback (most recent call last):
@@ -129,7 +129,7 @@ def check_equivalent(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import difference, integral
     >>> streams = [[Stream(INTEGERS, lambda t: t * t)]]
     >>> check_equivalent("D ∘ I = id", lambda s: difference(integral(s)), lambda s: s, streams)
@@ -152,7 +152,7 @@ def check_zero_preserving(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> check_zero_preserving(lambda m, n: m + n + 1, [INTEGERS, INTEGERS], INTEGERS)
     Traceback (most recent call last):
     ...
@@ -177,7 +177,7 @@ def check_multilinear(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> check_multilinear(lambda m, n: m * n, [INTEGERS] * 2, INTEGERS, [range(-2, 3)] * 2)
     """
     names = tuple(f"a{index}" for index in range(len(inputs)))
@@ -218,7 +218,7 @@ def same_beginning(*shape: int) -> Equality:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> same_beginning(3)(Stream(INTEGERS, lambda t: t), Stream(INTEGERS, lambda t: t % 3))
     True
     """

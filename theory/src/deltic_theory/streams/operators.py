@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from deltic.algebra.groups import AbelianGroup, Pairs
+from deltic_theory.groups import AbelianGroup, Pairs
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.stream import Stream, nested_streams
 
@@ -24,7 +24,7 @@ def lift(function: Callable[..., B], values: AbelianGroup[B]) -> Callable[..., S
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> lift(lambda x: 2 * x, INTEGERS)(Stream(INTEGERS, lambda t: t))
     [0 2 4 6 8 …]
     """
@@ -40,7 +40,7 @@ def lift_repeatedly(function: Callable[..., Any], values: AbelianGroup[Any], tim
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.stream import block, nested_stream
     >>> matrix = nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1)
     >>> block(lift_repeatedly(lambda x: -x, INTEGERS, 2)(matrix), 2, 2)
@@ -56,7 +56,7 @@ def delay(stream: Stream[A], steps: int = 1) -> Stream[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> delay(Stream(INTEGERS, lambda t: t))
     [0 0 1 2 3 …]
     """
@@ -72,7 +72,7 @@ def difference(stream: Stream[A]) -> Stream[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> difference(Stream(INTEGERS, lambda t: t))
     [0 1 1 1 1 …]
     """
@@ -84,7 +84,7 @@ def integral(stream: Stream[A]) -> Stream[A]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> integral(Stream(INTEGERS, lambda t: t))
     [0 1 3 6 10 …]
     """
@@ -96,7 +96,7 @@ def pair(left: Stream[A], right: Stream[B]) -> Stream[tuple[A, B]]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> times = Stream(INTEGERS, lambda t: t)
     >>> pair(times, difference(times)).prefix(3)
     [(0, 0), (1, 1), (2, 1)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from deltic.algebra.groups import AbelianGroup
+from deltic_theory.groups import AbelianGroup
 
 A = TypeVar("A")
 
@@ -29,7 +29,7 @@ class Stream(Generic[A]):
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> Stream(INTEGERS, lambda t: t * t)
     [0 1 4 9 16 …]
     >>> Stream.of(INTEGERS, [7, 8]) + Stream(INTEGERS, lambda t: t)
@@ -100,7 +100,7 @@ class Streams(Generic[A]):
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> Streams(Streams(INTEGERS)).zero[3][4]
     0
     """
@@ -123,7 +123,7 @@ def nested_streams(values: AbelianGroup[Any], depth: int) -> AbelianGroup[Any]:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> nested_streams(INTEGERS, 2) == Streams(Streams(INTEGERS))
     True
     """
@@ -135,7 +135,7 @@ def nested_stream(values: AbelianGroup[A], depth: int, function: Callable[..., A
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1)[3]
     [30 31 32 33 34 …]
     """
@@ -152,7 +152,7 @@ def block(stream: Any, *shape: int) -> Any:
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> block(nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1), 2, 3)
     [[0, 1, 2], [10, 11, 12]]
     """

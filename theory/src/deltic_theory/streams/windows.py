@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
-from deltic.algebra.groups import Z_SETS, AbelianGroup, total
 from deltic.algebra.zset import ZSet
+from deltic_theory.groups import Z_SETS, AbelianGroup, total
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.operators import delay, integral, lift
 from deltic_theory.streams.stream import Stream
@@ -25,7 +25,7 @@ def relation_to_stream_join(
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> ones = Stream(INTEGERS, lambda t: 1)
     >>> relation_to_stream_join(lift(lambda m, n: m * n, INTEGERS), ones, Stream.of(INTEGERS, [10, 0, 20]))
     [10 0 60 0 0 …]
@@ -40,7 +40,7 @@ def convolution(functions: Sequence[Callable[[A], B]], values: AbelianGroup[B], 
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> convolution([lambda n: n] * 3, INTEGERS, Stream(INTEGERS, lambda t: t))
     [0 1 3 6 9 …]
     """
@@ -53,7 +53,7 @@ def window(within: Callable[[T, B], object], values: Stream[ZSet[T]], clock: Str
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> clock = Stream(INTEGERS, lambda t: t)
     >>> window(lambda ts, now: ts >= now - 1, Stream(Z_SETS, lambda t: ZSet.of(range(4))), clock).prefix(3)[2]
     ZSet({1: 1, 2: 1, 3: 1})
@@ -69,7 +69,7 @@ def integral_in_window(within: Callable[[T, B], object], changes: Stream[ZSet[T]
 
     Examples
     --------
-    >>> from deltic.algebra.groups import INTEGERS
+    >>> from deltic_theory.groups import INTEGERS
     >>> clock = Stream(INTEGERS, lambda t: t)
     >>> ticks = Stream(Z_SETS, lambda t: ZSet({t: 1}))
     >>> integral_in_window(lambda ts, now: ts >= now - 1, ticks, clock)[100]

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Totals
@@ -19,8 +18,8 @@ from deltic.values.types import Schema
 def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:
     """The set of the groups of `rows`, which are of `schema`: their keys and aggregates."""
     positions = [schema.index(key) for key in op.keys]
-    groups = IndexedZSet.by(rows, lambda row: tuple(row[i] for i in positions))
-    there = ((key, group) for key, group in groups if sum(weight for _, weight in group) > 0)
+    groups = rows.by(lambda row: tuple(row[i] for i in positions))
+    there = ((key, group) for key, group in groups.items() if sum(weight for _, weight in group) > 0)
     return ZSet.of((*key, *(_value(call, group, schema) for call in op.calls)) for key, group in there)
 
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from theory.tests.domains import zsets
 
-from deltic.algebra.groups import INTEGERS, Z_SETS, FiniteMaps
-from deltic.algebra.indexed import INDEXED_Z_SETS, IndexedZSet, unnest
 from deltic.algebra.zset import ZSet
 from deltic_theory.group_laws import check_group, check_incremental, check_linear
+from deltic_theory.groups import INTEGERS, Z_SETS, FiniteMaps
+from deltic_theory.indexed import INDEXED_Z_SETS, IndexedZSet, unnest
 from deltic_theory.law import Law, LawViolation, check
 from deltic_theory.relational import positive_part
 from deltic_theory.streams.laws import check_multilinear

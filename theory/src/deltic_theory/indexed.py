@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from deltic.algebra.groups import Z_SETS, AbelianGroup, FiniteMaps
 from deltic.algebra.zset import ZSet
+from deltic_theory.groups import Z_SETS, AbelianGroup, FiniteMaps
 
 T = TypeVar("T", bound=Hashable)
 U = TypeVar("U", bound=Hashable)
@@ -41,10 +41,7 @@ class IndexedZSet(Generic[K, T]):
     @classmethod
     def by(cls, zset: ZSet[T], key: Callable[[T], K]) -> IndexedZSet[K, T]:
         """G_p: the values with each key, with their weights, as its group [DBSP §8.1.2]. Linear in `zset`."""
-        weights: dict[K, dict[T, int]] = {}
-        for value, weight in zset:
-            weights.setdefault(key(value), {})[value] = weight
-        return cls({k: ZSet(group) for k, group in weights.items()})
+        return cls(zset.by(key))
 
     def group(self, key: K) -> ZSet[T]:
         """The group of a key, zero when absent."""
@@ -95,7 +92,7 @@ class IndexedZSet(Generic[K, T]):
 
         Examples
         --------
-        >>> from deltic.algebra.groups import INTEGERS
+        >>> from deltic_theory.groups import INTEGERS
         >>> by_sign = IndexedZSet.by(ZSet({3: 1, 4: 2, -7: 1}), lambda n: n > 0)
         >>> by_sign.map_groups(lambda group: sum(n * weight for n, weight in group), INTEGERS)
         {True: 11, False: -7}

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from theory.tests.domains import zsets
 
-from deltic.algebra.groups import INTEGERS, Z_SETS, FiniteMaps, Functions, IntegersModulo, Pairs, subtract, total
 from deltic.algebra.zset import ZSet
 from deltic_theory.group_laws import check_group, check_incremental, check_linear
+from deltic_theory.groups import INTEGERS, Z_SETS, FiniteMaps, Functions, IntegersModulo, Pairs, subtract, total
 from deltic_theory.law import LawViolation
 from deltic_theory.streams import differentiate, integrate, nested_stream, nested_streams
 from deltic_theory.streams.laws import same_beginning
