@@ -1,4 +1,4 @@
-"""Arrow tables as bytes, and back: streams of Arrow's own format."""
+"""Conversion between Arrow tables and bytes in Arrow's stream format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def to_stream(rows: pa.Table, batch: int | None = None, compression: str | None = None) -> pa.Buffer:
-    """A table as a stream, in batches of no more rows than `batch`."""
+    """Return a table as a stream, in batches of at most `batch` rows."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as stream:
         stream.write_table(rows, max_chunksize=batch)
@@ -14,6 +14,6 @@ def to_stream(rows: pa.Table, batch: int | None = None, compression: str | None 
 
 
 def of_stream(data: object) -> pa.Table:
-    """The table of a stream, which stands in what the buffer protocol gives; its columns stand there, too."""
+    """Return the table of a stream in a buffer, without copying its columns."""
     with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
         return stream.read_all()

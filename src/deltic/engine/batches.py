@@ -1,6 +1,6 @@
-"""Batches of changes: handles of rows with weights, and their form, on which every engine may rely.
+"""Batches of changes: handles of rows with weights, in a form on which every engine may rely.
 
-A batch is a table in memory, or something that can become one, such as a DataFrame: rows move when they are asked for.
+A batch is a table in memory, or something that can become one, such as a DataFrame: rows move when they are read.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ class Batch(Protocol):
     """A handle of rows with weights."""
 
     def to_arrow(self) -> pa.Table:
-        """The rows, in memory, with a column WEIGHT."""
+        """Return the rows, in memory, with a column WEIGHT."""
 
     def count(self) -> int:
-        """The number of rows, weights apart."""
+        """Return the number of rows, not counting weights."""
 
     def parts(self) -> Iterator[pa.Table]:
-        """The same rows, one part after the other: no more than one has to be in memory."""
+        """Yield the rows in parts, of which only one has to be in memory."""
 
 
 @dataclass(frozen=True)
 class TableBatch:
-    """Rows in memory that have the form of a batch of a table: `conforming` or its like has seen to it."""
+    """Rows in memory in the form of a batch of a table, as `conforming` returns them."""
 
     table: pa.Table
 
     def to_arrow(self) -> pa.Table:
-        """The rows, with a column WEIGHT."""
+        """Return the rows, with a column WEIGHT."""
         return self.table
 
     def count(self) -> int:
-        """The number of rows, weights apart."""
+        """Return the number of rows, not counting weights."""
         return int(self.table.num_rows)
 
     def parts(self) -> Iterator[pa.Table]:
-        """The rows."""
+        """Yield the rows."""
         yield self.table
 
 
 @dataclass(frozen=True)
 class ConcatenatedBatch:
-    """The rows of several batches of one table, of which there is at least one."""
+    """The rows of one or more batches of one table."""
 
     batches: tuple[Batch, ...]
 
     @classmethod
     def of(cls, batches: Sequence[Batch]) -> Batch:
-        """Batches as one; tables in memory become one of them."""
+        """Return batches as one. Tables in memory are concatenated."""
         import pyarrow as pa
 
         if all(isinstance(batch, TableBatch) for batch in batches):
@@ -67,39 +67,39 @@ class ConcatenatedBatch:
         return batches[0] if len(batches) == 1 else cls(tuple(batches))
 
     def to_arrow(self) -> pa.Table:
-        """The rows, with a column WEIGHT."""
+        """Return the rows, with a column WEIGHT."""
         import pyarrow as pa
 
         return pa.concat_tables([batch.to_arrow() for batch in self.batches])
 
     def count(self) -> int:
-        """The number of rows, weights apart."""
+        """Return the number of rows, not counting weights."""
         return sum(batch.count() for batch in self.batches)
 
     def parts(self) -> Iterator[pa.Table]:
-        """The same rows, one part after the other."""
+        """Yield the rows in parts."""
         for batch in self.batches:
             yield from batch.parts()
 
 
-# What an engine takes as the changes of a table: a handle, or rows whose form it is to check.
+# The changes of a table as an engine takes them: a handle, or rows whose form it has to check.
 Changed: TypeAlias = "Batch | pa.Table"
 
 
 def apart(batch: Changed) -> Sequence[Changed]:
-    """The batches that one is made of."""
+    """Return the batches of which a batch consists."""
     return batch.batches if isinstance(batch, ConcatenatedBatch) else (batch,)
 
 
 def rows_of(batch: Changed) -> int:
-    """The number of rows of a batch, weights apart."""
+    """Return the number of rows of a batch, not counting weights."""
     import pyarrow as pa
 
     return int(batch.num_rows) if isinstance(batch, pa.Table) else batch.count()
 
 
 def arrow_of(table: str, batch: Changed, schema: Schema) -> pa.Table:
-    """The rows of a batch of a table in the form that `conforming` gives; raises ChangeError where they have not."""
+    """Return the rows of a table's batch in the form of `conforming`. ChangeError if they do not fit."""
     import pyarrow as pa
 
     if isinstance(batch, TableBatch):
@@ -108,10 +108,10 @@ def arrow_of(table: str, batch: Changed, schema: Schema) -> pa.Table:
 
 
 def conforming(table: str, batch: pa.Table, schema: Schema) -> pa.Table:
-    """The batch with exactly the schema's columns and WEIGHT, in order, of their types.
+    """Return the batch with exactly the schema's columns and WEIGHT, in order, with their types.
 
-    Narrower and equivalent types are converted when no value is lost. Raises ChangeError for a column that is
-    missing or unknown, for a value that its type does not hold, and for a null where none may be.
+    Narrower and equivalent types are converted if no value is lost. Raises ChangeError for a missing or unknown column,
+    for a value that its type cannot hold, and for a NULL in a column without NULLs.
     """
     import pyarrow as pa
 
@@ -134,7 +134,7 @@ def _column(table: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedA
 
 
 def with_weights(rows: pa.Table, weights: npt.NDArray[np.int64] | int) -> pa.Table:
-    """The rows with these weights in a column WEIGHT, or each with the same one."""
+    """Return the rows with a column WEIGHT: these weights, or the same one for each row."""
     import pyarrow as pa
 
     result = pa.repeat(pa.scalar(weights, pa.int64()), len(rows)) if isinstance(weights, int) else pa.array(weights)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Between:
-    """The values from `low` to `high`, both included, as SQL's BETWEEN; None is no bound. NULL is in no range."""
+    """The values from `low` to `high`, both included, as in SQL's BETWEEN; None is no bound. NULL is in no range."""
 
     low: Any = None
     high: Any = None
@@ -25,14 +25,14 @@ class Between:
         return [bound for bound in (self.low, self.high) if bound is not None]
 
     def has(self, value: Any, type_: Type) -> bool:
-        """Whether a value, as it stands in rows, is in the range."""
+        """Return whether a Python value is in the range."""
         if value is None:
             return False
         low, high = (None if bound is None else in_order(of_python(bound, type_)) for bound in (self.low, self.high))
         return (low is None or in_order(value) >= low) and (high is None or in_order(value) <= high)
 
     def mask(self, column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
-        """Which values of a column are in the range."""
+        """Return the mask of a column's values in the range."""
         import pyarrow.compute as pc
 
         result = pc.is_valid(column)
@@ -44,7 +44,7 @@ class Between:
 
 
 def has_ranges(type_: Type) -> bool:
-    """Whether ranges of values of a type can be looked up."""
+    """Return whether ranges of values of a type can be looked up."""
     return not type_.is_composite and type_.kind is not Kind.YEAR_MONTH_INTERVAL
 
 

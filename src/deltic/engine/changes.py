@@ -1,4 +1,4 @@
-"""The changes of views as an epoch's result gives them: counted at once, made into a table when one is asked for."""
+"""The changes of views in an epoch's result: counted at once, converted to a table on demand."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ViewChange:
-    """How a view changed, as a batch: rows that came, rows that went, each as often as it weighs.
+    """The change of a view, as a batch: inserted and deleted rows, each counted as often as its weight.
 
-    A table is rebuilt by each call, and of the state as it was after the epoch, whatever came later. Until then the
-    change takes the memory that it takes in the engine.
+    Each call builds a new table, from the state after the epoch, whatever changed later. Until then the change only
+    takes the engine's memory for it.
     """
 
     inserted: int
@@ -27,24 +27,24 @@ class ViewChange:
 
     @classmethod
     def of(cls, rows: pa.Table) -> ViewChange:
-        """The change that consists of these rows, with their weights in the last column."""
+        """Return the change with these rows, whose last column has their weights."""
         return cls(*count(rows.columns[-1].to_numpy()), rows.num_rows, lambda: rows)
 
     def to_arrow(self) -> pa.Table:
-        """The rows with their weights."""
+        """Return the rows with their weights."""
         return self.decode()
 
     def count(self) -> int:
-        """The number of rows, weights apart."""
+        """Return the number of rows, not counting weights."""
         return self.rows
 
     def parts(self) -> Iterator[pa.Table]:
-        """The rows with their weights."""
+        """Yield the rows with their weights."""
         yield self.to_arrow()
 
 
 class Changes(Mapping[str, "pa.Table"]):
-    """The change of each view that changed, by its name, as a table; `batch` gives it as a handle."""
+    """The change of each view that changed, by name, as a table; `batch` returns it as a handle."""
 
     def __init__(self, changes: Mapping[str, ViewChange] | None = None) -> None:
         self._changes = dict(changes or {})
@@ -59,18 +59,18 @@ class Changes(Mapping[str, "pa.Table"]):
         return len(self._changes)
 
     def batch(self, view: str) -> ViewChange | None:
-        """The change of a view as a handle; None where it did not change."""
+        """Return the change of a view as a handle; None if it did not change."""
         return self._changes.get(view)
 
     def handles(self) -> Iterable[ViewChange]:
-        """The changes of all views, as handles."""
+        """Return the changes of all views, as handles."""
         return self._changes.values()
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """How many rows of each view came and went; no table is made."""
+        """Return the numbers of inserted and deleted rows of each view, without building tables."""
         return {name: (change.inserted, change.deleted) for name, change in self._changes.items()}
 
 
 def count(weights: npt.NDArray[np.int64]) -> tuple[int, int]:
-    """How many rows came and how many went, by weights int64[n]."""
+    """Return the numbers of inserted and deleted rows, from weights int64[n]."""
     return int(weights[weights > 0].sum()), int(-weights[weights < 0].sum())

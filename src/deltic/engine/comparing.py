@@ -1,4 +1,4 @@
-"""What rows of a source amount to beside those that a table has: what differs comes and goes, and nothing else."""
+"""The difference between rows of a source and those of a table: only the rows that differ are inserted and deleted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from deltic.engine.version import Version
 
 @dataclass(frozen=True)
 class Beside:
-    """The rows of a table that others come in place of: all, or those whose `column` is not below `least`, or NULL.
+    """The rows of a table that others replace: all, or those whose `column` is at least `least`, or NULL.
 
-    A row that is about its key comes in place of what has it, whatever is said here.
+    A change by key always replaces the row with that key.
     """
 
     column: str = ""
@@ -31,11 +31,11 @@ class Beside:
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are all rows of the table."""
+        """Return whether these are all rows of the table."""
         return not self.column
 
     def held(self, version: Version, table: str) -> pa.Table:
-        """Those that a table has in a version."""
+        """Return these rows of a table in a version."""
         if self.is_whole:
             return version.read(table, table=True)
         parts = [version.lookup(table, {self.column: Between(self.least, None)})]
@@ -48,9 +48,9 @@ EVERYTHING = Beside()
 
 
 def compared(table: Keyed, rows: pa.Table, version: Version, beside: Beside = EVERYTHING) -> pa.Table:
-    """What comes and goes so that rows, with weights, are held in place of others: each once, with its weight.
+    """Return the changes by which rows with weights replace others: distinct rows with their weights.
 
-    Raises UnorderedKeys where it matters which row of a key is the last one, and no ORDER tells.
+    Raises UnorderedKeys if the order of a key's rows matters and there is no ORDER.
     """
     rows = in_order(table, rows)
     if are_by_key(rows).any():
@@ -59,19 +59,19 @@ def compared(table: Keyed, rows: pa.Table, version: Version, beside: Beside = EV
 
 
 def difference(rows: pa.Table, held: pa.Table) -> pa.Table:
-    """What has to come and go, so that these rows are held in place of others: each row once, with its weight."""
+    """Return the changes by which these rows replace others: distinct rows with their weights."""
     return _beside(with_weights(rows, 1), held)
 
 
 def _beside(rows: pa.Table, held: pa.Table) -> pa.Table:
-    """The same of rows with weights."""
+    """Return the same for rows with weights."""
     if not len(held):
         return rows
     return netted(pa.concat_tables([rows, with_weights(held.select(rows.column_names[:-1]), -1)]))
 
 
 def netted(changes: pa.Table) -> pa.Table:
-    """Changes with each row once, with the sum of its weights; those that cancel are left out."""
+    """Return distinct changes with their summed weights. Changes that cancel are left out."""
     names = [name for name in changes.column_names if name != WEIGHT]
     first, where = np.unique(row_numbers(changes, names), return_index=True, return_inverse=True)[1:]
     sums = np.zeros(len(first), np.int64)

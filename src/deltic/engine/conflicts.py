@@ -1,13 +1,13 @@
-"""What the weights of a table's rows mean, and the check of changes against them [DBSP §12.4].
+"""The meaning of the weights of a table's rows, and the check of changes against them [DBSP §12.4].
 
-A row of a set is there once or not at all, a row of a bag as often as it weighs. Changes of one epoch add up first.
+A row of a set is there at most once, a row of a bag as often as its weight. The changes of one epoch are summed first.
 
 * `error`: a change that a set or bag cannot take rejects the transaction: the insertion of a row that a set has, or the
-  insertion of one row several times into a set; the deletion of a row more often than it is there.
-* `normalize`: it is made as small as it must be: a set takes a row once, and nobody loses more than there is.
-* `trust`: nothing is refused. The table keeps the sum of all weights that it was given, a deletion that came before its
-  insertion included; what is shown, and what views are computed from, are the rows of positive weight: of a set once.
-  A row that is changed under another policy afterwards counts from what was shown of it.
+  repeated insertion of one row into a set; the deletion of a row more often than it is there.
+* `normalize`: such a change is reduced: a set takes a row once, and at most the existing rows are deleted.
+* `trust`: nothing is rejected. The table stores the sum of all weights, including deletions before their insertions.
+  Readers and views see the rows of positive weight, those of a set once. If a row is later changed under another
+  policy, that change applies to what was visible.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from typing import Any, ClassVar, Literal, Self
 from deltic.errors import ChangeError, DelticError
 
 Conflicts = Literal["error", "normalize", "trust"]
-"""What is done with a change that does not fit the table."""
+"""The treatment of a change that conflicts with the table."""
 
 SHOWN = 10
-"""How many rows an error lists."""
+"""The number of rows that an error lists."""
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """So many changes of one kind that do not fit; `rows` are examples."""
+    """Conflicting changes of one kind, `total` in number; `rows` are examples."""
 
     is_there: bool
-    """Whether the rows are there before."""
+    """Whether the rows were there before."""
     comes: bool
-    """Whether they come, or go."""
+    """Whether they are inserted; else deleted."""
     rows: Sequence[Sequence[Any]]
     total: int
 
 
 class TableError(ChangeError, ABC):
-    """Changes of one table that do not fit, each part of the table reporting its own.
+    """Conflicting changes of one table. Each part of the table reports its own.
 
-    Of errors of several kinds the one of least `rank` is told, of the first of several changes: that which is found
-    first where there are no parts.
+    Of several errors, the one for the first change, and then of least `rank`, is reported: the one that would be found
+    first without parts.
     """
 
     rank: ClassVar[int]
     table: str
     turn: int = 0
-    """Which of several changes it is that does not fit."""
+    """The index of the conflicting change, if there are several."""
 
     @abstractmethod
     def beside(self, others: Sequence[Self]) -> Self:
-        """The error with what others of its kind say of the same table."""
+        """Return the error, extended by what others of its kind report about the same table."""
 
 
 class ConflictError(TableError):
-    """Rows that do not fit, of one or several kinds."""
+    """Conflicting rows, of one or several kinds."""
 
     rank = 2
 
@@ -81,7 +81,7 @@ class ConflictError(TableError):
 
 
 class KeysError(TableError):
-    """Keys that do not fit, so many in `total`; the first of them are `told`, and `what` would be done with them."""
+    """Conflicting keys, `total` in number, with examples; `what` is the action that would apply to them."""
 
     def __init__(self, table: str, examples: Sequence[str], total: int, what: str = "") -> None:
         self.table, self.examples, self.total, self.what = table, tuple(examples), total, what
@@ -97,16 +97,16 @@ class KeysError(TableError):
 
     @abstractmethod
     def _text(self) -> str:
-        """What is reported of them."""
+        """Return the text about the keys."""
 
     def _listed(self, more: str) -> str:
-        """The keys; `more` is what others are called."""
+        """Return the list of keys; `more` names those left out."""
         left = self.total - len(self.examples)
         return "; ".join(self.examples) + (f"; and {left:,} more{more}" if left else "")
 
 
 class UnorderedKeys(KeysError):
-    """A key of which several rows come by key, in no order."""
+    """A key for which several rows come by key, without an order."""
 
     rank = 0
 
@@ -122,7 +122,7 @@ class UnorderedKeys(KeysError):
 
 
 class AbsentKeys(KeysError):
-    """Keys that no row has, of rows that are to go or to change."""
+    """Keys that no row has, of rows to delete or update."""
 
     rank = 1
 
@@ -146,7 +146,7 @@ class SharedKeys(KeysError):
 
 
 def joined(errors: Sequence[DelticError]) -> DelticError:
-    """One error for those that parts of a table have raised: the first, with what others say of its table."""
+    """Return one error for those of the parts of a table: the first, with what others report about its table."""
     first = errors[0]
     if not isinstance(first, TableError):
         return first
@@ -157,7 +157,7 @@ def joined(errors: Sequence[DelticError]) -> DelticError:
 
 
 def listed(rows: Sequence[Sequence[Any]], total: int) -> str:
-    """Some of `total` rows by their values, and how many more there are."""
+    """Return the first of `total` rows as text, and how many are left out."""
     examples = ", ".join("(" + ", ".join(map(repr, row)) + ")" for row in rows[:SHOWN])
     return f"{examples} and {total - SHOWN:,} more" if total > SHOWN else examples
 

@@ -1,4 +1,4 @@
-"""Where a state is worked on: one thread at a time, others wait, and handlers of signals wait for a safe place."""
+"""The critical section of a state: one thread works at a time, and signal handlers wait for a safe point."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from deltic.engine.interrupts import is_main_thread, postponed
 from deltic.errors import BusyError
 
-# Seconds after which a main thread that waits looks whether it was interrupted.
+# Seconds between two checks of a waiting main thread for interrupts.
 _GLANCE = 0.05
 
 
 class CriticalSection:
-    """For with-blocks: one thread is inside, and may enter again and again; others wait."""
+    """A reentrant lock for with-blocks: one thread is inside, others wait."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,11 +26,11 @@ class CriticalSection:
 
     @property
     def is_mine(self) -> bool:
-        """Whether this thread is inside."""
+        """Return whether this thread is inside."""
         return self._owner == threading.get_ident()
 
     def enter(self, timeout: float | None = None) -> None:
-        """Be inside, after a wait of at most `timeout` seconds; `leave` ends it. Raises BusyError.
+        """Enter, after a wait of at most `timeout` seconds; `leave` ends it. Raises BusyError.
 
         An interrupt that arrives while the main thread waits ends the wait.
         """
@@ -45,7 +45,7 @@ class CriticalSection:
         self._depth += 1
 
     def leave(self) -> None:
-        """Undo one `enter`; at the last one, signals that arrived are handled, and may raise something."""
+        """Undo one `enter`. At the last one, signals that arrived are handled, which may raise an error."""
         self._depth -= 1
         if not self._depth:
             self._owner = 0
@@ -86,7 +86,7 @@ _R = TypeVar("_R")
 
 
 def exclusive(method: Callable[Concatenate[_S, _P], _R]) -> Callable[Concatenate[_S, _P], _R]:
-    """The method, run inside the critical section of its object."""
+    """Return the method, run inside the critical section of its object."""
 
     @wraps(method)
     def run(engine: _S, /, *args: _P.args, **keywords: _P.kwargs) -> _R:

@@ -1,13 +1,13 @@
-"""The engine: the epochs of an incremental circuit one by one, each prepared and then committed or aborted.
+"""The engine: runs the epochs of an incremental circuit, each prepared and then committed or aborted.
 
 What must hold:
 
 * At most one epoch is prepared and neither committed nor aborted; a second `prepare` is refused.
-* `version`, `epoch` and `token` are those of the last commit; an epoch that is prepared, aborted or fails may move
-  rows, and changes none of them.
+* `version`, `epoch` and `token` are those of the last commit. An epoch that is prepared, aborted or failed may move
+  rows, but changes none of them.
 * A version never changes: readers use it without a lock while epochs go on.
 * One thread at a time works on the state, inside `section`, which also delays interrupts.
-* Neither commit nor abort may fail: an error there is a BrokenError, after which the engine is not used.
+* Neither commit nor abort may fail: an error there is a BrokenError, after which the engine must not be used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from deltic.program.program import Program
 class IncrementalEngine(Engine):
     """Runs a circuit by an executor; see `Engine` for the protocol, `EngineOptions` for the options.
 
-    `strategy`, `refresh` and `options` are those of EngineOptions. Raises UnsupportedError when the circuit has no
+    `strategy`, `refresh` and `options` are those of EngineOptions. Raises UnsupportedError if the circuit has no
     derivative, or the executor cannot run it.
     """
 
@@ -53,29 +53,29 @@ class IncrementalEngine(Engine):
         **options: Any,
     ) -> None:
         self.section = CriticalSection()
-        """What lets one thread at a time work on the state, and interrupts wait."""
+        """The lock that lets one thread at a time work on the state, and delays interrupts."""
         self.options = EngineOptions(strategy, refresh, **options)
         self.token = ""
         self._prepared: Prepared | None = None
         self.extension: Extension | None = None
-        """What the last change of definitions did."""
+        """The result of the last change of definitions."""
         self.executor = executor(circuit, self.options, self)
-        """What has the rows of the last epoch, and runs the next one."""
+        """Stores the rows of the last epoch, and runs the next one."""
         self._follow()
 
     def _follow(self) -> None:
-        """Be at the epoch of the executor."""
+        """Take over the version and epoch of the executor."""
         self.version = self.executor.version
         self.epoch = self.version.epoch
 
     @property
     def circuit(self) -> Circuit:
-        """What is kept fresh."""
+        """The circuit that is maintained."""
         return self.executor.circuit
 
     @property
     def program(self) -> Program:
-        """The program of the circuit, as it is planned."""
+        """The program of the circuit, as planned."""
         return self.executor.program
 
     @property
@@ -84,7 +84,7 @@ class IncrementalEngine(Engine):
         return self._prepared
 
     def inner(self, circuit: Circuit) -> Engine:
-        """An engine for a recursion inside a recursion."""
+        """Return an engine for a recursion inside a recursion."""
         return IncrementalEngine(circuit, iteration_limit=self.options.iteration_limit)
 
     # Epochs
@@ -97,7 +97,7 @@ class IncrementalEngine(Engine):
 
     @exclusive
     def _prepare(self, prepared: list[Prepared], token: str, execute: Callable[[], Executed]) -> None:
-        """Add the epoch to `prepared` that is run by `execute`."""
+        """Run an epoch by `execute`, and add it to `prepared`."""
         started = time.perf_counter()
         refuse_second(self._prepared)
         try:
@@ -140,7 +140,9 @@ class IncrementalEngine(Engine):
 
     @exclusive
     def take_over(self, other: IncrementalEngine) -> None:
-        """Have, without rows so far, the state of an engine with another executor; raises what `move` does."""
+        """Take over the state of an engine with another executor; there are no rows before. Raises the errors of
+        `move`.
+        """
         move(other.executor, self.executor)
         self.token = other.token
         self._follow()
@@ -149,7 +151,7 @@ class IncrementalEngine(Engine):
         return self.executor.compact()
 
     def discard(self) -> None:
-        """Let go of files, but for those that a version reads: the engine is not used any more."""
+        """Release all files that no version reads. The engine is not used any more."""
         self.executor.discard()
 
     # Reading
@@ -186,10 +188,10 @@ class IncrementalEngine(Engine):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the state, in memory or in files."""
+        """The size of the state, in memory or in files, in bytes."""
         return self.executor.nbytes
 
     @property
     def resident(self) -> int:
-        """The bytes of the state in the memory of this process."""
+        """The size of the state in the memory of this process, in bytes."""
         return self.executor.resident

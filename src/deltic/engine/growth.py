@@ -1,4 +1,4 @@
-"""How domains grow in an epoch that is run again for each that has to."""
+"""The growth of domains in an epoch that is repeated for each domain without room."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _ALL = 64
 
 
 class Growth:
-    """The domains that had to grow in one epoch, in the order in which they had to.
+    """The domains that had to grow in one epoch, in this order.
 
-    One that has to again is where a recursion counts: it gets room for more, and with it those that had to in between,
-    for these are of the same recursion, where one value leads to the next.
+    A domain that grows again probably belongs to a recursion that counts. It gets room for more values, and so do the
+    domains that grew in between, because they belong to the same recursion, where one value leads to the next.
     """
 
     def __init__(self) -> None:
@@ -33,6 +33,6 @@ class Growth:
         self._grown += together
 
     def _since(self, domain: Domain) -> list[Domain]:
-        """The domains that grew after a domain did last, but for those of labels and those that have all there is."""
+        """Return the domains that grew after a domain's last growth, except labels and domains of full width."""
         last = len(self._grown) - self._grown[::-1].index(domain)
         return [other for other in dict.fromkeys(self._grown[last:]) if type(other) is Domain and other.bits < _ALL]

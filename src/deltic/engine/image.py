@@ -1,7 +1,7 @@
-"""The state of an engine at one moment, as what is written down: immutable arrays, and a description of them.
+"""The state of an engine at one moment, in the form in which it is written: immutable arrays, and a description.
 
-An engine *captures* an image at the cost of its description: what the image refers to never changes, so that it can be
-written while epochs go on. `restore` takes what was written; arrays are asked for when they are first used.
+An engine *captures* an image at the cost of its description: what the image refers to never changes, so it can be
+written while epochs go on. `restore` takes a saved image, whose arrays are read at first use.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-# What JSON can hold.
+# A JSON value.
 Json = Any
 Arrays = Mapping[str, npt.NDArray[Any]]
 Ranges = Sequence[tuple[int, int]]
-"""From where up to, and not with, where; beyond an end nothing is."""
+"""Ranges [start, end). Parts beyond the end of an array are ignored."""
 
 
 class StoredArrays(Protocol):
-    """Arrays that were written, with what was said about them."""
+    """Saved arrays, with their description."""
 
     @property
     def about(self) -> Mapping[str, Json]:
@@ -28,24 +28,26 @@ class StoredArrays(Protocol):
 
     @property
     def is_far(self) -> bool:
-        """Whether some of an array takes less time to have than all of it: it stands elsewhere, and was not read."""
+        """Return whether reading a part of an array is faster than reading all of it: it is remote, and was not read
+        yet.
+        """
 
     def arrays(self) -> Arrays:
-        """The arrays, checked when they are read for the first time."""
+        """Return the arrays, which are checked when they are first read."""
 
     def some(self, ranges: Mapping[str, Ranges]) -> Arrays:
-        """Of each array the elements in these ranges of its last axis, one after the other; unchecked."""
+        """Return the elements in these ranges of each array's last axis, concatenated and unchecked."""
 
 
 class ArrayOwner(Protocol):
-    """What has arrays: it remembers where they were written, None before that."""
+    """An owner of arrays, which remembers where they were written; None before that."""
 
     kept: object | None
 
 
 @dataclass(frozen=True)
 class ImagePiece:
-    """Arrays that belong together and never change; `owner` is there as long as they are."""
+    """Arrays that belong together and never change; `owner` lives as long as they do."""
 
     about: Mapping[str, Json]
     owner: ArrayOwner
@@ -54,10 +56,10 @@ class ImagePiece:
 
 @dataclass(frozen=True)
 class GrowingSequence:
-    """A sequence of `count` elements that only grows; `arrays` gives those from a start up to, but not, an end.
+    """A sequence of `count` elements that only grows; `arrays` returns those from a start up to an end.
 
-    Sequences of one `origin` have the same elements as far as both have some. `kept` are the stretches from the first
-    element on that were read, where it began with such.
+    Sequences of one `origin` have the same elements as far as both have some. `kept` are the saved stretches from the
+    first element on, if the sequence was restored.
     """
 
     count: int
@@ -68,7 +70,7 @@ class GrowingSequence:
 
 @dataclass(frozen=True)
 class Image:
-    """The whole state: `about` refers to pieces by their positions and to growing sequences by their names."""
+    """The whole state: `about` refers to pieces by position and to growing sequences by name."""
 
     about: Mapping[str, Json]
     pieces: Sequence[ImagePiece] = ()
@@ -77,7 +79,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Saved:
-    """What was written of an image: its pieces, and of each sequence the stretches, in order."""
+    """A saved image: its pieces, and the stretches of each sequence, in order."""
 
     about: Mapping[str, Json]
     pieces: Sequence[StoredArrays] = ()
@@ -85,5 +87,5 @@ class Saved:
 
 
 def as_tuples(value: Json) -> Any:
-    """The value with tuples for lists: what JSON makes of tuples."""
+    """Return the value with tuples in place of lists, to which JSON converts them."""
     return tuple(map(as_tuples, value)) if isinstance(value, list) else value

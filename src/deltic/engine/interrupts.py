@@ -1,8 +1,7 @@
-"""Signals while compiled code works: Python's handlers of them wait for a safe place.
+"""Signals while compiled code runs: Python's signal handlers wait for a safe point.
 
-Compiled code makes Python objects when it returns, and does not expect an exception then: a handler that raises one, as
-that of Ctrl-C does, would end the process. Handlers are called in the main thread alone, so that other threads need
-nothing of this.
+Compiled code creates Python objects when it returns, and does not expect an exception then: a handler that raises one,
+such as that of Ctrl-C, would end the process. Handlers only run in the main thread, so other threads are not affected.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from typing import Any
 
 from deltic.engine.stopping import check_stopped
 
-# The signals whose handlers may well raise something.
+# The signals whose handlers may raise an error.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2)
 
 _Handlers = dict[int, Callable[[int, FrameType | None], Any]]
 
 
 class _Postponed:
-    """For with-blocks, one inside the other too: in the main thread handlers are called by `check`, and at the end."""
+    """A reentrant with-block: in the main thread, signal handlers only run in `check`, and at the end."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -31,7 +30,7 @@ class _Postponed:
         self._arrived: dict[int, FrameType | None] = {}
 
     def check(self) -> None:
-        """Call the handlers of signals that arrived: here a KeyboardInterrupt is raised; or StoppedError."""
+        """Run the handlers of signals that arrived, which may raise a KeyboardInterrupt; or raise StoppedError."""
         if self._arrived and is_main_thread():
             self._deliver(self._handlers)
         check_stopped()
@@ -53,7 +52,7 @@ class _Postponed:
                 self._deliver(handlers)
 
     def forget(self) -> None:
-        """In a process that was forked while the main thread was inside: there, nobody is."""
+        """Reset in a process that was forked while the main thread was inside."""
         self._depth, self._arrived = 0, {}
         self._restore()
 
@@ -77,7 +76,7 @@ class _Postponed:
             handlers[number](number, frame)
 
     def _restore(self) -> None:
-        """Put back the handlers, the last one too when one is called at once and raises."""
+        """Restore all handlers, also if a restored one runs at once and raises."""
         if self._handlers:
             try:
                 signal.signal(*self._handlers.popitem())
@@ -86,11 +85,11 @@ class _Postponed:
 
 
 def is_main_thread() -> bool:
-    """Whether this is the thread in which handlers of signals are called."""
+    """Return whether this is the thread that runs signal handlers."""
     return threading.get_ident() == threading.main_thread().ident
 
 
 postponed = _Postponed()
-"""The one that there is: the process has one main thread."""
+"""The only instance: a process has one main thread."""
 
 os.register_at_fork(after_in_child=postponed.forget)

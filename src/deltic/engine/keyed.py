@@ -1,9 +1,9 @@
-"""Changes by key: a row replaces the row that has its key, or the row with a key goes.
+"""Changes by key: a row replaces the row with its key, or the row with a key is deleted.
 
-In a batch such rows have UPSERT or BY_KEY in the place of a weight. Their effect depends on the rows of the table, so
-it is resolved where these are: in this process, or on the shard that has all rows of a key. Of several rows for one
-key the last one counts, as in a log: where a batch is in parts, ORDER numbers them.
-A transaction makes several changes of a table one after the other: each applies to the result of those before it.
+In a batch, such rows have UPSERT or BY_KEY in place of a weight. Their effect depends on the rows of the table, so it
+is resolved where these are: in this process, or on the shard that has all rows of a key. Of several rows for one key
+the last one counts, as in a log: if a batch is in parts, ORDER numbers them. A transaction makes several changes of a
+table one after the other: each applies to the result of those before it.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from deltic.program.program import Program
 MOST = 2**31 - 1
 """The greatest weight of one row of a batch, so that sums of weights do not overflow."""
 UPSERT = MOST + 1
-"""In the place of a weight: the row comes, whatever has its key goes."""
+"""In place of a weight: insert the row, and delete the row with its key."""
 BY_KEY = -UPSERT
-"""In the place of a weight: whatever has the key of the row goes; the other columns say nothing."""
+"""In place of a weight: delete the row with the key of this row, whose other columns are ignored."""
 ORDER = "order\0"
 """The column, int64, that numbers rows in parts, so that the last one is known."""
 
 Mask = npt.NDArray[np.bool_]
 LookUp = Callable[[pa.Table], pa.Table]
-"""The rows of a table that have one of these keys."""
+"""Returns the rows of a table that have one of these keys."""
 AreLate = Callable[[pa.Table], Mask]
-"""Which of these keys have a time that is before the watermark."""
+"""Returns the mask of the keys whose time is before the watermark."""
 
 
 @runtime_checkable
 class ByKey(Batch, Protocol):
-    """A batch whose rows may be about their keys, if it has a `key`."""
+    """A batch whose rows may be changes by key, if it has a `key`."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -53,13 +53,13 @@ class ByKey(Batch, Protocol):
 
 
 def key_of(batch: Changed) -> tuple[str, ...]:
-    """The columns of the table's key, where rows of a batch may be about their keys."""
+    """Return the columns of the table's key, if rows of a batch may be changes by key."""
     return batch.key if not isinstance(batch, TableBatch) and isinstance(batch, ByKey) else ()
 
 
 @dataclass(frozen=True)
 class Keyed:
-    """A table of that name, of which `key` are the columns of its key."""
+    """A table's name, and the columns of its key."""
 
     name: str
     key: tuple[str, ...]
@@ -67,9 +67,9 @@ class Keyed:
 
 @dataclass(frozen=True)
 class RowChange:
-    """Rows of a table with weights, in whose place may stand that they are about their keys.
+    """Rows of a table with weights, or with marks for changes by key in their place.
 
-    With `updates`, the columns of the key and some others, the rows that have these keys get these values.
+    With `updates`, the columns of the key and some others, the rows with these keys get these values.
     """
 
     table: str
@@ -78,13 +78,13 @@ class RowChange:
 
     @property
     def is_by_key(self) -> bool:
-        """Whether rows may be about their keys."""
+        """Return whether rows may be changes by key."""
         rows = self.rows
         is_said = bool(are_by_key(rows.table).any()) if isinstance(rows, TableBatch) else bool(key_of(rows))
         return is_said or bool(self.updates)
 
     def parts(self, table: Keyed) -> Iterator[pa.Table | KeyedChange]:
-        """What it does, one after the other: rows with weights, and rows by key. Raises UnorderedKeys."""
+        """Yield the change in steps: rows with weights, and rows by key. Raises UnorderedKeys."""
         rows = self.rows.to_arrow()
         if not isinstance(self.rows, TableBatch):
             rows = in_order(table, rows)
@@ -96,31 +96,31 @@ class RowChange:
 
 @dataclass(frozen=True)
 class KeyedChange:
-    """Rows of a table by its key: those that come in place of what has it, keys of what goes, or other values."""
+    """Rows of a table by key: rows that replace those with the same key, keys of rows to delete, or new values."""
 
     kind: Literal["upsert", "delete", "update"]
     table: str
     rows: pa.Table
-    """All columns, those of the key, or those of the key and some others; of rows with one key the last one counts."""
+    """All columns, those of the key, or those of the key and some others. Of rows with one key the last one counts."""
     may_be_absent: bool = False
-    """Whether a key that no row has is no conflict."""
+    """Whether a key without a row is no conflict."""
 
     @property
     def needs_rows(self) -> bool:
-        """Whether a key that no row has is a conflict."""
+        """Return whether a key without a row is a conflict."""
         return self.kind != "upsert" and not self.may_be_absent
 
     def spread(self, schema: pa.Schema) -> pa.Table:
-        """The same as rows of a batch of a table of this schema, each with its place."""
+        """Return the change as rows of a batch of a table with this schema, each with its position."""
         rows = with_weights(keys_as_rows(self.rows, schema), BY_KEY if self.kind == "delete" else UPSERT)
         return with_order(rows)
 
 
 def changes_by_key(table: Keyed, rows: pa.Table) -> Iterator[pa.Table | KeyedChange]:
-    """Rows with weights, or with UPSERT or BY_KEY in their place, as those with weights and those by key.
+    """Split rows with weights, UPSERT or BY_KEY into rows with weights and changes by key.
 
-    Of a key that the latter name the last row counts; other rows add up. That a key is deleted which was absent is a
-    conflict, unless a row of it comes in the same batch.
+    For a key that is changed by key, the last row counts; other rows are summed. Deleting an absent key is a conflict,
+    unless the batch also has a row with it.
     """
     weights = np.asarray(rows.column(WEIGHT))
     by_key = are_by_key(rows)
@@ -143,15 +143,15 @@ def changes_by_key(table: Keyed, rows: pa.Table) -> Iterator[pa.Table | KeyedCha
 
 
 def are_by_key(rows: pa.Table) -> Mask:
-    """Which rows of a batch are about their keys, bool[n]."""
+    """Return the mask of the rows of a batch that are changes by key, bool[n]."""
     result: Mask = np.abs(np.asarray(rows.column(WEIGHT))) > MOST
     return result
 
 
 def weighted(table: Keyed, rows: pa.Table, look_up: LookUp, conflicts: Conflicts) -> pa.Table:
-    """A batch of a table, in order, as rows with weights: what those by key amount to, for the rows that there are.
+    """Return a batch of a table, in order, as rows with weights: changes by key are replaced by their net effect.
 
-    `look_up` finds these. Raises AbsentKeys.
+    `look_up` finds the present rows of keys. Raises AbsentKeys.
     """
     parts = [rows.slice(0, 0)]
     for change in changes_by_key(table, rows):
@@ -167,9 +167,9 @@ def amount(
     conflicts: Conflicts,
     are_late: AreLate | None = None,
 ) -> pa.Table:
-    """The effect of a change, as rows with weights, after those of `before`; `look_up` finds the rows of keys.
+    """Return the effect of a change, as rows with weights, after those of `before`; `look_up` finds the rows of keys.
 
-    Absent keys that `are_late` may have been forgotten: they are passed on, to be reported as late. Raises AbsentKeys.
+    Absent keys that `are_late` may have been forgotten. They are passed on, to be reported as late. Raises AbsentKeys.
     """
     if not isinstance(change, KeyedChange):
         return change
@@ -187,24 +187,24 @@ def amount(
 
 
 def key_columns(circuit: Circuit, program: Program) -> dict[str, tuple[int, ...]]:
-    """The positions of the key's columns of each table that has a key, by the relation that the table is."""
+    """Return the positions of the key columns of each table with a key, by the table's relation."""
     sources = [op for op in circuit.operators if isinstance(op, Source) and op.key and op.name in program.tables]
     return {program.tables[op.name]: tuple(map(op.schema.index, op.key)) for op in sources}
 
 
 def keys_as_rows(keys: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Keys, or some columns more, as rows of a table of this schema, of which nothing else is known."""
+    """Return keys, possibly with more columns, as rows of a table with this schema; other columns are NULL."""
     columns = [keys.column(f.name) if f.name in keys.column_names else pa.nulls(len(keys), f.type) for f in schema]
     return pa.table(columns, schema=schema)
 
 
 def with_order(rows: pa.Table) -> pa.Table:
-    """The rows of a batch, which are in order, with ORDER."""
+    """Return the rows of a batch, which are in order, with ORDER."""
     return rows.append_column(pa.field(ORDER, pa.int64(), nullable=False), pa.array(np.arange(len(rows))))
 
 
 def in_order(table: Keyed, rows: pa.Table) -> pa.Table:
-    """The rows of a batch in their order, without ORDER; raises UnorderedKeys where there is none, and it matters."""
+    """Return the rows of a batch in order, without ORDER. UnorderedKeys if the order matters and there is none."""
     if ORDER in rows.column_names:
         return rows.sort_by(ORDER).drop_columns([ORDER])
     check_order(table, rows)
@@ -212,7 +212,7 @@ def in_order(table: Keyed, rows: pa.Table) -> pa.Table:
 
 
 def plain(table: str, batch: Changed, version: Version, conflicts: Conflicts) -> Changed:
-    """A batch whose rows have weights: those that are about keys as what they amount to, as tables are in a version.
+    """Return a batch whose rows have weights: changes by key are replaced by their net effect on a version's tables.
 
     Raises AbsentKeys and UnorderedKeys.
     """
@@ -226,11 +226,10 @@ def plain(table: str, batch: Changed, version: Version, conflicts: Conflicts) ->
 def settled(
     change: KeyedChange, key: Sequence[str], held: pa.Table, before: Sequence[pa.Table]
 ) -> tuple[pa.Table, pa.Table | None, pa.Table]:
-    """The rows that go and come by a change, with weights, and the keys that should be there, where any is not.
+    """Return the deleted and inserted rows of a change, with weights, and the absent keys that it needs, if any.
 
-    And the rows of its keys, with weights, as they were before it.
-
-    `held` are the rows that the table has with these keys, and `before` what became of it earlier in the batch.
+    Also return the rows with its keys, with weights, before the change. `held` are the table's rows with these keys,
+    and `before` the earlier changes in the batch.
     """
     rows = pa.concat_tables([with_weights(held, 1), *before])
     numbers = row_numbers(pa.concat_tables([rows.select(key), change.rows.select(key)]), key)
@@ -251,9 +250,9 @@ def settled(
 
 
 def _refuse_unfit(table: Keyed, held: pa.Table, there: pa.Table, are_late: AreLate | None) -> None:
-    """Raises ConflictError where rows are there twice, or less than not at all: a change of their key would hide it.
+    """Raise ConflictError if rows are there twice, or have a negative weight, which a change of their key would hide.
 
-    `held` are those that the table has, `there` what became of them. What is late may have been forgotten.
+    `held` are the table's rows, `there` the present ones. Late rows may have been forgotten.
     """
     weights = np.asarray(there.column(WEIGHT))
     unfit = (weights < 0) | (weights > 1)
@@ -271,7 +270,7 @@ def _refuse_unfit(table: Keyed, held: pa.Table, there: pa.Table, are_late: AreLa
 
 
 def _summed(rows: pa.Table, numbers: Numbers) -> tuple[pa.Table, Numbers]:
-    """Rows with weights, each once with its sum, and their numbers; those that cancel are left out."""
+    """Return distinct rows with their summed weights, and their numbers. Rows that cancel are left out."""
     names = [name for name in rows.column_names if name != WEIGHT]
     distinct, first, where = np.unique(row_numbers(rows, names), return_index=True, return_inverse=True)
     sums = np.zeros(len(distinct), np.int64)
@@ -281,7 +280,7 @@ def _summed(rows: pa.Table, numbers: Numbers) -> tuple[pa.Table, Numbers]:
 
 
 def _updated(before: pa.Table, old: Numbers, there: Mask, rows: pa.Table, new: Numbers) -> pa.Table:
-    """The rows that are `there`, with the values that `rows` has for their keys; both have their keys' numbers."""
+    """Return the rows that are `there`, with the values of `rows` for their keys, which are given by number."""
     before, old = before.filter(pa.array(there)), old[there]
     result = rows.take(pa.array(np.searchsorted(new, old)))
     columns = [(result if name in result.column_names else before).column(name) for name in before.column_names]
@@ -289,12 +288,12 @@ def _updated(before: pa.Table, old: Numbers, there: Mask, rows: pa.Table, new: N
 
 
 def absent_keys(change: KeyedChange, keys: pa.Table) -> AbsentKeys:
-    """The error for keys of a change that no row has."""
+    """Return the error for keys of a change that no row has."""
     return AbsentKeys(change.table, _texts(keys.slice(0, SHOWN)), len(keys), change.kind)
 
 
 def shared_keys(table: Keyed, rows: pa.Table) -> SharedKeys:
-    """The error for rows several of which have one key."""
+    """Return the error for rows that share keys."""
     numbers = row_numbers(rows, table.key)
     several = np.flatnonzero(np.bincount(numbers) > 1)
     examples = [_sharing(rows.filter(pa.array(numbers == number)), table.key) for number in several[:SHOWN]]
@@ -302,7 +301,7 @@ def shared_keys(table: Keyed, rows: pa.Table) -> SharedKeys:
 
 
 def check_order(table: Keyed, rows: pa.Table) -> None:
-    """Raises UnorderedKeys where several rows of a batch name one key, of which the last one would count."""
+    """Raise UnorderedKeys if several rows of a batch are changes of one key, of which the last one would count."""
     by_key = are_by_key(rows)
     if by_key.any():
         numbers = row_numbers(rows, table.key)
@@ -312,11 +311,11 @@ def check_order(table: Keyed, rows: pa.Table) -> None:
 
 
 def _sharing(rows: pa.Table, key: Sequence[str]) -> str:
-    """A key, and the rows that have it."""
+    """Return a key, and the rows that have it, as text."""
     (key_text,) = _texts(rows.select(key).slice(0, 1))
     return f"{key_text}: {' and '.join(str(tuple(row.values())) for row in rows.slice(0, SHOWN).to_pylist())}"
 
 
 def _texts(keys: pa.Table) -> list[str]:
-    """Keys as messages show them."""
+    """Return keys as texts for messages."""
     return [", ".join(f"{name} = {value!r}" for name, value in key.items()) for key in keys.to_pylist()]

@@ -1,4 +1,4 @@
-"""Rows that came too late: which they are, and what is reported of them."""
+"""Rows that came too late, and the report about them."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ if TYPE_CHECKING:
 
     from deltic.engine.batches import Batch
 
-# What to do with rows that come too late: leave them out and tell of them, or reject the epoch.
+# The treatment of rows that come too late: leave them out and report them, or reject the epoch.
 LatePolicy = Literal["drop", "error"]
 
 
 @dataclass(frozen=True)
 class LateRows:
-    """The changes of one table that an epoch left out, as they were before its watermark."""
+    """The changes of one table that an epoch left out because they were before its watermark."""
 
     table: str
     column: str
-    """The table's column of times."""
+    """The table's time column."""
     watermark: Any
     """The least time that was not too late: a date, a datetime or an integer."""
     batch: Batch
-    """All of them: those that were to come, and those that were to go."""
+    """All of them, insertions and deletions."""
 
     @property
     def rows(self) -> pa.Table:
-        """The same in memory, with WEIGHT: what stands in files is read now."""
+        """The same changes in memory, with WEIGHT. Files are read now."""
         return self.batch.to_arrow()
 
     @property
     def count(self) -> int:
-        """How many they are, weights apart."""
+        """The number of changes, not counting weights."""
         return self.batch.count()
 
     @property
     def examples(self) -> list[tuple[Any, ...]]:
-        """The first ones by their values, at most ten."""
+        """The values of the first changes, at most ten."""
         parts = (part.slice(0, SHOWN).columns[:-1] for part in self.batch.parts())
         rows = (row for columns in parts for row in zip(*(column.to_pylist() for column in columns), strict=True))
         return list(islice(rows, SHOWN))
 
     @property
     def summary(self) -> str:
-        """What they are, with examples."""
+        """Return a text about them, with examples."""
         examples = [[str(v) if isinstance(v, date) else v for v in row] for row in self.examples]
         return f"{self}: {listed(examples, self.count)}"
 

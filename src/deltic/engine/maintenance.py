@@ -1,4 +1,4 @@
-"""How a view is kept fresh, as data: the relations that are kept for it, their delta queries, and what these cost."""
+"""How a view is maintained, as data: the relations stored for it, their delta queries, and the cost of these."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """A delta query: how it is searched, and what it did since its engine was made.
+    """A delta query: its search, and its work since its engine was created.
 
-    `changed`, `visited` and `derived` count rows of changes, rows and index entries visited, and derivations. What is
-    expected is for one changed row, with the present contents; None before the query has followed any.
+    `changed`, `visited` and `derived` count changed rows, rows and index entries visited, and derivations. Expected
+    numbers are for one changed row, with the present contents; None before the query has run.
     """
 
     text: str
@@ -19,29 +19,29 @@ class QueryPlan:
     derived: int
     steps: tuple[str, ...] = ()
     steps_by_groups: tuple[str, ...] = ()
-    """The plan for a large change, where it is another."""
+    """The plan for a large change, if it differs."""
     expected_visited: float | None = None
     expected_derived: float | None = None
 
 
 @dataclass(frozen=True)
 class RelationPlan:
-    """What is kept of a relation, and the delta queries by which it follows what it reads."""
+    """What is stored of a relation, and the delta queries that maintain it."""
 
     relation: str
     keeps: str
-    """Its kind, and what of its rows is kept."""
+    """Its kind, and what is stored of its rows."""
     refresh: str
-    """Its own refresh policy, "" where it has none."""
+    """Its own refresh policy; "" if it has none."""
     orders: tuple[tuple[str, ...], ...]
     """The column orders in which its rows are sorted."""
     bytes: int
     notes: tuple[str, ...]
-    """What defines it beside queries, such as an aggregate."""
+    """Its definition apart from queries, such as an aggregate."""
     queries: tuple[QueryPlan, ...]
 
     def heading(self) -> str:
-        """What is kept, on a line."""
+        """Return a line about what is stored."""
         orders = " ".join("[" + ",".join(order) + "]" for order in self.orders)
         kept = [self.keeps]
         kept += [f"refresh policy {self.refresh}"] * bool(self.refresh)

@@ -1,7 +1,7 @@
-"""Moving a state from one executor to another: tables go over, and the views are computed from them.
+"""Moves a state from one executor to another: the tables are copied, and the views are computed from them.
 
-The executor that has the state stays as it is until the other one has all of it, so that a move which fails, or is
-interrupted, has not been.
+The executor with the state does not change until the other one has all of it. So a move that fails, or is
+interrupted, has no effect.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from deltic.program.memory import remembered
 
 
 def move(old: Executor, new: Executor) -> EpochResult:
-    """Let a new executor, which has no rows, hold what an old one holds, at its epoch: how it computed the views.
+    """Copy the state of an old executor, with its epoch, to a new one without rows. Return how it computed the views.
 
-    Raises UnsupportedError where the tables do not tell all, and what computing the views raises.
+    Raises UnsupportedError if the views depend on more than the tables, and the errors of computing the views.
     """
     if memory := remembered(old.program):
         raise UnsupportedError(f"the state cannot be moved to another engine: {memory}")

@@ -1,4 +1,4 @@
-"""Numbers for rows: equal ones for rows that agree, by the rules of keys and groups."""
+"""Numbers rows: rows that are equal, by the rules of keys and groups, have equal numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def row_numbers(rows: pa.Table, columns: Sequence[str]) -> Numbers:
-    """A number for each row, below the number of rows: equal where the rows agree in these columns, NULL as a value."""
+    """Return a number below len(rows) for each row: equal for rows with equal values here; NULL equals NULL."""
     numbers: Numbers = np.zeros(len(rows), np.int64)
     for name in columns:
         result = _numbers(rows.column(name))
@@ -24,12 +24,12 @@ def row_numbers(rows: pa.Table, columns: Sequence[str]) -> Numbers:
 
 
 def last_of_each(numbers: Numbers) -> Numbers:
-    """Where each number stands for the last time, in the order of the numbers."""
+    """Return the last position of each number, in the order of the numbers."""
     return len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
 
 
 def _numbers(column: pa.ChunkedArray) -> Numbers:
-    """A number for each value of a column."""
+    """Return a number for each value of a column."""
     if pa.types.is_nested(column.type):
         known: dict[Any, int] = {}
         return np.fromiter((known.setdefault(_plain(v), len(known)) for v in column.to_pylist()), np.int64, len(column))
@@ -40,7 +40,7 @@ def _numbers(column: pa.ChunkedArray) -> Numbers:
 
 
 def _plain(value: Any) -> Any:
-    """What can be looked up, and is equal for equal values."""
+    """Return a hashable value that is equal for equal values."""
     if isinstance(value, dict):
         return tuple((name, _plain(item)) for name, item in value.items())
     if isinstance(value, list | tuple):

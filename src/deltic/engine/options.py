@@ -18,23 +18,23 @@ from deltic.program.compiling import Compiler
 from deltic.program.program import Program
 
 SHARDS = 8
-"""How many shards there are where nothing else is said."""
+"""The default number of shards."""
 
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """How an engine keeps its views fresh, and within which limits.
+    """How an engine maintains its views, and within which limits.
 
-    `strategies` are those of chosen recursive views, and of what is mutually recursive with them; the others have
-    `strategy`. An epoch with a recursion of more than `iteration_limit` iterations, or of `recursion_timeout` seconds,
-    is rejected.
+    `strategies` are those of chosen recursive views, and of relations that are mutually recursive with them; other
+    recursions have `strategy`. An epoch with a recursion of more than `iteration_limit` iterations, or of
+    `recursion_timeout` seconds, is rejected.
 
-    An engine in one store uses `resources` of the machine, and keeps hidden relations by `plans`.
+    An engine with one store uses `resources` of the machine, and hidden relations according to `plans`.
 
-    One on shards has so many of them. Recursions that preserve no key take rounds of exchanges over all shards, or are
-    on one of them, as `rounds` says: with "auto" those are in rounds that would have more than `task_memory` bytes.
-    Every shard has a copy of the relations that `copies` finds to be small. Runs of `frozen` rows and more are merged
-    by compactions; without a number epochs merge all.
+    An engine on shards has `shards` of them. Recursions that preserve no key run in rounds of exchanges over all
+    shards, or on one of them, according to `rounds`: with "auto", those run in rounds that would have more than
+    `task_memory` bytes. Every shard has a copy of the relations that `copies` finds to be small. Runs of at least
+    `frozen` rows are merged by compactions; with None, epochs merge all runs.
     """
 
     strategy: Strategy = Strategy.NESTED
@@ -53,10 +53,10 @@ class EngineOptions:
     frozen: int | None = None
 
     def compiled(self, circuit: Circuit) -> Program:
-        """The program of a circuit; raises UnsupportedError where it has no derivative."""
+        """Return the program of a circuit. UnsupportedError if it has no derivative."""
         return self.compiler.program(circuit, strict=self.refresh.strict)
 
     def strategies_of(self, program: Program) -> Strategies:
-        """How the recursions of a program are maintained; a hidden view is a relation of that name."""
+        """Return the strategies of a program's recursions; a hidden view is a relation of that name."""
         chosen = {program.sinks.get(view, view): strategy for view, strategy in self.strategies.items()}
         return Strategies(self.strategy, chosen)

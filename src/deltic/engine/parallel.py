@@ -1,7 +1,7 @@
-"""Threads for large batches: kernels and numpy's sorts run outside the interpreter's lock.
+"""Threads for large batches: kernels and numpy's sorts run without the interpreter's lock.
 
-Nothing that threads do together depends on their order, so results are the same for any number of them. What they cost
-is measured in processor time, which does not depend on what else the machine does.
+No result depends on the order of threads, so results are the same for any number of them. Their cost is measured in
+processor time, which does not depend on other work of the machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 class _Helped:
-    """The seconds of processor that threads spent for another one."""
+    """The processor time, in seconds, that threads spent for another one."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -37,13 +37,13 @@ _helped: contextvars.ContextVar[_Helped] = contextvars.ContextVar("helped", defa
 
 
 def threads() -> int:
-    """How many threads to use now."""
+    """Return the number of threads to use."""
     return _threads.get()
 
 
 @contextmanager
 def using(count: int) -> Iterator[None]:
-    """Let so many threads be used in the block, which has an account of its own of what they cost."""
+    """Use this number of threads in the block, and measure their cost separately."""
     tokens = _threads.set(count), _helped.set(_Helped())
     try:
         yield
@@ -53,12 +53,12 @@ def using(count: int) -> Iterator[None]:
 
 
 def processor_time() -> float:
-    """The seconds of processor that this thread and those that helped it used; only differences mean something."""
+    """Return the processor time of this thread and its helpers, in seconds. Only differences are meaningful."""
     return time.thread_time() + _helped.get().seconds
 
 
 def run_all(tasks: Sequence[Callable[[], R]]) -> list[R]:
-    """The results of all tasks, in their order; raises the first error once all threads have ended."""
+    """Return the results of all tasks, in order. Raises the first error once all threads have ended."""
     if len(tasks) == 1:
         return [tasks[0]()]
 
@@ -70,7 +70,7 @@ def run_all(tasks: Sequence[Callable[[], R]]) -> list[R]:
 
 
 def stream(items: Sequence[T], work: Callable[[T], Iterator[R]]) -> Iterator[R]:
-    """All that `work` yields for the items, in no particular order; threads work a result ahead of the reader.
+    """Yield all results of `work` for the items, in no particular order. Threads work one result ahead of the reader.
 
     An error of any thread is raised here. When this iterator is closed, the threads end at their next result.
     """
@@ -100,7 +100,7 @@ class _Workers(Generic[T, R]):
             thread.start()
 
     def results(self) -> Iterator[R]:
-        """The results of all threads."""
+        """Yield the results of all threads."""
         running = len(self._threads)
         while running:
             result = self._queue.get()
@@ -112,7 +112,7 @@ class _Workers(Generic[T, R]):
                 yield result[0]
 
     def stop(self) -> None:
-        """Wait for all threads to end; results that are left are dropped."""
+        """Wait for all threads to end. Unread results are dropped."""
         self._stopped.set()
         for thread in self._threads:
             while thread.is_alive():
@@ -138,7 +138,7 @@ class _Workers(Generic[T, R]):
             self._queue.put(None)
 
     def _account(self, helped: _Helped, before: float) -> float:
-        """Add what this thread cost since `before`; the time now."""
+        """Add the cost of this thread since `before`, and return the present time."""
         now = time.thread_time()
         helped.add(now - before)
         return now

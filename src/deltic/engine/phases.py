@@ -1,4 +1,4 @@
-"""What an epoch spends its time on."""
+"""The time of an epoch's phases."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Mapping
 
 
 class Phases:
-    """The seconds that each phase took, in the order in which they ended; what is running ends with `end`."""
+    """The seconds of each phase, in the order in which they ended. `end` ends the running one."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._began = time.perf_counter()
 
     def end(self, phase: str) -> None:
-        """What was done since the last phase ended was this one; again, if there was one of that name."""
+        """End the running phase under this name. Phases with the same name are added."""
         now = time.perf_counter()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._began
         self._began = now
 
     def add(self, seconds: Mapping[str, float]) -> None:
-        """Take over phases that were measured elsewhere, and ended now."""
+        """Add phases that were measured elsewhere, and ended now."""
         self.seconds.update(seconds)
         self._began = time.perf_counter()

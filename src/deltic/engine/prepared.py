@@ -1,4 +1,4 @@
-"""An epoch in two phases: what was prepared is committed or aborted, so that inputs, state and outputs are one step."""
+"""Two-phase epochs: a prepared epoch is committed or aborted, so that inputs, state and outputs change in one step."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class Prepared:
-    """An epoch that an engine has computed. As a context it is aborted at the end of the block, unless committed.
+    """An epoch that an engine has computed. As a context manager it is aborted at the end of the block, unless
+    committed.
 
-    `version` are the tables and views as it leaves them; its number is one more than that of the last committed epoch.
-    `token` is what the caller wants to find beside the state: say, the positions of its sources. `result` is what the
-    epoch does. Version and result may be read after `abort`, too.
+    `version` has the tables and views after it; its number is one more than that of the last committed epoch. `token`
+    is a value that the caller wants to store with the state, such as the positions of its sources. `result` describes
+    the epoch. Version and result may also be read after `abort`.
     """
 
     def __init__(
@@ -34,12 +35,12 @@ class Prepared:
         return self.result
 
     def abort(self) -> None:
-        """Restore the state of before."""
+        """Return to the state before."""
         self._finish("abort")
 
     @property
     def is_open(self) -> bool:
-        """Whether the epoch is neither committed nor aborted."""
+        """Return whether the epoch is neither committed nor aborted."""
         return self._end is not None
 
     def _finish(self, how: str) -> None:
@@ -59,9 +60,9 @@ class Prepared:
 
 
 def unfailing(action: Callable[[], None], what: str) -> None:
-    """Do what has no way back; raises BrokenError where it fails, after which the engine is not to be used.
+    """Run an action that cannot be undone. BrokenError if it fails: the engine must not be used any more.
 
-    An interrupt passes as it is: a critical section holds it back until the state is whole.
+    An interrupt is passed on: a critical section delays it until the state is consistent.
     """
     try:
         action()
@@ -76,13 +77,13 @@ def unfailing(action: Callable[[], None], what: str) -> None:
 
 
 def refuse_second(prepared: Prepared | None) -> None:
-    """Raises DelticError where there is an epoch that is neither committed nor aborted."""
+    """Raise DelticError if there is an epoch that is neither committed nor aborted."""
     if prepared is not None:
         raise DelticError(f"epoch {prepared.number} is prepared: commit or abort it first")
 
 
 def prepared_by(prepare: Callable[[list[Prepared]], None]) -> Prepared:
-    """The epoch that `prepare` adds to a list; it is aborted where a signal arrives at the very end."""
+    """Return the epoch that `prepare` adds to a list. It is aborted if a signal arrives at the very end."""
     prepared: list[Prepared] = []
     try:
         prepare(prepared)

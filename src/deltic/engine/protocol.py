@@ -1,4 +1,4 @@
-"""What an engine is: it holds the tables and views of one circuit and applies changes to them."""
+"""The protocol of engines: an engine stores the tables and views of one circuit and applies changes to them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ NOTHING: Mapping[str, Changed] = MappingProxyType({})
 
 
 class Engine(Version, Protocol):
-    """The engines' one interface. A batch has the columns of its table and an int64 column WEIGHT.
+    """The interface of all engines. A batch has the columns of its table and an int64 column WEIGHT.
 
-    An epoch is prepared, then committed or aborted; in between, reads show the state as it will be, and no other epoch
-    can begin. `epoch` is the number of the last committed one, 0 before the first, `token` what its caller gave it, and
-    `version` what other threads may read of it while further epochs are prepared.
+    An epoch is prepared, then committed or aborted. In between, reads show the state after it, and no other epoch can
+    start. `epoch` is the number of the last committed one, 0 before the first, `token` the value that its caller
+    passed, and `version` what other threads may read of it while further epochs are prepared.
     """
 
     epoch: int
@@ -63,77 +63,82 @@ class Engine(Version, Protocol):
         return self._now().count(name, table=table)
 
     def _now(self) -> Version:
-        """What is to be read: of the prepared epoch, else of the last one."""
+        """The version to read: that of the prepared epoch, else of the last one."""
         return self.version if self._prepared is None else self._prepared.version
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         """Compute an epoch from changes of tables.
 
-        Raises ChangeError for a change that does not fit, or a batch that has not the table's columns; KeyError
-        for a table that is not there; DelticError while another epoch is prepared. After any exception the state is as
-        before.
+        Raises ChangeError for a conflicting change, or a batch without the table's columns; KeyError for an unknown
+        table; DelticError while another epoch is prepared. After any exception the state is as before.
         """
 
     def apply(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> EpochResult:
-        """Prepare an epoch and commit it at once; raises what `prepare` does."""
+        """Prepare an epoch and commit it at once. Raises the errors of `prepare`."""
         with self.prepare(changes, conflicts, token) as epoch:
             return epoch.commit()
 
     def prepare_extension(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> Prepared:
         """Compute an epoch that continues with another circuit; its changes are those of the views.
 
-        No table changes. Tables that have `rows` begin with these, whatever had their names before; others that both
-        circuits have keep theirs, and views that both have change by the difference; a view that is new, or whose
-        columns are others, comes with all of its rows. What is unchanged keeps its state and costs nothing. Raises
-        UnsupportedError when the engine cannot run the circuit. After any exception, and after `abort`, the engine is
-        as before, with the circuit of before.
+        No table changes. Tables that have `rows` start with these, whatever had their names before; others that both
+        circuits have keep theirs. Views that both have change by the difference; a view that is new, or has other
+        columns, changes by all of its rows. Unchanged relations keep their state and cost nothing. Raises
+        UnsupportedError if the engine cannot run the circuit. After any exception, and after `abort`, the engine is as
+        before, with the old circuit.
         """
 
     def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
-        """Prepare an extension and commit it at once; raises what `prepare_extension` does."""
+        """Prepare an extension and commit it at once. Raises the errors of `prepare_extension`."""
         with self.prepare_extension(circuit, rows) as epoch:
             return epoch.commit()
 
     @property
     def tasks(self) -> TableTasks | None:
-        """What tasks do for tables before the next epoch; None where this process is to do it."""
+        """The tasks that prepare changes of tables before the next epoch; None if this process must do it."""
         return None
 
     def checks_keys(self, table: str) -> bool:
-        """Whether an epoch, but one that trusts its changes, raises SharedKeys where rows of a table have one key."""
+        """Return whether an epoch that does not trust its changes raises SharedKeys if rows of a table share a key."""
         return False
 
     def compact(self) -> bool:
-        """Merge what epochs have left apart in files: whether this engine has any."""
+        """Merge the runs in files that epochs left unmerged. Return whether this engine has files."""
         return False
 
     def sizes(self) -> list[Size]:
-        """What is kept of each relation; nothing where an engine does not tell."""
+        """Return the sizes of each relation's arrangements; nothing if the engine does not report them."""
         return []
 
     def forgotten(self, view: str) -> tuple[str, ...]:
-        """The tables below a view of which rows have been forgotten, so that it cannot be recomputed from them."""
+        """Return the tables below a view with forgotten rows, so that it cannot be recomputed from them."""
         return ()
 
     def explain(self, name: str, full: bool = False) -> str:
-        """How the view is kept fresh, on a screen; `full`: with its circuits and all that the engine makes of them."""
+        """Explain how the view is maintained: on one screen, or in `full` with its circuits and all that the engine
+        runs.
+        """
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        """What is kept of a view and of all that it is derived from; nothing where an engine does not tell."""
+        """Return what is stored for a view and for all that it is derived from; nothing if the engine does not report
+        it.
+        """
         return ()
 
     def views_by_relation(self) -> Mapping[str, tuple[str, ...]]:
-        """For each relation of the plan the views that it is or is needed by; nothing where an engine does not tell."""
+        """Return, for each relation of the plan, the views that it is or serves; nothing if the engine does not report
+        it.
+        """
         return {}
 
     def capture(self) -> Image:
-        """The committed state, to be written down. Raises UnsupportedError where the engine's lasts as the process."""
+        """Return the image of the committed state. UnsupportedError if the state only lives in the process."""
         raise UnsupportedError("this engine cannot write its state down: it lasts as long as the process")
 
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
-        """Take the state of an engine for the same circuit as it was captured. Raises UnsupportedError.
+        """Load the captured state of an engine for the same circuit. Raises UnsupportedError.
 
-        What has to be another relation by now is computed from what it reads, and with `tables_alone` everything but
-        the tables is. After any exception the engine is as before.
+        Relations whose definitions have changed since are computed from their sources; with `tables_alone`, all
+        relations but the tables are. After any exception the engine is as before.
         """
         raise UnsupportedError("this engine cannot take a state that was written down: load the tables instead")

@@ -1,6 +1,6 @@
-"""The oracle: the engine protocol over the reference interpreter, everything recomputed in every epoch.
+"""The oracle: the engine protocol over the reference interpreter, which recomputes everything in every epoch.
 
-What depends on the past, such as a window's time, is kept by the interpreter; an epoch is a step of it.
+State that depends on the past, such as a window's time, is in the interpreter. An epoch is one of its steps.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from deltic.values.types import Schema
 
 
 class ReferenceEngine(Engine):
-    """Keeps tables and views as Python Z-sets; an epoch's changes are the differences of two recomputations.
+    """Stores tables and views as Python Z-sets. An epoch's changes are the differences of two recomputations.
 
-    Of a table it keeps the sums of weights; the rows of a set are their `distinct`. An epoch with a recursion of more
+    Of a table it stores the sums of weights; the rows of a set are their `distinct`. An epoch with a recursion of more
     than `iteration_limit` iterations is rejected.
     """
 
@@ -49,7 +49,7 @@ class ReferenceEngine(Engine):
 
     @property
     def circuit(self) -> Circuit:
-        """What is kept fresh."""
+        """The circuit that is maintained."""
         return self._running.circuit
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
@@ -78,7 +78,7 @@ class ReferenceEngine(Engine):
         return self._prepare(new, self.token, result, lambda: None)
 
     def _prepare(self, running: _Interpreted, token: str, result: EpochResult, undo: Callable[[], None]) -> Prepared:
-        """The epoch that a circuit has run: it is the engine's once committed."""
+        """Return the prepared epoch that a circuit has run."""
         version = running.version(self.epoch + 1)
 
         def commit() -> None:
@@ -107,7 +107,7 @@ class _Interpreted:
         self.views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}
 
     def adopt(self, old: _Interpreted, begun: Mapping[str, Changed]) -> None:
-        """Begin with what an old circuit has of the same tables and views; tables that are `begun` have these rows."""
+        """Take over the tables and views of an old circuit that did not change. `begun` tables have these rows."""
         self.interpreter.adopt(old.interpreter)
         for name in self._sources.keys() & old._sources.keys():
             if self._sources[name] == old._sources[name]:
@@ -119,7 +119,7 @@ class _Interpreted:
                 self.views[name] = old.views[name]
 
     def changed(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> dict[str, Rows]:
-        """The sums of the tables' changes after these."""
+        """Return the sums of the tables' changes after these changes."""
         sums = dict(self.sums)
         for name, batch in changes.items():
             delta = from_arrow(arrow_of(name, batch, self._sources[name].schema))
@@ -127,7 +127,7 @@ class _Interpreted:
         return sums
 
     def step(self, sums: dict[str, Rows]) -> EpochResult:
-        """Take these for the sums of the tables' changes: the changes of the views."""
+        """Set the sums of the tables' changes, and return the changes of the views."""
         tables = {name: self.rows_of(name, rows) for name, rows in sums.items()}
         views = self.interpreter.step(tables)
         deltas = {name: views[name] - self.views[name] for name in views}
@@ -140,11 +140,11 @@ class _Interpreted:
         return ViewChange.of(to_arrow(delta, self.schema(name)))
 
     def rows_of(self, table: str, sums: Rows) -> Rows:
-        """The rows of a table with these sums of changes."""
+        """Return the rows of a table with these sums of changes."""
         return sums.distinct() if self._sources[table].is_set else sums
 
     def _checked(self, name: str, sums: Rows, delta: Rows, conflicts: Conflicts) -> Rows:
-        """The sums of weights after a change, see `conflicts`."""
+        """Return the sums of weights after a change, see `conflicts`."""
         if conflicts == "trust":
             return sums + delta
         most = (lambda weight: min(weight, 1)) if self._sources[name].is_set else int
@@ -162,13 +162,13 @@ class _Interpreted:
         return sums + ZSet({row: weight - sums.weight(row) for row, weight in new.items()})
 
     def version(self, epoch: int) -> Version:
-        """The tables and views as they are now."""
+        """Return the present version of the tables and views."""
         tables = {name: self.rows_of(name, sums) for name, sums in self.sums.items()}
         schemas = {name: self.schema(name) for name in (*self.sums, *self.views)}
         return ReferenceVersion(epoch, tables, self.views, schemas, {n: op.schema for n, op in self._sources.items()})
 
     def schema(self, name: str) -> Schema:
-        """The columns of a view or table."""
+        """Return the columns of a view or table."""
         if name in self.views:
             return self.circuit.type_of(self.circuit.sinks[name]).schema
         return self._sources[name].schema
@@ -228,7 +228,7 @@ class ReferenceVersion(Version):
 
 
 def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
-    """All rows once with their weights when `counted`, else those of positive weight as often as these say."""
+    """Return all rows once with their weights if `counted`, else those of positive weight as often as these say."""
     import pyarrow as pa
 
     table = to_arrow(rows if counted else ZSet({row: weight for row, weight in rows if weight > 0}), schema)

@@ -13,16 +13,16 @@ from deltic.engine.recursion.costs import CostProfile
 from deltic.engine.storage.run import Run
 from deltic.program.program import Stratum
 
-# How much of an old estimate is left after a new observation, and after an epoch that could not make one; how the cost
-# of an update grows with its rows; and by how much a change may be larger than all before and still be judged by them.
+# The weight of an old estimate after a new observation, and after an epoch without one; the exponent by which the cost
+# of an update grows with its rows; and the factor by which a change may exceed all earlier ones to be judged by them.
 _MEMORY = 0.5
 _FADING = 0.8
 _GROWTH = 0.75
 _FAR = 4
-# Seconds of processor below which it does not matter what is done.
+# The processor seconds below which the choice does not matter.
 QUICK = 0.1
 
-# A followed relation and the sign of its changes; the number of changed rows of each such kind.
+# A kind of change: a relation and the sign of its changes. Changes: the number of changed rows of each kind.
 Kind = tuple[str, int]
 Changes = Mapping[Kind, int]
 
@@ -31,18 +31,18 @@ class Policy(enum.Enum):
     """When a stratum is recomputed instead of updated."""
 
     AUTO = "auto"
-    """When what is left of an update seems to cost more than a bootstrap."""
+    """When the rest of an update seems to cost more than a bootstrap."""
     INCREMENTAL = "incremental"
     """Never."""
     FULL = "full"
-    """In every epoch that concerns it."""
+    """In every epoch that affects it."""
 
 
 @dataclass(frozen=True)
 class Refresh:
     """A policy with its switching parameter [ELA §5.2].
 
-    That is the part of a bootstrap's work that an update may do before it is judged; 0 is always too much. `strict`
+    `switch` is the share of a bootstrap's work that an update may do before it is judged; 0 always judges. `strict`
     refuses circuits with an operator that is not incremental.
     """
 
@@ -51,7 +51,7 @@ class Refresh:
     strict: bool = False
 
     def of(self, stratum: Stratum) -> Refresh:
-        """The same with the policy of a recursion that has one of its own."""
+        """Return the same parameters with the policy of a recursion that has one of its own."""
         return replace(self, policy=Policy(stratum.refresh)) if stratum.refresh else self
 
 
@@ -59,7 +59,7 @@ AUTO = Refresh()
 
 
 class AbandonedError(Exception):
-    """What is left of an update seems to cost more than a bootstrap; the whole of it would have cost `work`."""
+    """The rest of an update seems to cost more than a bootstrap; the whole update would have cost `work`."""
 
     def __init__(self, work: float) -> None:
         self.work = work
@@ -67,11 +67,11 @@ class AbandonedError(Exception):
 
 @dataclass
 class CostHistory:
-    """What a stratum's own past says of costs, in seconds of processor: of a bootstrap, and of updates.
+    """The past costs of a stratum, in processor seconds: of a bootstrap, and of updates.
 
-    Changes are told apart by relation and sign: deletions may cost much more than insertions. An update by n rows of a
-    kind is expected to take its coefficient times n to the power `_GROWTH`, for larger changes have more in common.
-    `largest` is the largest change of each kind that was tried.
+    Changes are distinguished by relation and sign: deletions may cost much more than insertions. The expected cost of
+    an update by n rows of a kind is its coefficient times n to the power `_GROWTH`, since larger changes share more
+    work. `largest` is the largest change of each kind that was tried.
     """
 
     profile: CostProfile = field(default_factory=CostProfile)
@@ -79,18 +79,18 @@ class CostHistory:
     largest: dict[Kind, int] = field(default_factory=dict)
 
     def predict(self, changes: Changes) -> float | None:
-        """The expected work of an update; None when nothing like it was tried."""
+        """Return the expected work of an update; None if no similar one was tried."""
         known = {kind: rows for kind, rows in changes.items() if kind in self.coefficients}
         return sum(self.coefficients[kind] * rows**_GROWTH for kind, rows in known.items()) if known else None
 
     def is_hopeless(self, changes: Changes, bootstrap: float) -> bool:
-        """Whether an update will surely cost more than a bootstrap, by experience with changes of such sizes."""
+        """Return whether an update will surely cost more than a bootstrap, by experience with changes of such sizes."""
         predicted = self.predict(changes)
         seen = all(rows <= _FAR * self.largest.get(kind, 0) for kind, rows in changes.items())
         return predicted is not None and predicted > max(QUICK, bootstrap) and seen
 
     def learn(self, changes: Changes, work: float) -> None:
-        """Remember what an update of these changes cost."""
+        """Record the cost of an update by these changes."""
         total = sum(changes.values())
         for kind, rows in changes.items():
             result = work * rows / total / rows**_GROWTH
@@ -98,18 +98,18 @@ class CostHistory:
             self.largest[kind] = max(rows, self.largest.get(kind, 0))
 
     def abandon(self, changes: Changes, work: float) -> None:
-        """Remember what an abandoned update seemed to cost, and nothing else of such changes."""
+        """Record the expected cost of an abandoned update, and forget other costs of such changes."""
         for kind in changes:
             self.coefficients.pop(kind, None)
         self.learn(changes, work)
 
     def fade(self, changes: Changes) -> None:
-        """Trust an estimate less each time that it was believed unseen, so that an update is tried again."""
+        """Reduce an estimate each time that it decided without a trial, so that an update is tried again."""
         for kind in changes:
             self.coefficients[kind] = _FADING * self.coefficients.get(kind, 0.0)
 
     def written(self) -> dict[str, Json]:
-        """This, as JSON."""
+        """Return the history as JSON."""
         return {
             "course": asdict(self.profile),
             "coefficients": [[*kind, value] for kind, value in self.coefficients.items()],
@@ -118,13 +118,13 @@ class CostHistory:
 
     @classmethod
     def read(cls, written: Mapping[str, Json]) -> CostHistory:
-        """What was written once."""
+        """Return the history from its JSON."""
         pairs = ({(name, sign): n for name, sign, n in written[what]} for what in ("coefficients", "largest"))
         return cls(CostProfile(**written["course"]), *pairs)
 
 
 def changes_of(deltas: Iterable[tuple[str, Run | None]]) -> dict[Kind, int]:
-    """The number of changed rows of each relation, by sign."""
+    """Return the number of changed rows of each relation, by sign."""
     changes: dict[Kind, int] = {}
     for name, delta in deltas:
         if delta is not None:

@@ -1,4 +1,4 @@
-"""What an engine may use of the machine: threads, memory, and a directory for what does not fit into that."""
+"""The machine's resources for an engine: threads, memory, and a directory for data that exceed the memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """Threads for large changes; a directory and the bytes of memory from which on large arrays are files in it."""
+    """Threads for large changes; a directory, and the bytes of memory beyond which large arrays are files in it."""
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     spill: Path | None = None
@@ -32,11 +32,11 @@ class ResourceLimits:
         state: str | Path | None = None,
         moves: bool = False,
     ) -> ResourceLimits:
-        """The resources as a user names them; raises DelticError for what cannot be.
+        """Return the resources as a user names them. DelticError for invalid ones.
 
-        `memory` is a number of bytes or a text such as "2 GiB" or "500 MB"; without it, half of what is free beside
-        what the process has. Without a directory to `spill` to, that of the `state` is one if it is on the local disk.
-        Where the state `moves` out of memory, there may be none.
+        `memory` is a number of bytes or a text such as "2 GiB" or "500 MB". The default is half of the free memory plus
+        what the process has. Without a directory to `spill` to, that of the `state` is used if it is on the local disk.
+        If the state `moves` out of memory, there may be no directory.
         """
         if threads is not None and threads < 1:
             raise DelticError(f"threads is {threads}; it is a number of threads: 1 or more")
@@ -52,7 +52,7 @@ class ResourceLimits:
 
 
 def bytes_of(size: int | str, what: str = "memory") -> int:
-    """The number of bytes that a text such as "2 GiB" names; raises DelticError, with `what` it is for."""
+    """Return the number of bytes that a text such as "2 GiB" names. DelticError, which names `what` it is for."""
     result = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(size), re.IGNORECASE)
     unit = _UNITS.get(result[2].lower()) if result else None
     if result is None or unit is None:
@@ -61,17 +61,19 @@ def bytes_of(size: int | str, what: str = "memory") -> int:
 
 
 def available() -> int:
-    """The bytes of memory that this process may yet take: of the machine's or, where that is less, of its group's."""
+    """Return the bytes of memory that this process may still take: those of the machine, or of its control group if
+    less.
+    """
     return max(memory_limit() - memory_held(), 0)
 
 
 def memory_limit() -> int:
-    """The bytes of memory of the machine or, where that is less, of this process's group."""
+    """Return the bytes of memory of the machine, or of this process's control group if less."""
     return min([os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_group_limits()])
 
 
 def memory_held() -> int:
-    """The bytes of memory that this process has now; 0 where the system does not tell."""
+    """Return the bytes of memory of this process; 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -79,7 +81,7 @@ def memory_held() -> int:
 
 
 def _group_limits(root: Path = Path("/")) -> Iterator[int]:
-    """The limits of memory of the control groups that this process is in, of either version of the interface."""
+    """Yield the memory limits of this process's control groups, of either version of the interface."""
     try:
         groups = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
     except OSError:
@@ -96,7 +98,7 @@ def _group_limits(root: Path = Path("/")) -> Iterator[int]:
 
 
 def _of_state(state: str | Path | None) -> Path | None:
-    """The directory of a state, if it is on the local disk and files can be made in it; it may yet be made itself."""
+    """Return the directory of a state if it is on the local disk and writable. It may not exist yet."""
     path = None if state is None else local_path(state)
     if path is None:
         return None
@@ -104,7 +106,7 @@ def _of_state(state: str | Path | None) -> Path | None:
 
 
 def _writable(directory: Path) -> Path:
-    """The directory, if files can be made in it."""
+    """Return the directory if files can be created in it. Raises DelticError."""
     if not directory.is_dir():
         raise DelticError(f"spill directory {directory}: there is no such directory; make it, or name another")
     try:

@@ -1,4 +1,4 @@
-"""What an epoch, or a change of definitions, did."""
+"""The result of an epoch, or of a change of definitions."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComponentReport:
-    """What one epoch did to the relations of one recursion, or to one recomputed for want of a derivative."""
+    """What one epoch did to the relations of a recursion, or to a relation that was recomputed."""
 
     relations: tuple[str, ...]
     strategy: str
     action: str
-    """"update"; "bootstrap" when the relations of a recursion were recomputed, "recompute" when others were."""
+    """"update"; "bootstrap" if the relations of a recursion were recomputed, "recompute" if others were."""
     reason: str
     rows_in: int
-    """Changed rows of the relations below."""
+    """The changed rows of the relations below."""
     rows_out: int
-    """Changed rows of the relations themselves."""
+    """The changed rows of the relations themselves."""
     rows_visited: int
     seconds: float
     state_bytes: int
     """The memory of the relations after the epoch: rows, counts, all column orders."""
     way: str = ""
-    """On shards, where it goes by size: whether the recursion is on one of them or in rounds, why, and what the
-    other was expected to cost."""
+    """On shards, if chosen by size: whether the recursion runs on one shard or in rounds, why, and the expected cost of
+    the alternative.
+    """
 
 
 @dataclass(frozen=True)
 class StratumWork:
-    """What the relations of one stratum cost in an epoch, whatever was done to them."""
+    """The cost of one stratum's relations in an epoch."""
 
     relations: tuple[str, ...]
     rows_visited: int
@@ -47,23 +48,23 @@ class StratumWork:
 
 @dataclass(frozen=True)
 class Extension:
-    """What an engine made of other definitions: the relations that it keeps, by their names in its plans."""
+    """What an engine did to relations when definitions changed, by their names in its plans."""
 
     built: tuple[str, ...] = ()
-    """Relations that were computed from the whole of what they read."""
+    """The relations that were computed from all rows of their sources."""
     kept: tuple[str, ...] = ()
-    """Relations that stayed, with their state."""
+    """The relations that stayed, with their state."""
     dropped: tuple[str, ...] = ()
-    """Relations that are no more. The state of those that were rebuilt under their name is gone, too."""
+    """The relations that were dropped. The state of relations that were rebuilt under the same name is dropped, too."""
     moved: tuple[str, ...] = ()
-    """Those of the relations that stayed whose rows are on other shards now, by another key."""
+    """The relations that stayed, but whose rows are on other shards now, by another key."""
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Views that were computed from what is left of tables whose rows go with their watermarks, with these tables."""
+    """The views that were computed from tables with forgotten rows, with these tables."""
     ended: tuple[str, ...] = ()
-    """Views that are no more, or have other columns: what comes under their names does not follow on what they had."""
+    """The views that were dropped, or have other columns: changes under their names do not continue the old ones."""
 
     def of(self, relations: Collection[str]) -> Extension:
-        """What was made of some relations."""
+        """Return the part about some relations."""
         groups = (self.built, self.kept, self.moved)
         built, kept, moved = (tuple(name for name in names if name in relations) for names in groups)
         return Extension(built, kept, moved=moved)
@@ -75,7 +76,7 @@ class Extension:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of views that do not see all rows that there were."""
+        """Return notes about views that do not see all past rows."""
         return [
             f"{view} sees what is left of {', '.join(tables)}: rows before a watermark were forgotten"
             for view, tables in self.partial.items()
@@ -89,32 +90,34 @@ class EpochResult:
     changes: Changes = field(default_factory=Changes)
     """The change of each view that changed: its columns and WEIGHT, no row twice, no zero weight."""
     tables: Mapping[str, int] = field(default_factory=dict)
-    """How many rows of each table really changed."""
+    """The number of changed rows of each table."""
     rows_visited: int = 0
-    """Rows and index entries that the engine looked at."""
+    """The rows and index entries that the engine visited."""
     seconds: float = 0.0
     components: tuple[ComponentReport, ...] = ()
-    """The recursions that the epoch concerned, and the relations that it recomputed."""
+    """The recursions that the epoch affected, and the relations that it recomputed."""
     work: tuple[StratumWork, ...] = ()
-    """What each stratum that the epoch reached has cost, in the order of the strata; empty on shards."""
+    """The cost of each stratum that the epoch reached, in the order of the strata; empty on shards."""
     extension: Extension | None = None
-    """What became of the relations, where the epoch was a change of the circuit."""
+    """What became of the relations, if the epoch changed the circuit."""
     decisions: tuple[KeptDecision, ...] | None = None
-    """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
+    """The relations that the plan stores in addition to those of the program, if the epoch started with another plan.
+    """
     late: tuple[LateRows, ...] = ()
-    """Changes of tables that came too late, and were left out."""
+    """The changes of tables that came too late, and were left out."""
     placement: Placed | None = None
-    """Where the epoch ran, and why, where an engine chooses."""
+    """Where the epoch ran, and why, if an engine chooses."""
     phases: Mapping[str, float] = field(default_factory=dict)
-    """The seconds of each phase, in their order; from an engine those within `seconds`, where it measures them.
+    """The seconds of each phase, in order; from an engine those within `seconds`, if it measures them.
 
-    Those of an epoch that is being committed are added to it."""
+    The phases of a commit are added.
+    """
     bytes_read: int = 0
-    """Bytes of files that a job has read: of mapped ones the pages that came, as far as the system tells."""
+    """The bytes of files that a job has read; of mapped files the present pages, if the system reports them."""
     bytes_written: int = 0
-    """Bytes that a job has put into files: what is new of the state, and large batches of rows on their way."""
+    """The bytes that a job has written to files: new state, and large batches of rows in transit."""
 
     @property
     def rows_in(self) -> int:
-        """Rows of the tables that really changed."""
+        """The number of changed rows of tables."""
         return sum(self.tables.values())

@@ -1,4 +1,4 @@
-"""The memory that the state of an engine takes, one arrangement at a time."""
+"""The memory of an engine's state, by arrangement."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Size:
 
     relation: str
     role: str
-    """What it is for: "rows", "counts", or what an operator keeps."""
+    """Its role: "rows", "counts", or the state of an operator."""
     columns: tuple[str, ...]
-    """The columns in whose order the rows are, where it is for rows."""
+    """The columns by which the rows are sorted, for rows and counts."""
     entries: int
     bytes: int

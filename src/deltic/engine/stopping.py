@@ -1,6 +1,6 @@
-"""Work that is stopped from outside: after some time, or because another thread says so.
+"""Work that is stopped from outside: after some time, or by another thread.
 
-It ends at the next safe place, where an epoch can be given up: those at which signals are handled, too.
+It ends at the next safe point, where an epoch can be abandoned. Signals are handled there, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from deltic.errors import StoppedError
 
 
 class StopSignal:
-    """Stops the work of the thread that is inside `heeded`: `seconds` after it was made, or once `stop` is called."""
+    """Stops the work of the thread that is inside `heeded`: after some `seconds`, or once `stop` is called."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._seconds = seconds
@@ -26,7 +26,7 @@ class StopSignal:
         self._reason = reason
 
     def check(self) -> None:
-        """Raises StoppedError where the work is to end."""
+        """Raise StoppedError if the work must end."""
         if self._reason:
             raise StoppedError(f"the statement was stopped: {self._reason}; nothing was changed")
         if time.monotonic() > self._until:
@@ -37,7 +37,7 @@ class StopSignal:
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """Let the work of this thread be stopped while the block lasts."""
+        """Let the work of this thread be stopped within the block."""
         before, _OF_THREAD.signal = _OF_THREAD.signal, self
         try:
             self.check()
@@ -54,6 +54,6 @@ _OF_THREAD = _OfThread()
 
 
 def check_stopped() -> None:
-    """Raises StoppedError where the work of this thread is to end."""
+    """Raise StoppedError if the work of this thread must end."""
     if (signal := _OF_THREAD.signal) is not None:
         signal.check()

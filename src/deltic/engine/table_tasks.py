@@ -1,4 +1,4 @@
-"""What tasks of an engine do for its tables before an epoch: take rows, compare them, and settle changes by key."""
+"""The tasks of an engine for its tables before an epoch: they take rows, compare them, and resolve changes by key."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class TableTasks(Protocol):
-    """Tasks that read and write where the shards of an engine do; between epochs alone."""
+    """Tasks that read and write in the shards' storage, only between epochs."""
 
     def site(self, table: str) -> StagingArea:
-        """Where tasks may write rows of a table for the next epoch."""
+        """Return the area where tasks may write rows of a table for the next epoch."""
 
     def compared(self, table: str, rows: StagedRows, beside: Beside) -> StagedRows | None:
-        """What comes and goes so that rows which tasks have written are in the table in place of others.
+        """Return the changes by which rows that tasks have written replace others in the table.
 
-        None where this process is to find it.
+        None if this process must compute them.
         """
 
     def settled(
         self, table: str, changes: Sequence[RowChange | KeyedChange], conflicts: Conflicts, watermark: Watermark | None
     ) -> Batch | None:
-        """What changes of a table amount to, one after the other, in weights.
+        """Return the net effect of a table's changes, applied in order, as rows with weights.
 
-        Those before the watermark are apart: the batch is Sifted. None where this process is to find it. Raises
-        AbsentKeys and UnorderedKeys.
+        Changes before the watermark are separate: the batch is a LateSplit. None if this process must compute it.
+        Raises AbsentKeys and UnorderedKeys.
         """

@@ -1,4 +1,4 @@
-"""The watermark of a table: which of its changes are too late, told by their times, wherever they are."""
+"""The watermark of a table, which decides by time which of its changes are too late."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Mask = npt.NDArray[np.bool_]
 
 @runtime_checkable
 class LateSplit(Batch, Protocol):
-    """A batch without the changes that are too late: whoever has made it has told them apart."""
+    """A batch without changes that are too late, which have been split off."""
 
     @property
     def latest(self) -> int | None:
-        """The latest time of the rows that come; None where none has one."""
+        """The latest time of the inserted rows; None if none has one."""
 
     @property
     def late(self) -> Batch:
@@ -33,9 +33,9 @@ class LateSplit(Batch, Protocol):
 
 @dataclass(frozen=True)
 class Watermark:
-    """The least time in `column` that is not too late, in the unit of the column; None before a row had one.
+    """The least time in `column` that is not too late, in the unit of the column; None before any row had one.
 
-    `key` are the columns of the table's key: with a change that is late go all those of its key.
+    `key` are the columns of the table's key: if one change of a key is late, all changes of that key are.
     """
 
     column: str
@@ -44,18 +44,18 @@ class Watermark:
 
     @property
     def wants_keys(self) -> bool:
-        """Whether lateness depends on all changes of a key."""
+        """Return whether lateness depends on all changes of a key."""
         return bool(self.key) and self.column not in self.key
 
     def before(self, rows: pa.Table) -> Mask:
-        """Which rows, or keys, have a time before it; none where these have no times."""
+        """Return the mask of the rows, or keys, with a time before it; none if they have no times."""
         if self.least is None or self.column not in rows.column_names:
             return np.zeros(len(rows), np.bool_)
         result: Mask = np.asarray(pc.fill_null(pc.less(as_numbers(rows.column(self.column)), self.least), False))
         return result
 
     def late(self, rows: pa.Table) -> Mask:
-        """Which changes are before it, or of a key that has one which is."""
+        """Return the mask of the changes that are before it, or whose key has such a change."""
         gone = self.before(rows)
         if self.wants_keys and gone.any():
             numbers = row_numbers(rows, self.key)
@@ -63,7 +63,7 @@ class Watermark:
         return gone
 
     def latest(self, batch: Batch) -> int | None:
-        """The latest time of the rows of a batch that come."""
+        """Return the latest time of the inserted rows of a batch."""
         if isinstance(batch, LateSplit):
             return batch.latest
         return max(self._latest(batch), default=None)
@@ -74,12 +74,12 @@ class Watermark:
                 yield time
 
     def latest_of(self, rows: pa.Table) -> int | None:
-        """The same of rows with weights."""
+        """Return the latest time of the inserted rows, given rows with weights."""
         come = rows.filter(pc.greater(rows.column(WEIGHT), 0))
         result: int | None = pc.max(as_numbers(come.column(self.column))).as_py()
         return result
 
 
 def as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as integers, in the unit of their column."""
+    """Return times as integers, in the unit of their column."""
     return column.cast(pa.int32()).cast(pa.int64()) if pa.types.is_date32(column.type) else column.cast(pa.int64())

@@ -1,6 +1,6 @@
-"""What is kept of a group, and how its aggregates are read from that, in the files of the circuit's accumulators.
+"""The stored totals of groups, and how aggregates are read from them; files are named as the circuit's accumulators.
 
-An accumulator takes the slots that it needs from `Slots` and says how a result is read from their totals.
+An accumulator allocates its slots in `Slots`, and defines how a result is read from their totals.
 """
 
 from deltic.discovery import import_files

@@ -1,4 +1,4 @@
-"""Of each bit the number of values that have it is kept."""
+"""Bitwise aggregates: for each bit, the number of values that have it set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACES = np.arange(64, dtype=np.int64).reshape(64, 1)
 
 
 def _bits(values: numbers.Array, type_: Type) -> numbers.Array:
-    """The bits of n integers, lowest first: int64[64, n]."""
+    """Return the bits of n integers, lowest first: int64[64, n]."""
     return (values.astype(numbers.dtype_of(type_)).astype(np.int64) >> _PLACES) & 1
 
 
@@ -27,7 +27,7 @@ BITS = Linear(64, lambda values, types: [(_PLACES, _bits(values[0], types[0]))])
 
 @reads("bit_and", "bit_or", "bit_xor")
 def bits(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """A slot for each bit."""
+    """Allocate a slot for each bit, which counts the values that have it set."""
     accumulator, (type_,) = ACCUMULATORS[call.function], types
     assert isinstance(accumulator, Bits)
     slot, count = slots.sum(call.columns, BITS), slots.count(call.columns)

@@ -1,4 +1,4 @@
-"""Sums that are known in full, so that it shows where one does not fit into its type."""
+"""Exact sums, which detect results that do not fit into their type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltic.values.types import Kind, Type
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
-# The lower and the upper half of each number, whose sums stay in 64 bits while there are fewer than 2³¹ rows.
+# The lower and the upper half of each number. Their sums fit into 64 bits for fewer than 2³¹ rows.
 HALVES = Linear(
     2, lambda values, types: [(0, (values[0] & _LOW).astype(np.int64)), (1, (values[0] >> _HALF).astype(np.int64))]
 )
@@ -26,7 +26,7 @@ HALVES = Linear(
 
 @reads("checked_sum")
 def checked_sum(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The slots of an exact sum; NoResult where it has no place in the type of the result."""
+    """Allocate the slots of an exact sum. Its result is NoResult if it does not fit into its type."""
     (type_,) = types
     count = slots.count(call.columns)
     if type_.kind is Kind.DECIMAL:

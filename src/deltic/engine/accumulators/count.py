@@ -1,6 +1,6 @@
-"""The number of rows is kept of every group, and that of values where they may be NULL.
+"""Counts: the number of rows of each group is always stored, and that of non-NULL values if they are nullable.
 
-The number of different values is kept with the values, of which each change says what appears and vanishes.
+The number of distinct values is stored with the ordered values: each change says which values appear and vanish.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from deltic.values.types import Type
 
 @reads("count")
 def count(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """One slot."""
+    """Allocate one slot."""
     slot = slots.count(call.columns)
     return lambda totals: (totals[:, slot], None)
 
 
 @reads("count_distinct")
 def count_distinct(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The slot of the number of different values."""
+    """Allocate the slot of the number of distinct values."""
     slot = slots.values(call.columns).present
     return lambda totals: (totals[:, slot], None)

@@ -1,4 +1,4 @@
-"""Exact sums of decimals: whole numbers of their last digit, cut into digits below 2²⁴ whose sums are added up."""
+"""Exact sums of decimals: integers in units of the last digit, split into digits below 2²⁴ with a sum each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROOM = 1 << 61
 
 
 def _digits(values: Natural) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-    """The digits of numbers, lowest first; the last one has the sign, and there are no more than the numbers need."""
+    """Yield the digits of numbers, lowest first, as many as needed. The last one has the sign."""
     rest, limb = values, 0
     while len(rest) and (rest.min() < -_MASK or rest.max() > _MASK):
         yield limb, (rest & _MASK).astype(np.int64)
@@ -35,7 +35,7 @@ DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])))
 
 
 def decimal_sums(totals: Totals, slot: int) -> Natural:
-    """The sums of each group whose digits stand from this slot on, in the form that `natural` has."""
+    """Return the sum of each group, whose digits start at this slot, in the form of `natural`."""
     result = totals[:, slot : slot + _LIMBS]
     shifts = _WIDTH * np.arange(_LIMBS)
     is_short = (np.abs(result) @ np.exp2(shifts) < _ROOM).all()
@@ -45,7 +45,7 @@ def decimal_sums(totals: Totals, slot: int) -> Natural:
 
 
 def checked(found: Natural, what: str, type_: Type, slots: Slots) -> Column:
-    """Whole numbers of the last digit as decimals of a type; NoResult where one has too many digits."""
+    """Return integers in units of the last digit as decimals of a type. NoResult if one has too many digits."""
     values, beyond = decimals.fitting(found, type_)
     if beyond is not None:
         raise NoResult(int(np.flatnonzero(beyond)[0]), overflow(what, type_))
@@ -54,7 +54,7 @@ def checked(found: Natural, what: str, type_: Type, slots: Slots) -> Column:
 
 @reads("decimal_mean")
 def decimal_mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """An exact sum by the number of values."""
+    """Allocate an exact sum and the number of values, whose quotient is the result."""
     result_type = ACCUMULATORS[call.function].result(types)
     slot, count = slots.sum(call.columns, DECIMALS), slots.count(call.columns)
     digits = result_type.scale - types[0].scale

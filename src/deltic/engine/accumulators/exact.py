@@ -1,8 +1,8 @@
-"""Exact sums: numbers cut into digits whose sums are added up without rounding, and read as one rounded float.
+"""Exact sums of floats: numbers are split into digits that are summed without rounding, and read as one rounded float.
 
-A number is Σ dᵢ · 2^(24·i − 1080) with digits below 2²⁴, of which 88 reach from the least float to the greatest.
-Sums of digits are linear: they do not depend on any order, and changes can be taken back. A digit's sum stays in
-64 bits as long as the weights of a group add up to less than 2³⁹.
+A number is Σ dᵢ · 2^(24·i − 1080) with digits below 2²⁴; 88 digits cover all floats. Sums of digits are linear: they
+do not depend on the order, and changes can be undone. A digit's sum fits into 64 bits as long as the weights of a
+group sum to less than 2³⁹.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MANTISSA = np.uint64((1 << 52) - 1)
 
 
 def digits(values: Natural, type_: Type) -> tuple[Digits, Digits]:
-    """The digits of n numbers: positions int64[4, n], where those of NaN and infinities are their own, and values."""
+    """Return the digits of n numbers: positions int64[4, n], with special ones for NaN and infinities, and values."""
     if type_.is_float:
         return digits_of_floats(np.ascontiguousarray(values, np.float64))
     values = values.astype(np.int64 if type_.signed else np.uint64, copy=False)
@@ -46,7 +46,7 @@ DIGITS = Linear(SLOTS, lambda values, types: [digits(values[0], types[0])])
 
 
 def rounded_by(slots: Slots, columns: Columns, type_: Type, divisors: Callable[[Totals], Digits]) -> Result:
-    """An exact sum as the nearest float of the type, each divided by its divisor."""
+    """Return the exact sum, divided by each group's divisor, as the nearest float of the type."""
     slot = slots.sum(columns, DIGITS)
 
     def result(totals: Totals) -> Column:
@@ -59,7 +59,7 @@ def rounded_by(slots: Slots, columns: Columns, type_: Type, divisors: Callable[[
 
 
 def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:
-    """The floats nearest to the numbers with the digit sums int64[n, SLOTS], each divided by its divisor."""
+    """Return the floats nearest to the numbers with the digit sums int64[n, SLOTS], each divided by its divisor."""
     result = np.zeros(len(sums), np.float64)
     for row, (total, divisor) in enumerate(zip(integers(sums[:, :LIMBS]), divisors.tolist(), strict=True)):
         if total and divisor:
@@ -72,7 +72,7 @@ def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:
 
 
 def integers(sums: Digits) -> list[int]:
-    """The whole numbers with the digit sums int64[n, limbs]."""
+    """Return the integers with the digit sums int64[n, limbs]."""
     totals = [0] * len(sums)
     for row, limb in zip(*(part.tolist() for part in np.nonzero(sums)), strict=True):
         totals[row] += int(sums[row, limb]) << (WIDTH * limb)
@@ -80,7 +80,7 @@ def integers(sums: Digits) -> list[int]:
 
 
 def digits_of_floats(values: npt.NDArray[np.float64]) -> tuple[Digits, Digits]:
-    """The same as `digits` for floats; digits beyond the last position are zeros in it."""
+    """Return the `digits` of floats. Digits beyond the last position are zeros at it."""
     bits = values.view(np.uint64)
     exponent = ((bits >> np.uint64(52)) & np.uint64(0x7FF)).astype(np.int64)
     normal = exponent > 0
@@ -100,7 +100,7 @@ def digits_of_floats(values: npt.NDArray[np.float64]) -> tuple[Digits, Digits]:
 def _cut(
     low: npt.NDArray[np.uint64], high: npt.NDArray[np.uint64], first: Digits, negative: Any
 ) -> tuple[Digits, Digits]:
-    """The four digits, from position `first` on, of the numbers high · 2⁶⁴ + low below 2⁷⁶."""
+    """Return the four digits, from position `first` on, of the numbers high · 2⁶⁴ + low below 2⁷⁶."""
     width = np.uint64(WIDTH)
     parts = [
         low & _MASK,

@@ -1,6 +1,7 @@
-"""The extreme value is kept, with all values in order: when it vanishes, the next is found by a walk.
+"""Extreme values: stored along with all values in order, so that a walk finds the next one when the present one
+vanishes.
 
-Of two columns the pairs are kept, in the order of the one that is compared, as one value each.
+For aggregates of two columns, pairs are stored as single values, in the order of the compared column.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from deltic.values.types import Type
 
 @reads("min", "max")
 def extreme(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The slot of the extreme value."""
+    """Allocate the slot of the extreme value."""
     accumulator = ACCUMULATORS[call.function]
     assert isinstance(accumulator, Extreme)
     slot = slots.extreme(call.columns, accumulator.least)
@@ -29,7 +30,7 @@ def extreme(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Resu
 
 @reads("min_by", "max_by")
 def extreme_by(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The slot of the extreme pair, of which the result is a part."""
+    """Allocate the slot of the extreme pair, whose second part is the result."""
     accumulator, (x, y) = ACCUMULATORS[call.function], call.columns
     assert isinstance(accumulator, ExtremeBy)
     slot, count, pairs = slots.extreme((y, x), accumulator.least), slots.count([y]), slots.type_of((y, x))

@@ -1,4 +1,4 @@
-"""The mean is an exact sum by the number of values."""
+"""The mean: an exact sum divided by the number of values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltic.values.types import Kind, Type
 
 @reads("mean")
 def mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The slots of an exact sum."""
+    """Allocate the slots of an exact sum."""
     count = slots.count(call.columns)
     if types[0].kind is Kind.DECIMAL:
         return _of_decimals(slots, slots.sum(call.columns, DECIMALS), count, types[0])

@@ -1,4 +1,4 @@
-"""Sums of products of floats, cut into digits as in `exact`, from which each result is computed as the circuit says."""
+"""Sums of products of floats, split into digits as in `exact`; results are computed as the circuit defines."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MASK = (1 << WIDTH) - 1
 
 @cache
 def sum_of(product: tuple[int, ...]) -> Linear:
-    """The sum of a product, one column as often as it stands there; its last slot counts what is not finite."""
+    """Return the sum of a product of columns, which may repeat. Its last slot counts products that are not finite."""
     width = LIMBS * len(product) + 1
     return Linear(width, lambda values, types: [_digits([values[i] for i in product], width)])
 
 
 def _digits(factors: Sequence[Natural], width: int) -> tuple[Digits, Digits]:
-    """The digits of n products: positions and values int64[4 · factors, n]."""
+    """Return the digits of n products: positions and values int64[4 · factors, n]."""
     floats = [np.ascontiguousarray(factor, np.float64) for factor in factors]
     strange = ~np.logical_and.reduce([np.isfinite(factor) for factor in floats])
     parts = [digits_of_floats(np.where(strange, 0.0, factor)) for factor in floats]
@@ -40,7 +40,7 @@ def _digits(factors: Sequence[Natural], width: int) -> tuple[Digits, Digits]:
 
 
 def _product(a: Digits, b: Digits) -> Digits:
-    """The digits, all below 2²⁴, of products of numbers given by theirs."""
+    """Return the digits, all below 2²⁴, of products of numbers given by their digits."""
     sums = np.zeros((len(a) + len(b), a.shape[1]), np.int64)
     for i, digit in enumerate(a):
         sums[i : i + len(b)] += digit * b
@@ -51,7 +51,7 @@ def _product(a: Digits, b: Digits) -> Digits:
 
 @reads(*(name for name, accumulator in ACCUMULATORS.items() if isinstance(accumulator, Moments)))
 def moments(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The slots of each sum."""
+    """Allocate the slots of each sum."""
     accumulator = ACCUMULATORS[call.function]
     assert isinstance(accumulator, Moments)
     count = slots.count(call.columns)
@@ -71,6 +71,6 @@ def moments(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Resu
 
 
 def _sums(totals: Totals) -> list[int | None]:
-    """The sums with these digit sums; None where a term is not finite."""
+    """Return the sums with these digit sums; None where a term is not finite."""
     result = zip(integers(totals[:, :-1]), totals[:, -1].tolist(), strict=True)
     return [None if strange else total for total, strange in result]

@@ -1,4 +1,4 @@
-"""A percentile is kept with a place in the values in order, from which a change moves it."""
+"""Percentiles: each has a position in the ordered values, which changes move."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from deltic.values.types import Type
 
 @reads("percentile", "percentile_disc")
 def percentile(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The first of the slots of values at ranks."""
+    """Allocate the slots of values at ranks; the first one has the result."""
     slot = slots.rank(call.columns, call)
     return lambda totals: (totals[:, slot], None)

@@ -1,4 +1,4 @@
-"""Sums of whole numbers wrap around; those of floats and decimals are kept as exact digits."""
+"""Sums: integers wrap around; floats and decimals are stored as exact digits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))])
 
 @reads("sum")
 def sum_(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """One slot, or those of an exact sum; of decimals NULL where the sum has more digits than the type."""
+    """Allocate one slot, or those of an exact sum. A decimal sum is NULL if it has more digits than its type."""
     (type_,) = types
     if type_.kind is Kind.DECIMAL:
         return _decimals(slots, slots.sum(call.columns, DECIMALS), type_)

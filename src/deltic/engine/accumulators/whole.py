@@ -1,4 +1,4 @@
-"""What is recomputed of all values of a changed group, in a slot as relations hold it."""
+"""Aggregates that are recomputed from all values of a changed group; the stored value of the result has a slot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltic.values.types import Type
 
 @reads("collect_list", "collect_set", "mode", "string_agg")
 def whole(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """The slot of the result, which nothing has been written to while there are no values."""
+    """Allocate the slot of the result. It is 0 as long as there are no values."""
     slot, present = slots.whole(call.columns, call), slots.values(call.columns).present
     accumulator = ACCUMULATORS[call.function]
     if slots.is_partial(call):

@@ -1,1 +1,1 @@
-"""Files of states: directories of this machine and of other file systems, and what of a state stands in them."""
+"""Files of states: directories on this machine and on other file systems, and the layout of a state in them."""

@@ -1,8 +1,8 @@
-"""Addresses of files and folders: of this machine, or of another file system. Every address is read here.
+"""Addresses of files and folders, on this machine or on another file system. Every address is parsed here.
 
-A path is one of this machine, and so is `file:/x`; `dbfs:/x` is below the folder where Databricks mounts it. What has a
-scheme and `//` belongs to an object store, or to a file system of fsspec. Anything else with a scheme is refused: as a
-path it would be a folder called `s3:`, of whatever directory the process works in.
+A path is on this machine, and so is `file:/x`; `dbfs:/x` is below the folder where Databricks mounts it. An address
+with a scheme and `//` belongs to an object store, or to a file system of fsspec. Any other scheme is refused: as a
+path, it would be a folder named `s3:` in the present working directory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DBFS = Path("/dbfs")
 
 
 def local_path(place: str | Path) -> Path | None:
-    """The path on this machine that an address means; None for one of an object store, or of fsspec.
+    """Return the path on this machine of an address; None for one of an object store, or of fsspec.
 
     Raises DelticError for an address that is neither.
     """
@@ -43,13 +43,13 @@ def local_path(place: str | Path) -> Path | None:
 
 
 def absolute(place: str | Path) -> str:
-    """The address as it is for processes that work in other directories."""
+    """Return the address in a form that is valid in any working directory."""
     path = local_path(place)
     return str(place) if path is None else str(path.absolute())
 
 
 def files_at(place: str | Path) -> Files:
-    """The files of a directory of this machine, or of an object store: `s3://bucket/folder`.
+    """Return the files of a directory on this machine, or in an object store: `s3://bucket/folder`.
 
     Raises StateError.
     """

@@ -1,6 +1,6 @@
-"""Files of object stores that are read in parts: the blocks that are asked for, kept in a file on this machine's disk.
+"""Files of object stores that are read in parts: the requested blocks are cached in a file on this machine's disk.
 
-The file has no name, and goes with the process. Objects are immutable: blocks are kept under path and version.
+The file has no name, and vanishes with the process. Objects are immutable, so blocks are cached by path and version.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from deltic.engine.files.object_store import ObjectStore
 from deltic.engine.files.traffic import Bytes, Traffic
 
 BLOCK = 1 << 18
-"""The bytes that are read at once, at least."""
-# The bytes of the files of which this process keeps the blocks that it has read lately.
+"""The least number of bytes that are read at once."""
+# The total size of the files whose blocks this process keeps in its cache.
 _KEPT = 1 << 30
 
 
 class Blocks:
-    """A file of which those blocks are read that are asked for, each once; asked at first use for its size."""
+    """A file whose requested blocks are read once each. Its size is requested at first use."""
 
     def __init__(self, store: ObjectStore, path: str, traffic: Traffic) -> None:
         self._store, self._path, self._traffic = store, path, traffic
@@ -54,7 +54,7 @@ class Blocks:
 
 
 class _Cached:
-    """The blocks of a file that were read, in a sparse file without a name."""
+    """The cached blocks of a file, in a sparse file without a name."""
 
     def __init__(self, store: ObjectStore, path: str, size: int) -> None:
         self._store, self._path, self.size = store, path, size
@@ -90,7 +90,7 @@ class _Cached:
 
 
 class _Recent:
-    """The files that were read lately, so that the next task of this process finds their blocks."""
+    """The recently read files, so that the next task of this process finds their blocks."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -98,7 +98,7 @@ class _Recent:
         self._lock = threading.Lock()
 
     def of(self, key: object, made: Callable[[], _Cached]) -> _Cached:
-        """The file with this key, which stands for its content."""
+        """Return the file with this key, which identifies its content."""
         with self._lock:
             result = self._files.pop(key, None) or made()
             self._files[key] = result

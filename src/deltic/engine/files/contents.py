@@ -1,8 +1,8 @@
-"""What of an image stands where: it is written piece by piece, and what is there already is not written again.
+"""The location of an image's pieces in files: it is written piece by piece, and existing pieces are not written again.
 
-Small pieces stand together in one file, large ones each in its own; where most of a file is of no use any more, the
-rest moves. What stands in files of another place comes from there: by a link, or by a copy that the file system makes.
-Stretches of growing sequences are joined so that each is at least twice as long as the next.
+Small pieces share one file, large ones have a file each. If most of a file is no longer used, the rest moves. Pieces in
+files of another place are taken from there: by a link, or by a copy within the file system. Stretches of growing
+sequences are joined so that each is at least twice as long as the next.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from deltic.engine.files.pieces import (
 from deltic.engine.image import Arrays, GrowingSequence, Image, ImagePiece, Json, Saved
 
 _LARGE = 1 << 20
-# The part of a file that has to be of use for the file to stay.
+# The share of a file that must be in use for the file to stay.
 _USED = 0.5
 
 
 @dataclass(frozen=True)
 class SequenceSlice:
-    """The elements of a growing sequence from `start` up to, but not, `end`; `origin` is the sequence's."""
+    """The elements [start, end) of a growing sequence; `origin` is the sequence's."""
 
     place: PiecePlace
     start: int
@@ -40,13 +40,13 @@ class SequenceSlice:
 
     @property
     def about(self) -> Mapping[str, Json]:
-        """What is said of its piece."""
+        """Return the description of its piece."""
         return {"from": self.start, "to": self.end, "origin": self.origin}
 
 
 @dataclass(frozen=True)
 class ImageContents:
-    """Where the pieces of an image stand, and the stretches of its sequences; `sizes` are the bytes of the files."""
+    """The locations of an image's pieces and of its sequences' stretches; `sizes` are the files', in bytes."""
 
     pieces: Sequence[tuple[PiecePlace, Mapping[str, Json]]] = ()
     growing: Mapping[str, Sequence[SequenceSlice]] = field(default_factory=dict)
@@ -54,21 +54,23 @@ class ImageContents:
 
     @property
     def places(self) -> list[PiecePlace]:
-        """Where everything stands."""
+        """The locations of all pieces and stretches."""
         return [place for place, _ in self.pieces] + [s.place for result in self.growing.values() for s in result]
 
     @property
     def files(self) -> set[str]:
-        """The run files that are named."""
+        """The names of the files."""
         return {place.file for place in self.places}
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all pieces."""
+        """The size of all pieces, in bytes."""
         return sum(place.length for place in self.places)
 
     def saved(self, files: Files, about: Mapping[str, Json], remedy: str = REPAIR, trusted: bool = False) -> Saved:
-        """What was written, of which an engine says `about`; see `MappedFile` and `StoredPiece` for the rest."""
+        """Return the saved image, which the engine describes by `about`; for the rest see `MappedFile` and
+        `StoredPiece`.
+        """
         sizes = self.sizes if trusted else {}
         mapped = {name: MappedFile(files, name, remedy, sizes.get(name, 0)) for name in sorted(self.files)}
         pieces = [StoredPiece(mapped[place.file], place, entry, trusted) for place, entry in self.pieces]
@@ -80,7 +82,7 @@ class ImageContents:
 
 
 def contents_of(kept: Mapping[str, Json]) -> ImageContents:
-    """The contents that JSON has of `dataclasses.asdict`."""
+    """Return the contents from the JSON of `dataclasses.asdict`."""
     pieces = [(PiecePlace(**where), about) for where, about in kept["pieces"]]
     growing = {
         name: [SequenceSlice(**{**stretch, "place": PiecePlace(**stretch["place"])}) for stretch in stretches]
@@ -90,7 +92,7 @@ def contents_of(kept: Mapping[str, Json]) -> ImageContents:
 
 
 class _Writer:
-    """Writes pieces into files whose names begin with `prefix`."""
+    """Writes pieces into files whose names start with `prefix`."""
 
     def __init__(self, files: Files, prefix: str) -> None:
         self._files, self._prefix = files, prefix
@@ -99,7 +101,7 @@ class _Writer:
         self._end = len(MAGIC)
 
     def add(self, about: Mapping[str, Json], arrays: Arrays) -> PiecePlace:
-        """Write a piece, a small one by the next `finish`."""
+        """Write a piece. A small one is written by the next `finish`."""
         parts, size, checksum = encode(about, arrays)
         if size < _LARGE:
             self._small += parts
@@ -120,7 +122,7 @@ class _Writer:
 
 
 class _There:
-    """What needs not be written: it stands in files of before, or in those of other places that are worth having."""
+    """What need not be written: it is in earlier files, or in files of other places that are worth linking."""
 
     def __init__(self, files: Files, folder: str, image: Image, before: ImageContents) -> None:
         self._files, self._folder, self._before = files, folder, before
@@ -141,7 +143,7 @@ class _There:
         return at.files.place == self._files.place
 
     def _size(self, at: WrittenPieces) -> int:
-        """The bytes of a file; more than are of use where it is not among those of before."""
+        """Return the size of a file; a huge number if it is ours but not among the earlier files."""
         if not self._is_ours(at):
             return at.files.size(at.place.file)
         if at.place.file not in self._before.files:
@@ -151,7 +153,7 @@ class _There:
         return self.sizes[at.place.file]
 
     def place(self, at: WrittenPieces | None) -> PiecePlace | None:
-        """Where what was written stands among our files; None where it is to be written."""
+        """Return the location of a written piece among our files; None if it must be written."""
         if at is None or _key(at) not in self._worth:
             return None
         if self._is_ours(at):
@@ -166,14 +168,14 @@ class _There:
         return replace(at.place, file=name)
 
     def _known(self, name: str) -> Iterator[SequenceSlice]:
-        """The stretches of before with the elements that a sequence has."""
+        """Yield the earlier stretches whose elements a sequence has."""
         for stretch in self._before.growing.get(name, ()):
             if stretch.end > self._origins[name].get(stretch.origin, 0):
                 return
             yield stretch
 
     def stretches(self, name: str, sequence: GrowingSequence) -> Iterator[SequenceSlice]:
-        """The first stretches of a sequence, as far as they are there."""
+        """Yield the first stretches of a sequence that exist already."""
         end = 0
         for stretch in self._known(name):
             if self.place(WrittenPieces(self._files, stretch.place)) is None:
@@ -192,7 +194,7 @@ def _key(at: WrittenPieces) -> tuple[str, str]:
 
 
 def _origins(sequence: GrowingSequence) -> dict[str, int]:
-    """The origins of sequences that begin as this one does, and how far they have the same elements."""
+    """Return the origins of sequences with a common start, and the length of that start."""
     result = {sequence.origin: sequence.count}
     for kept in sequence.kept:
         result[kept.about["origin"]] = kept.about["to"]
@@ -200,9 +202,9 @@ def _origins(sequence: GrowingSequence) -> dict[str, int]:
 
 
 def write_contents(files: Files, prefix: str, image: Image, before: ImageContents | None) -> ImageContents:
-    """Write what is not there yet into new files whose names begin with `prefix`; all of it where `before` is None.
+    """Write what does not exist yet into new files whose names start with `prefix`; everything if `before` is None.
 
-    `before` is what was written last, and is there. After an exception there are some files more that nobody names.
+    `before` is the last written image, which still exists. After an exception, files without references may be left.
     Raises OSError.
     """
     there = None if before is None else _There(files, prefix[: prefix.rfind("/") + 1], image, before)
@@ -224,7 +226,7 @@ def _placed(piece: ImagePiece, there: _There | None, writer: _Writer) -> PiecePl
 
 
 def _stretches(name: str, sequence: GrowingSequence, there: _There | None, writer: _Writer) -> Iterator[SequenceSlice]:
-    """The stretches of a sequence: those that are there, the last ones joined with what is new."""
+    """Yield the stretches of a sequence: existing ones, the last ones joined with new elements."""
     stay = list(there.stretches(name, sequence)) if there is not None else []
     while stay and (new := sequence.count - stay[-1].end) and 2 * new > stay[-1].end - stay[-1].start:
         stay.pop()

@@ -1,8 +1,8 @@
-"""Files of a directory of state: written whole and durably, read in parts, appended to by the log alone.
+"""Files of a directory of state: written whole and durably, read in parts; only the log is appended to.
 
-A file has its name only once all of it is on the disk: it is written under another one, synced, and renamed, and the
-directory is synced after that. New files and folders are their owner's alone, whatever the umask. What touches the disk
-goes through one `SystemCalls`, so that tests can let it fail.
+A file has its name only once all of it is on the disk: it is written under another name, synced and renamed, and then
+the directory is synced. Only their owner can access new files and folders, whatever the umask. All calls that change
+the disk go through one `SystemCalls`, so that tests can make it fail.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from deltic.engine.files.traffic import Bytes, Traffic
 from deltic.errors import StateError
 
 Buffer = Any
-"""What the buffer protocol gives: bytes, memoryviews, contiguous arrays."""
+"""An object with the buffer protocol: bytes, memoryviews, contiguous arrays."""
 
 _PART = ".part"
-"""How the name of a file ends that is being written."""
+"""The suffix of a file that is being written."""
 _PRIVATE = 0o600
-"""The mode of a new file: its owner alone reads and writes it."""
+"""The mode of a new file: only its owner reads and writes it."""
 
 
 class Appender(Protocol):
     """The end of a file that grows."""
 
     def append(self, data: bytes) -> None:
-        """Write to the end; returns when it is on the disk. After an OSError the file is as before.
+        """Append, and return when the data are on the disk. After an OSError the file is as before.
 
-        Raises StateError where it cannot be brought back to that, and from then on.
+        Raises StateError if the file cannot be restored to that, and at each later call.
         """
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class OpenedFile(Protocol):
@@ -52,118 +52,119 @@ class OpenedFile(Protocol):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """The size in bytes."""
 
     def part(self, start: int, end: int) -> Bytes:
-        """The bytes from `start` up to, and not with, `end`, as far as there are any; changes stay in this process."""
+        """Return the bytes [start, end), as far as they exist. Changes to them stay in this process."""
 
     @property
     def is_far(self) -> bool:
-        """Whether bytes have to be fetched before they can be looked at."""
+        """Return whether bytes must be fetched before they can be read."""
 
     def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Fetch what is in these ranges of bytes, at once."""
+        """Fetch these ranges of bytes at once."""
 
 
 class Files(Protocol):
-    """Files by their names, which may have one folder: `log/0001`."""
+    """Files by name. A name may have one folder: `log/0001`."""
 
     place: str
-    """Where they are, for messages."""
+    """The address, for messages."""
     appends: bool
-    """Whether a file can grow."""
+    """Whether files can grow."""
     keeps_removed: bool
-    """Whether a file that is open can be read when it was removed."""
+    """Whether an open file can be read after it was removed."""
     traffic: Traffic
-    """What went to the files and came from them, through this object."""
+    """The bytes written to and read from the files through this object."""
 
     @property
     def writer(self) -> str:
-        """What tells this holder of the lock from others; empty where a lock cannot be lost."""
+        """The identity of this holder of the lock; empty if a lock cannot be lost."""
 
     @property
     def took_over(self) -> bool:
-        """Whether the lock was another process's that may not know that it lost it, until `settle`."""
+        """Return whether the lock was taken from a process that may not know that it lost it, until `settle`."""
 
     def names(self, folder: str = "") -> list[str]:
-        """The names of the files in a folder, in order; none where it is not there."""
+        """Return the sorted names of the files in a folder; none if it does not exist."""
 
     def size(self, name: str) -> int:
-        """The bytes of a file."""
+        """Return the size of a file, in bytes."""
 
     def read(self, name: str) -> bytes:
-        """What a file holds."""
+        """Return the content of a file."""
 
     def open(self, name: str) -> OpenedFile:
-        """A file, to be read in parts: of this machine mapped, and there as long as somebody has it open."""
+        """Open a file to read parts. A file on this machine is memory-mapped, and exists as long as it is open."""
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
-        """Write a file whole, durably; its size. After an exception there is no file of that name."""
+        """Write a whole file durably, and return its size. After an exception there is no file of that name."""
 
     def create(self, name: str, parts: Iterable[Buffer]) -> None:
-        """As `write`, but FileExistsError where there is one.
+        """Write like `write`, but raise FileExistsError if the file exists.
 
-        Of several that create it at once one succeeds, by a conditional put, or by `lock`. After another OSError it may
-        still come to be there.
+        Of several processes that create it at once, one succeeds, by a conditional put or by `lock`. After another
+        OSError the file may still appear.
         """
 
     def adopt(self, other: Files, name: str, new: str) -> None:
-        """Have a file of another place under a new name, durably: linked, or copied by the store, where that can be.
+        """Take a file of another place under a new name, durably: by a link or by a copy within the store, if possible.
 
-        A file that has the new name is taken for the same one.
+        An existing file of the new name is assumed to be the same.
         """
 
     def appender(self, name: str) -> Appender:
-        """The end of a file, which is made if it is not there."""
+        """Return the appender of a file, which is created if necessary."""
 
     def truncate(self, name: str, size: int) -> None:
-        """Cut a file off behind its first bytes."""
+        """Truncate a file to its first bytes."""
 
     def remove(self, *names: str) -> None:
-        """Remove files, as far as they are there."""
+        """Remove files, as far as they exist."""
 
     def below(self, folder: str) -> Files:
-        """The files of a folder, which may be new."""
+        """Return the files of a folder, which may be new."""
 
     def passing(self) -> Files:
-        """The same files, written without a sync: their content is not needed after a crash of the machine."""
+        """Return the same files, written without sync: their content is not needed after a crash of the machine."""
 
     def clear(self) -> None:
-        """Remove all files, as far as that can be."""
+        """Remove all files, as far as possible."""
 
     def lock(self) -> None:
-        """Keep other writers out; raises StateError where there is one."""
+        """Lock out other writers. StateError if there is one."""
 
     def settle(self) -> None:
-        """Say that the process that had the lock before can change nothing any more."""
+        """Record that the previous holder of the lock can no longer change anything."""
 
     def hold(self, name: str) -> None:
-        """Keep them out by a file, too, without which there is nothing to write to; raises StateError as `lock` does.
+        """Also lock a file in the directory, which must exist for writes. StateError as for `lock`.
 
-        So a removed lock lets nobody in. Where files have no locks of their own nothing is done.
+        So removing the lock lets no other writer in. Files without locks of their own ignore this.
         """
 
     def check_held(self, surely: bool = False) -> None:
-        """Raises StateError where the directory is no longer ours: what is held is gone, or another process has it.
+        """Raise StateError if the directory is no longer locked: the held file is gone, or another process has the
+        lock.
 
-        A lease is believed for some seconds after its last renewal; `surely` renews it first.
+        A lease is trusted for some seconds after its last renewal; `surely` renews it first.
         """
 
     def note(self, text: str) -> None:
-        """Let the file that is held have a text, at most a few hundred bytes; nothing waits for the disk."""
+        """Write a text of at most a few hundred bytes to the held file, without waiting for the disk."""
 
     def unlock(self) -> None:
-        """Let other writers in."""
+        """Unlock for other writers."""
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that is not there, which its owner alone can enter; one that is there stays as it is."""
+    """Create a folder that only its owner can enter. An existing one stays as it is."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
 class SystemCalls:
-    """The calls that change what is on a disk."""
+    """The system calls that change a disk."""
 
     def write(self, file: int, data: Buffer) -> int:
         return os.write(file, data)
@@ -182,7 +183,7 @@ class SystemCalls:
 
 
 class UnsyncedCalls(SystemCalls):
-    """The calls of another one, but for those that wait until the disk has all."""
+    """System calls without those that wait for the disk."""
 
     def __init__(self, system: SystemCalls) -> None:
         self._system = system
@@ -201,7 +202,7 @@ class UnsyncedCalls(SystemCalls):
 
 
 class LocalFiles:
-    """A directory of the local disk."""
+    """A directory on a local disk."""
 
     appends = True
     keeps_removed = True
@@ -287,7 +288,7 @@ class LocalFiles:
         return len(view)
 
     def sync(self, path: Path) -> None:
-        """Let what a file holds be on the disk, or the names in a folder."""
+        """Sync a file, or the names in a folder."""
         file = os.open(path, os.O_RDONLY)
         try:
             self.system.sync(file)
@@ -332,13 +333,13 @@ class LocalFiles:
         os.pwrite(self._lock, json.dumps(myself()).encode(), 0)
 
     def settle(self) -> None:
-        """Nothing: a lock goes with its process."""
+        """Do nothing: a lock ends with its process."""
 
     def hold(self, name: str) -> None:
         self._held = self.root / name, self._locked(name)
 
     def _locked(self, name: str) -> int:
-        """A file, opened and locked: the lock is on the file that is open, and goes with this process."""
+        """Open and lock a file. The lock belongs to the open file, and ends with this process."""
         file = os.open(self.root / name, os.O_RDWR | os.O_CREAT, _PRIVATE)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -370,7 +371,7 @@ class LocalFiles:
 
 
 def _is_at(path: Path, file: int) -> bool:
-    """Whether an open file is the one that has this name."""
+    """Return whether an open file is the one with this name."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(file))
     except OSError:
@@ -395,21 +396,21 @@ class InMemory:
         return self.data[start:end]
 
     def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """All of it is there."""
+        """Do nothing: all of it is in memory."""
 
 
-# What a file system says that has no links, or is another one.
+# The errors of a file system without links, or of a link to another file system.
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 _ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with readonly=True"
 
 
 def myself() -> dict[str, Any]:
-    """What a lock says of its holder."""
+    """Return what a lock records about its holder."""
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
 
 
 def holder(said: str) -> str:
-    """Who holds a lock, by what it says."""
+    """Describe the holder of a lock, from the lock's content."""
     try:
         who = json.loads(said)
         return f"process {who['pid']} on {who['host']} has it open for writing since {who['since']}"
@@ -418,7 +419,7 @@ def holder(said: str) -> str:
 
 
 class LocalAppender:
-    """The end of a file of a local disk."""
+    """The end of a file on a local disk."""
 
     def __init__(self, path: Path, system: SystemCalls) -> None:
         self._path, self._system = path, system
@@ -448,7 +449,7 @@ class LocalAppender:
         self._size += len(data)
 
     def _take_back(self, error: OSError) -> None:
-        """Cut off what was written of a record; where that fails, nothing is appended any more."""
+        """Cut off a partly written record. If that fails, nothing is appended any more."""
         try:
             self._system.truncate(self._file, self._size)
             self._system.sync(self._file)

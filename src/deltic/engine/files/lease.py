@@ -1,10 +1,10 @@
-"""The right of one process at a time to write below a folder of an object store: an object that it keeps renewing.
+"""The lease of one writer below a folder of an object store: an object that the writer keeps renewing.
 
-Whoever holds the lease puts the object again every `BEAT` seconds, each time expecting the version that it put last.
-Whoever wants it watches the object: one that has not changed for `EXPIRY` seconds is dead, and the same conditional
-put takes the lease over. No clocks are compared. A process that was stopped and goes on finds another version, and
-gives up. Until it does, it may think that it holds the lease: the log keeps it out, whose records are put where there
-is none, and whose next number is taken by whoever took the lease over.
+The holder of the lease puts the object again every `BEAT` seconds, each time expecting the version of its last put.
+Another process that wants the lease watches the object. If it has not changed for `EXPIRY` seconds, the holder is
+considered dead, and the same conditional put takes the lease over. No clocks are compared. A process that was suspended
+and resumes finds another version, and gives up. Until then it may believe that it holds the lease, but the log keeps it
+out: records are only put where there is none, and the new holder has taken the next number.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from deltic.engine.files.object_store import ABSENT, ObjectStore, Version
 from deltic.errors import StateError
 
 BEAT, EXPIRY = 10.0, 30.0
-"""After how many seconds a lease is renewed, and after how many without that it is taken over."""
+"""The seconds after which a lease is renewed, and the seconds without renewal after which it is taken over."""
 _ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with readonly=True"
 _HELD = set[str]()
 """The leases that this process holds."""
 
 
 class Lease:
-    """A lease that is held; `took_over` says whether its former holder may not know that it lost it."""
+    """A held lease; `took_over` says whether its previous holder may not know that it lost it."""
 
     def __init__(self, store: ObjectStore, path: str, place: str, version: Version, took_over: bool) -> None:
         self._store, self._path, self._place, self._version = store, path, place, version
@@ -41,7 +41,7 @@ class Lease:
 
     @classmethod
     def acquired(cls, store: ObjectStore, path: str, place: str) -> Lease:
-        """The lease, once nobody else has it; raises StateError where somebody has, OSError where it cannot be had."""
+        """Acquire the lease once no other process has it. StateError if one has; OSError if the store fails."""
         if not store.is_conditional:
             raise StateError(
                 f"state {place}: its store has no conditional put, so that two writers could not be kept apart; keep "
@@ -59,7 +59,7 @@ class Lease:
         return lease
 
     def _check_store(self) -> None:
-        """Raises StateError for a store that puts whatever version is expected."""
+        """Raise StateError if the store ignores the expected version of a put."""
         try:
             self._store.put(self._path, b"{}", expected=ABSENT)
         except FileExistsError:
@@ -70,9 +70,9 @@ class Lease:
         )
 
     def check(self, surely: bool = False) -> None:
-        """Raises StateError where another process has taken the lease over.
+        """Raise StateError if another process has taken the lease over.
 
-        The store is asked when the lease was not renewed for long, or to know `surely`.
+        The store is asked if the last renewal was long ago, or if `surely` is set.
         """
         if not self._lost and (surely or _now() - self._renewed > EXPIRY / 2):
             with self._lock:
@@ -81,7 +81,7 @@ class Lease:
             raise StateError(f"state {self._place}: {self._lost}; nothing was changed. Open the state again")
 
     def release(self) -> None:
-        """Let others have it at once; where that cannot be said they have it after a while."""
+        """Release the lease at once. If the store fails, others get it after its expiry."""
         with self._lock:
             self._released.set()
             if not self._lost:
@@ -102,7 +102,7 @@ class Lease:
         self._put({**myself(), "id": self.writer, "beat": secrets.token_hex(4)})
 
     def _put(self, lease: dict[str, Any]) -> None:
-        """Put the object again; notes where another one stands there."""
+        """Put the object again, or record that another one is there."""
         data = json.dumps(lease).encode()
         try:
             self._version = self._store.put(self._path, data, expected=self._version)
@@ -120,7 +120,7 @@ class Lease:
 
 
 def _free(store: ObjectStore, path: str, place: str) -> tuple[Version, bool]:
-    """The version to expect when the lease is taken, and whether its former holder may still write."""
+    """Return the version to expect when the lease is taken, and whether its previous holder may still write."""
     try:
         there, version = _at(store, path)
     except FileNotFoundError:
@@ -135,7 +135,7 @@ def _free(store: ObjectStore, path: str, place: str) -> tuple[Version, bool]:
 
 
 def _watch(store: ObjectStore, path: str, place: str, version: Version) -> None:
-    """Return when the object has not changed for so long that its holder is dead; raises StateError where it lives."""
+    """Return when the object has not changed for so long that its holder is dead. StateError if it is alive."""
     end = _now() + EXPIRY
     while (left := end - _now()) > 0:
         time.sleep(min(left, BEAT / 5))
@@ -147,7 +147,7 @@ def _watch(store: ObjectStore, path: str, place: str, version: Version) -> None:
 
 
 def _is_dead(there: dict[str, Any]) -> bool:
-    """Whether a holder of this machine has certainly ended: its process is gone, or this one has its number."""
+    """Return whether a holder on this machine has certainly ended: its process is gone, or this one has its number."""
     if there.get("host") != socket.gethostname() or "pid" not in there:
         return False
     if there["pid"] == os.getpid():
@@ -171,5 +171,5 @@ def _at(store: ObjectStore, path: str) -> tuple[dict[str, Any], Version]:
 
 
 def _now() -> float:
-    """Seconds that go on while the machine sleeps, where the system has them."""
+    """Return seconds that also pass while the machine sleeps, if the system supports it."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()

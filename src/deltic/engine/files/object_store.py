@@ -1,7 +1,7 @@
-"""What a state needs of an object store, and the two libraries that offer it: obstore, and fsspec for the rest.
+"""The interface of object stores, and its two implementations: obstore, and fsspec for other file systems.
 
-Objects are whole or not there, are never renamed, and are read as they were last written. A conditional put keeps two
-writers apart; fsspec has none that all of its file systems keep to, so that shards may be there, but no state.
+Objects are whole or absent, are never renamed, and reads return the last write. A conditional put keeps two writers
+apart. Not all file systems of fsspec have one, so they can hold shards, but no state.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ if TYPE_CHECKING:
     import obstore.store
 
 Version = Any
-"""Which content an object has, as the store says it: an ETag, a generation. Compared by the store alone."""
+"""The version of an object's content in the store's form: an ETag, a generation. Only the store compares versions."""
 ABSENT: Version = "absent"
-"""The version of an object that is not there."""
+"""The version of an absent object."""
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
 """The schemes of object stores that obstore opens."""
 TIMEOUT = timedelta(seconds=60)
-"""How long one request may take, and how long it is tried again after errors of the server or the network."""
+"""The most time of one request, and of its retries after errors of the server or the network."""
 
 
 class ObjectStore(Protocol):
-    """Objects by their paths. Methods raise OSError: FileNotFoundError for an object that is not there."""
+    """Objects by path. Methods raise OSError, and FileNotFoundError for an absent object."""
 
     is_conditional: bool
-    """Whether of two puts that each expect a version one alone succeeds."""
+    """Whether only one of two puts that expect the same version succeeds."""
 
     def get(self, path: str) -> tuple[Buffer, Version]:
-        """The content of an object, and its version."""
+        """Return the content of an object, and its version."""
 
     def head(self, path: str) -> tuple[int, Version]:
-        """The bytes of an object, and its version."""
+        """Return the size of an object in bytes, and its version."""
 
     def ranges(self, path: str, starts: Sequence[int], ends: Sequence[int]) -> Sequence[Buffer]:
-        """The bytes from each start up to its end."""
+        """Return the bytes from each start up to its end."""
 
     def put(self, path: str, data: bytes, expected: Version | None = None) -> Version:
-        """Write an object whole; where a version is `expected`, FileExistsError if it is another one."""
+        """Write a whole object. FileExistsError if its version is not the `expected` one."""
 
     def names(self, folder: str) -> list[str]:
-        """The last parts of the paths of objects and folders right below a folder."""
+        """Return the last parts of the paths of objects and folders directly below a folder."""
 
     def copy(self, path: str, new: str) -> None:
         """Copy an object within the store."""
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Delete objects, which may be gone."""
+        """Delete objects, some of which may be absent."""
 
     def clear(self, folder: str) -> None:
         """Delete all objects below a folder."""
 
 
 class Obstore:
-    """A bucket or container of Amazon, Google or Azure, or what speaks as these do."""
+    """A bucket or container of Amazon, Google or Azure, or of a compatible store."""
 
     is_conditional = True
 
@@ -120,7 +120,7 @@ class Obstore:
 
     @contextmanager
     def _errors(self, path: str) -> Iterator[None]:
-        """What obstore raises, as an OSError."""
+        """Convert obstore's errors to OSError."""
         exceptions = self._obstore.exceptions
         try:
             yield
@@ -137,18 +137,18 @@ def _version(meta: Any) -> Version:
 
 
 def _first_lines(text: str) -> str:
-    """What a library says of a request, without the debugging output that follows it."""
+    """Return a library's message about a request, without the debugging output that follows."""
     return redacted_reason(text.partition("\n\nDebug source")[0].strip())
 
 
 class Fsspec:
-    """A file system of fsspec, as that of Hadoop by pyarrow."""
+    """A file system of fsspec, such as Hadoop's by pyarrow."""
 
     is_conditional = False
 
     def __init__(self, system: Any) -> None:
         self._system = system
-        # fsspec opens a file of pyarrow, as of Hadoop, as a stream where it begins at 0, and then asks where it is.
+        # fsspec opens pyarrow's files, such as Hadoop's, as streams at position 0, and then asks for the position.
         self._options = {"seekable": True} if type(system).__module__.endswith(".arrow") else {}
 
     def get(self, path: str) -> tuple[Buffer, Version]:
@@ -204,10 +204,10 @@ def _last_parts(paths: Iterable[str]) -> list[str]:
 
 
 def object_store(address: str) -> tuple[ObjectStore, str]:
-    """The store of an address such as `s3://bucket/folder`, and the path in it; raises DelticError.
+    """Return the store of an address such as `s3://bucket/folder`, and the path in it. Raises DelticError.
 
-    Keys and endpoints come from the environment, as `AWS_ACCESS_KEY_ID` and `AWS_ENDPOINT_URL`; where boto3 is
-    installed those of Amazon also from its profiles.
+    Keys and endpoints come from the environment, such as `AWS_ACCESS_KEY_ID` and `AWS_ENDPOINT_URL`. If boto3 is
+    installed, those of Amazon also come from its profiles.
     """
     scheme, _, rest = address.partition("://")
     if scheme.lower() in SCHEMES:
@@ -232,7 +232,7 @@ def _bucket(url: str) -> ObjectStore:
 
 
 def store_errors() -> type[Exception]:
-    """What obstore raises."""
+    """Return the base class of obstore's errors."""
     result: type[Exception] = required("obstore.exceptions", "an object store").BaseError
     return result
 
@@ -249,7 +249,7 @@ def _options(url: str) -> dict[str, Any]:
 
 
 def _boto3() -> Any | None:
-    """Amazon's keys as boto3 finds them; None where it is not installed, or finds none."""
+    """Return Amazon's keys as boto3 finds them; None if it is not installed, or finds none."""
     try:
         from obstore.auth.boto3 import Boto3CredentialProvider
 
@@ -259,7 +259,7 @@ def _boto3() -> Any | None:
 
 
 def file_system(address: str) -> tuple[Any, str]:
-    """The file system of fsspec for an address such as `s3://bucket/folder`, and the path there; raises DelticError."""
+    """Return fsspec's file system for an address such as `s3://bucket/folder`, and the path. Raises DelticError."""
     url_to_fs = required("fsspec.core", f"{address}: a place that is no directory of this machine").url_to_fs
     scheme, _, rest = address.partition("://")
     try:
@@ -274,7 +274,7 @@ def file_system(address: str) -> tuple[Any, str]:
 
 @contextmanager
 def os_errors(path: str) -> Iterator[None]:
-    """What the packages of file systems raise, as an OSError."""
+    """Convert the errors of file system packages to OSError."""
     try:
         yield
     except OSError:

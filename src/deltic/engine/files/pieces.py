@@ -1,6 +1,6 @@
-"""Run files: pieces of an image, one after the other, each with a header that says what it is.
+"""Run files: the pieces of an image, one after the other, each with a header that describes it.
 
-A file begins with a line that names the format. A piece is a header, its length and checksum before it, then its
+A file starts with a line that names the format. A piece is a header, preceded by its length and checksum, and then its
 arrays, each at a multiple of 64 bytes of the file, so that they can be used where they are mapped. Checksums are
 CRC-32, over header and arrays together.
 """
@@ -26,7 +26,7 @@ from deltic.errors import StateError
 
 MAGIC = b"deltic runs 1\n".ljust(64, b"\0")
 _ALIGNED = 64
-# The length of the header; the checksum of this, the header and the arrays.
+# The length of the header; the checksum of the length, the header and the arrays.
 _LENGTH, _SUM = struct.Struct("<Q"), struct.Struct("<I")
 _HEAD = _LENGTH.size + _SUM.size
 REPAIR = "`deltic verify {place} --repair` rebuilds the state from what is whole"
@@ -34,7 +34,7 @@ REPAIR = "`deltic verify {place} --repair` rebuilds the state from what is whole
 
 @dataclass(frozen=True)
 class PiecePlace:
-    """Where a piece stands."""
+    """The location of a piece."""
 
     file: str
     offset: int
@@ -43,7 +43,7 @@ class PiecePlace:
 
 
 class MappedFile:
-    """A file of pieces, opened once; `remedy` is what is said of one that is damaged, or has less than `size` bytes."""
+    """A file of pieces, opened once; `remedy` is the advice if it is damaged, or has less than `size` bytes."""
 
     def __init__(self, files: Files, name: str, remedy: str = REPAIR, size: int = 0) -> None:
         self.files, self.name, self._remedy, self._size = files, name, remedy, size
@@ -54,7 +54,7 @@ class MappedFile:
             raise self._unreadable(error) from None
 
     def part(self, start: int, length: int) -> Bytes:
-        """So many bytes from `start` on; raises StateError where they are not there."""
+        """Return `length` bytes from `start` on. StateError if they do not exist."""
         try:
             data, size = self._opened.part(start, start + length), self._opened.size
         except OSError as error:
@@ -66,11 +66,11 @@ class MappedFile:
 
     @property
     def is_far(self) -> bool:
-        """Whether bytes have to be fetched before they can be looked at."""
+        """Return whether bytes must be fetched before they can be read."""
         return self._opened.is_far
 
     def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Fetch what is in these ranges of bytes, at once; raises StateError where that fails."""
+        """Fetch these ranges of bytes at once. StateError if that fails."""
         try:
             self._opened.fetch(ranges)
         except OSError as error:
@@ -80,7 +80,7 @@ class MappedFile:
         return self.damaged(f"it cannot be read ({error.strerror or error})")
 
     def damaged(self, what: str) -> StateError:
-        """The error about the file."""
+        """Return the error about the file."""
         place = self.files.place
         return StateError(f"state {place}: {self.name}: {what}; {self._remedy.format(place=place)}")
 
@@ -89,14 +89,14 @@ _OPENED: WeakSet[MappedFile] = WeakSet()
 
 
 def needed_open(files: Files) -> set[str]:
-    """The names of files that this process has open, and that could not be read any more if they were removed."""
+    """Return the names of files that this process has open, and that could not be read after a removal."""
     if files.keeps_removed:
         return set()
     return {mapped.name for mapped in list(_OPENED) if mapped.files.place == files.place}
 
 
 class StoredPiece:
-    """A piece in a file; unless it is `trusted`, it is checked when its arrays are asked for the first time."""
+    """A piece in a file. Unless it is `trusted`, it is checked when its arrays are first read."""
 
     def __init__(self, mapped: MappedFile, place: PiecePlace, about: Mapping[str, Json], trusted: bool = False) -> None:
         self.place, self.about, self.files = place, about, mapped.files
@@ -113,7 +113,7 @@ class StoredPiece:
         return self._arrays
 
     def some(self, ranges: Mapping[str, Ranges]) -> Arrays:
-        """As of Kept; raises StateError where the head of the piece is not what was written."""
+        """Return some elements, see StoredArrays. StateError if the head of the piece is damaged."""
         start, entries = self._head
         cuts = {each["name"]: _Cut(each, start, ranges[each["name"]]) for each in entries if each["name"] in ranges}
         self._mapped.fetch(part for cut in cuts.values() for part in cut.parts)
@@ -121,17 +121,17 @@ class StoredPiece:
 
     @cached_property
     def _head(self) -> tuple[int, Sequence[Mapping[str, Json]]]:
-        """Where the arrays begin, and what is said of them."""
+        """The start of the arrays, and their descriptions."""
         length = _length(self._mapped.part(self.place.offset, _HEAD), self._mapped, self.place)
         header = json.loads(self._mapped.part(self.place.offset + _HEAD, length).tobytes())
         return self.place.offset + _HEAD + length, header["arrays"]
 
 
 class _Cut:
-    """Some elements of an array: those in ranges of its last axis. Where it has two axes, they stand in each row."""
+    """Some elements of an array: those in ranges of its last axis. With two axes, they are cut from each row."""
 
     def __init__(self, entry: Mapping[str, Json], start: int, ranges: Ranges) -> None:
-        """Of an array that is `told` of, where all begin at byte `start`."""
+        """Locate the elements of a described array; all arrays start at byte `start`."""
         self._type = np.dtype(entry["type"])
         *rows, count = entry["shape"]
         self._rows, width, first = rows, self._type.itemsize, start + entry["offset"]
@@ -141,7 +141,7 @@ class _Cut:
         self.parts = [(line + low * width, line + high * width) for line in lines for low, high in inside]
 
     def of(self, mapped: MappedFile) -> npt.NDArray[np.generic]:
-        """The elements, of what was fetched."""
+        """Return the elements, from fetched bytes."""
         data = [mapped.part(start, end - start) for start, end in self.parts]
         result = np.concatenate(data) if data else np.empty(0, np.uint8)
         return result.view(self._type).reshape(*self._rows, self._count)
@@ -149,14 +149,14 @@ class _Cut:
 
 @dataclass(frozen=True)
 class WrittenPieces:
-    """Where the arrays of an owner stand since they were written."""
+    """The location of an owner's arrays since they were written."""
 
     files: Files
     place: PiecePlace
 
 
 def written(kept: object | None) -> WrittenPieces | None:
-    """Where the arrays of an owner stand, if they were written."""
+    """Return the location of an owner's arrays, if they were written."""
     return (
         WrittenPieces(kept.files, kept.place)
         if isinstance(kept, StoredPiece)
@@ -167,7 +167,7 @@ def written(kept: object | None) -> WrittenPieces | None:
 
 
 def encode(about: Mapping[str, Json], arrays: Arrays) -> tuple[list[Buffer], int, int]:
-    """A piece as buffers, their length and checksum."""
+    """Return a piece as buffers, with its length and checksum."""
     entries, at = [], 0
     for name, array in arrays.items():
         entries.append({"name": name, "type": array.dtype.str, "shape": array.shape, "offset": at})
@@ -193,7 +193,7 @@ def _padded(size: int) -> int:
 
 
 def read_piece(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
-    """What a piece says, and its arrays; raises StateError where it is not what was written."""
+    """Return the description and arrays of a piece. StateError if it is damaged."""
     data = mapped.part(place.offset, place.length)
     if place.length < _HEAD:
         raise mapped.damaged(f"the piece at byte {place.offset:,} has no head")
@@ -206,13 +206,13 @@ def read_piece(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json
 
 
 def arrays_of(mapped: MappedFile, place: PiecePlace) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
-    """As `read_piece`, but only the checksum in the head is compared: rows are read when they are used."""
+    """Read like `read_piece`, but only compare the checksum in the head: rows are read when they are used."""
     data = mapped.part(place.offset, place.length)
     return _header(data, _length(data[:_HEAD], mapped, place))
 
 
 def _length(start: Bytes, mapped: MappedFile, place: PiecePlace) -> int:
-    """The length of the header of a piece that begins so; raises StateError where it is another than was written."""
+    """Return the length of the header of a piece with this start. StateError if it is not what was written."""
     (length,), (checksum,) = _LENGTH.unpack_from(start.tobytes()), _SUM.unpack_from(start.tobytes(), _LENGTH.size)
     if checksum != place.checksum or length > place.length:
         raise mapped.damaged(f"at byte {place.offset:,} stands another piece than was written")

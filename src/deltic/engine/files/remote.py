@@ -1,8 +1,8 @@
 """A directory of state in an object store.
 
-A file is an object, whole or not there. Files do not grow; each record of the log is one. Those that must not be
-written twice, manifests and records, are put where there is none of their name, so that a writer that others hold for
-dead cannot change what these go on from. Of a file that is read in parts come the blocks that are asked for.
+A file is an object, whole or absent. Files do not grow; each record of the log is one object. Manifests and records,
+which must not be written twice, are only put if no object has their name. So a writer that others consider dead
+cannot change what they continue from. Files are read in blocks, on demand.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class RemoteFiles:
 
     @classmethod
     def at(cls, place: str) -> RemoteFiles:
-        """The files at an address such as `s3://bucket/folder`; raises StateError."""
+        """Return the files at an address such as `s3://bucket/folder`. Raises StateError."""
         try:
             return cls(*object_store(place), place)
         except DelticError as error:
             raise StateError(f"state {error}") from error
 
     def path(self, name: str) -> str:
-        """The path of a file in the store."""
+        """Return the path of a file in the store."""
         return "/".join(part for part in (self.root, name) if part)
 
     def names(self, folder: str = "") -> list[str]:
@@ -118,14 +118,14 @@ class RemoteFiles:
         self._lease = Lease.acquired(self.store, self.path("lock"), self.place)
 
     def hold(self, name: str) -> None:
-        """Nothing: the lease is held."""
+        """Do nothing: the lease is held."""
 
     def check_held(self, surely: bool = False) -> None:
         if self._lease is not None:
             self._lease.check(surely)
 
     def note(self, text: str) -> None:
-        """Nothing: it would be another put for each record."""
+        """Do nothing: it would take another put for each record."""
 
     def settle(self) -> None:
         if self._lease is not None:

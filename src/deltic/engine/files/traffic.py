@@ -1,8 +1,8 @@
-"""How many bytes go to files and come from them, through one handle of a directory.
+"""Counts the bytes that are written to and read from files, through one handle of a directory.
 
-Of a file that is mapped only those pages are read that somebody looks at, and some beside them: Linux brings them
-64 KiB to 2 MiB at a time, and reports which have come, not which were read. So what counts are the bytes of the file
-that came, the last page as far as the file goes: never more than there are, however small the files.
+Of a mapped file, only pages that are accessed are read, and some next to them: Linux reads 64 KiB to 2 MiB at a time,
+and reports which pages are present. The count has the bytes of the file's present pages, the last one up to the
+file's end. So it never exceeds the file's size, however small files are.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ import numpy.typing as npt
 Bytes = npt.NDArray[np.uint8]
 
 _PAGE = mmap.PAGESIZE
-# Linux has eight bytes for each page of a process; the highest bit says that the page is there.
+# Linux has eight bytes for each page of a process; the highest bit says that the page is present.
 _PAGES = "/proc/self/pagemap"
 _ENTRY, _THERE = 8, np.uint64(63)
 
 
 class Traffic:
-    """Bytes `written`, and `fetched` by reading; `read` has those of mapped files with them."""
+    """Bytes `written`, and `fetched` by reading; `read` also has those of mapped files."""
 
     def __init__(self) -> None:
         self.written = self.fetched = 0
         self._mapped: WeakValueDictionary[int, Bytes] = WeakValueDictionary()
 
     def watched(self, data: Bytes) -> Bytes:
-        """A file that was mapped, to be watched as long as somebody has it."""
+        """Watch a mapped file as long as it is referenced, and return it."""
         self._mapped[id(data)] = data
         return data
 
     @property
     def read(self) -> int:
-        """The bytes that were fetched, and the pages of mapped files that have come, where the system tells."""
+        """The bytes that were fetched, and the present pages of mapped files, if the system reports them."""
         return self.fetched + sum(map(_touched, self._mapped.values()))
 
 
 def _touched(data: Bytes) -> int:
-    """The bytes of a mapped file, which begins with a page, whose pages have come to this process."""
+    """Return the bytes of a mapped file's pages that are present in this process. The file starts at a page."""
     first, count = data.ctypes.data // _PAGE, -(-len(data) // _PAGE)
     try:
         file = os.open(_PAGES, os.O_RDONLY)

@@ -58,13 +58,13 @@ class Columns:
     undefined: list[Undefined] | None = None
     positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
     nodes: dict[int, ColumnOperation] = field(default_factory=dict)
-    """What holds of operations whatever the rows are, by their identities; for columns of the same types."""
+    """The properties of operations by their id(), for columns of the same types."""
     remembers: bool = True
-    """Whether functions of one operand remember its values."""
+    """Whether values of functions of one operand are cached."""
     known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
-    """The values of functions on these rows, each of which is computed once wherever it stands."""
+    """The values of functions on these rows, so that each is computed once."""
     arrays: dict[exp.Expression, Any] = field(default_factory=dict, init=False)
-    """The same as Arrow columns, of functions whose values are composite."""
+    """The same as Arrow columns, for functions with composite values."""
 
     def where(self, mask: Array) -> Columns:
         """Return the rows where the mask is true."""

@@ -28,7 +28,7 @@ from deltic.values.types import Type
 Rows = npt.NDArray[np.int64]  # for each value that is generated, the number of the row
 Argument = tuple[np.ndarray[Any, Any], Type]
 MOST_VALUES = 1 << 28
-"""How many values the ranges of the rows of a change may have together: 2 GiB for each column that is made of them."""
+"""The most values that all ranges of a change may have: 2 GiB for each column of them."""
 
 
 @kernel_of(Expanded)

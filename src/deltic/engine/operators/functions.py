@@ -33,7 +33,7 @@ class FrameRows:
     schema: Schema
     ordering: Ordering | None
     asked: npt.NDArray[np.bool_]
-    """The rows whose values are asked for; the others are there to be seen."""
+    """The rows whose values are needed; the others are only there for frames."""
     interner: Interner
 
     def column(self, call: WindowCall, index: int = 0) -> Column:

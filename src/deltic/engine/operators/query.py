@@ -73,9 +73,9 @@ class Environment:
     inner_engine: Callable[[Circuit], Engine] = no_inner_engine
     """Makes the engine of a recursion inside a recursion."""
     draws: bool = True
-    """Whether samples of relations are drawn for plans: of rows in files that reads more than a small change does."""
+    """Whether plans use samples of relations. For rows in files, sampling reads more than a small change does."""
     judge: Callable[[], None] = nobody
-    """Called now and then while queries run; what it raises ends them."""
+    """Called regularly while queries run. It may raise to end them."""
 
     @contextmanager
     def judged(self, judge: Callable[[], None]) -> Iterator[None]:

@@ -294,7 +294,7 @@ def _one_by_one(expression: exp.Expression, columns: Columns) -> Any:
 
 
 _TOO_FEW = 16
-"""Up to so many rows equal ones are not searched for."""
+"""Up to this many rows, equal rows are not merged."""
 
 
 def _distinct(operands: Sequence[exp.Expression], columns: Columns) -> tuple[Columns, Array | None]:

@@ -15,7 +15,7 @@ from deltic.circuit.accumulators.own import UserAggregate
 from deltic.engine.storage.run import Run
 
 Moves = Sequence[tuple[Any, int]]
-"""Values of a group, and by how much each is there more often."""
+"""Values of a group, and the change of each value's weight."""
 
 
 class States:

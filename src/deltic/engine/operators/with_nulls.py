@@ -18,7 +18,7 @@ from deltic.engine.operators.results import any_null, overwritten, where_defined
 from deltic.engine.operators.strict import compared
 
 Evaluate = Callable[[exp.Expression, Columns], Result]
-"""What computes an operand on the rows of columns."""
+"""Computes an operand on the rows of columns."""
 
 
 def _is_null(node: ColumnOperation, columns: Columns, evaluate: Evaluate) -> Result:
