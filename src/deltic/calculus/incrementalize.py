@@ -1,4 +1,4 @@
-"""Incrementalization: from a circuit Q to Q^Δ, which turns changes of inputs into changes of outputs."""
+"""Incrementalization: from a circuit Q to Q^Δ, which maps changes of inputs to changes of outputs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from deltic.errors import UnsupportedError
 
 
 def lift(circuit: Circuit) -> Circuit:
-    """↑Q: every operator at every time, which by [DBSP Prop. 3.3] and [DBSP Prop. 5.7] is ↑ of the whole.
+    """↑Q: every operator applied at every time; by [DBSP Prop. 3.3] and [DBSP Prop. 5.7] this lifts the whole circuit.
 
-    A circuit of Deltic is written the same before and after: its nodes are functions until a stream flows through
-    them, and the interpreters apply them at each step. Operators on streams, such as an explicit delay, are none
-    of those that are lifted; they count the steps already.
+    The lifted circuit is written like the original, because interpreters apply nodes at each step anyway. Operators
+    on streams, such as an explicit delay, are not lifted; they count steps already.
     """
     return circuit
 
 
 def fallbacks(circuit: Circuit) -> Iterator[tuple[int, Operator]]:
-    """The nodes, in bodies too, whose change is computed by f(a ⊕ δ) ⊖ f(a): number and operator of each."""
+    """The nodes, in bodies too, whose change is computed by f(a ⊕ δ) ⊖ f(a), with their operators."""
     for number, operator in enumerate(circuit.operators):
         if derivative_of(type(operator)).is_fallback:
             yield number, operator
@@ -54,10 +53,10 @@ first, for each of them by itself, so that a definition is optimized once, whate
 
 
 def incrementalize(circuit: Circuit, *, strict: bool = False) -> Circuit:
-    """Q^Δ = D ∘ ↑Q ∘ I, in such a form that it computes on changes [DBSP Alg. 6.13].
+    """Q^Δ = D ∘ ↑Q ∘ I, in a form that computes on changes [DBSP Alg. 6.13].
 
-    Sources, imports and feedbacks of the result carry changes; so do its sinks. An operator that has no row in the
-    derivative table is recomputed from its whole inputs wherever one of them changes, which is right but slow;
+    Sources, imports and feedbacks of the result carry changes; so do its sinks. An operator without a row in the
+    derivative table is recomputed from its whole inputs whenever one of them changes, which is correct but slow;
     with `strict`, UnsupportedError names it instead.
     """
     if strict:

@@ -1,4 +1,4 @@
-"""Step 5 of [DBSP Alg. 6.13]: D is pushed through the circuit towards I, until the two meet and cancel."""
+"""Step 5 of [DBSP Alg. 6.13]: D is pushed through the circuit towards I, where both cancel."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 
-# Operators whose value is computed from the values of their inputs, so that only sources and sets are kept.
+# Operators whose value is computed from the values of their inputs, so that only sources and sets have state.
 _POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join, ops.JoinDelta, ops.AntijoinDelta)
 
 
 def push(circuit: Circuit, outer: int = 0) -> Circuit:
-    """The circuit with every D(x) in the time `outer` replaced by one that computes the change of x from changes.
+    """The circuit with every D(x) in the time `outer` replaced by a circuit that computes the change of x from changes.
 
-    By the chain rule [DBSP Prop. 4.2] the change of a node is what its operator's row of the derivative table makes
-    of its inputs' changes; by inversion D(I(a)) is a; by the cycle rule a back-edge carries changes. A source that
-    nothing reads stays, as the table that it is.
+    By the chain rule [DBSP Prop. 4.2] the change of a node is what the derivative table computes from its inputs'
+    changes; by inversion D(I(a)) is a; by the cycle rule a back-edge carries changes. Unread sources are kept.
     """
     changing: frozenset[str] = frozenset()
     while True:
@@ -27,16 +26,17 @@ def push(circuit: Circuit, outer: int = 0) -> Circuit:
 
 
 class _BackEdgeReached(Exception):
-    """D has been taken of a back-edge that does not carry changes yet: everything is recomputed."""
+    """D was taken of a back-edge that does not carry changes yet; the derivation starts again with it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 class Derivatives:
-    """The views of the old circuit's nodes in the new one, made on first use.
+    """The views of the old circuit's nodes in the new one, created on first use.
 
-    `changing` are the names of the back-edges that carry changes. The old circuit may be in the making, without any.
+    `changing` are the names of the back-edges that carry changes. The old circuit may be an unfinished builder, then
+    without back-edges.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Derivatives:
         self._open: list[str] = []
 
     def build(self) -> Circuit:
-        """The new circuit, of all sources and sinks."""
+        """Build the new circuit, with all sources and sinks."""
         for number, node in enumerate(self.circuit.nodes):
             if isinstance(node.operator, ops.Source | ops.Sink):
                 self.value(number)
@@ -61,7 +61,7 @@ class Derivatives:
         return self.builder.build()
 
     def value(self, number: int) -> int:
-        """The stream of the node itself, not differentiated; I of its changes for a back-edge that carries them."""
+        """The undifferentiated stream of the node; for a back-edge that carries changes, I of them."""
         if number not in self._values:
             self._values[number] = self._value(number)
         return self._values[number]
@@ -95,7 +95,7 @@ class Derivatives:
         return push(surround(circuit, outer), outer)
 
     def _close(self) -> None:
-        """Give the back-edges that were read what they carry: changes, or what they carried before."""
+        """Close the back-edges that were read, with changes or with values."""
         while self._open:
             assert isinstance(self.circuit, Circuit)
             name = self._open.pop()

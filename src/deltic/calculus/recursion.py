@@ -1,4 +1,4 @@
-"""Recursion [DBSP §7]: the chain from naive evaluation to what the engines keep fresh, as rewrites of circuits.
+"""Recursion [DBSP §7]: the chain of rewrites from naive evaluation to the form that engines maintain.
 
 naive ─► semi-naive ─► maintained ─► lowered to the operator that engines run
 """
@@ -19,7 +19,7 @@ from deltic.errors import UnsupportedError
 def naive(circuit: Circuit) -> Circuit:
     """The circuit with ∫ ∘ D ∘ (fix α. T(·, z⁻¹(α))) ∘ I ∘ δ₀ written out for each fixpoint of a body T.
 
-    Every iteration computes all rows from all rows of the one before; the last is the value [DBSP Thm 7.1, 7.2].
+    Every iteration computes all rows from all rows of the previous one; the last is the value [DBSP Thm 7.1, 7.2].
     """
     return inside(circuit, _bracket)
 
@@ -53,8 +53,8 @@ def _looped(builder: CircuitBuilder, node: Node, inputs: list[int], cycles: set[
 def semi_naive(circuit: Circuit) -> Circuit:
     """The circuit with D pushed through the body of each bracket, from its sinks to the I of its imports.
 
-    D ∘ (fix α. T(·, z⁻¹(α))) ∘ I = fix α. T^Δ(·, z⁻¹(α)) [DBSP Prop. 4.2 cycle]: every iteration computes from
-    what the one before found. The changes are those from one iteration to the next.
+    D ∘ (fix α. T(·, z⁻¹(α))) ∘ I = fix α. T^Δ(·, z⁻¹(α)) [DBSP Prop. 4.2 cycle]: every iteration computes only from
+    the new rows of the previous one. The changes are those from one iteration to the next.
     """
     return inside(circuit, _changes)
 
@@ -66,20 +66,20 @@ def _changes(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
 
 
 def maintained(circuit: Circuit) -> Circuit:
-    """Steps 3 to 5 of [DBSP Alg. 6.13] for a circuit with brackets, whose edges inside become streams of streams.
+    """Steps 3 to 5 of [DBSP Alg. 6.13] for a circuit with brackets, whose inner edges become streams of streams.
 
-    In a body, an operator with `outer 1` has its past in the step before, one without in the iteration before; the
-    changes are those of both at once, D(↑D(·)).
+    In a body, an operator with `outer 1` has the state of the previous step, others that of the previous iteration; the
+    changes are changes in both, D(↑D(·)).
     """
     return push(surround(lift(circuit)))
 
 
 def lowered(circuit: Circuit, query: Circuit) -> Circuit:
-    """The maintained form of a query with a `FixpointDelta` for each bracket that maintains a fixpoint of the query.
+    """The maintained form of a query, with a `FixpointDelta` for each bracket that maintains a fixpoint of the query.
 
-    D and ↑D commute [DBSP §5.2.4], so by the cycle rule from right to left the changes from iteration to iteration may
-    be left to the iterating engine: a FixpointDelta has the changes of each iteration from step to step alone, and the
-    local engine keeps the iteration with each row instead. Raises UnsupportedError for a bracket that is no fixpoint's.
+    D and ↑D commute [DBSP §5.2.4], so by the cycle rule from right to left the changes between iterations can be left
+    to the engine: a FixpointDelta has only the changes of each iteration between steps, and the local engine stores the
+    iteration of each row instead. Raises UnsupportedError for a bracket that is no fixpoint's.
     """
     deltas = _deltas(query)
     builder = CircuitBuilder(circuit.depth)
@@ -95,7 +95,7 @@ def lowered(circuit: Circuit, query: Circuit) -> Circuit:
 
 
 def _deltas(query: Circuit) -> dict[ops.Operator, ops.Operator]:
-    """For each fixpoint of the query the bracket that maintains it and the derivative that engines run."""
+    """The bracket that maintains each fixpoint of the query, mapped to the derivative that engines run."""
     brackets = _inner(maintained(semi_naive(naive(query))), ops.Bracket)
     return dict(zip(brackets, _inner(maintained(query), ops.FixpointDelta), strict=True))
 
@@ -107,7 +107,7 @@ def _inner(circuit: Circuit, kind: type[ops.Operator]) -> list[ops.Operator]:
 def chain(query: Circuit) -> dict[str, Circuit]:
     """The circuits of a query by the names of the steps that make them; the last two compute on changes.
 
-    The lowered one is what `incrementalize` makes of the query, once that is optimized.
+    The last one is the result of `incrementalize` for the optimized query.
     """
     steps = {"naive": naive(query)}
     steps["semi_naive"] = semi_naive(steps["naive"])

@@ -1,4 +1,4 @@
-"""What `explain` says about the way from a circuit to its incremental form: steps, derivatives, recursion."""
+"""The parts of `explain` about incrementalization: steps, derivatives, recursion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltic.circuit.operators.custom import Apply
 
 
 def bounded(lines: Sequence[str], most: int) -> list[str]:
-    """The first lines and a last one that counts the others, `most` lines at most."""
+    """The first lines, at most `most` in total, with a last one that counts the omitted ones."""
     if len(lines) <= most:
         return list(lines)
     return [*lines[: most - 1], f"… {len(lines) - most + 1} more lines"]
@@ -26,7 +26,7 @@ _SHOWN = 12
 
 
 def operator_lines(circuit: Circuit) -> Iterator[str]:
-    """Two lines for each row of the derivative table that the circuit needs, and a last one for what falls back."""
+    """Two lines for each row of the derivative table that the circuit uses, and a last one for fallbacks."""
     places: dict[type[ops.Operator], list[str]] = {}
     for place, operator in _places(circuit, ""):
         places.setdefault(type(operator), []).append(place)
@@ -38,7 +38,7 @@ def operator_lines(circuit: Circuit) -> Iterator[str]:
 
 
 def cost_lines(circuit: Circuit) -> Iterator[str]:
-    """A line for each cost and state that operators of the circuit have, and a last one for what falls back."""
+    """A line for each combination of cost and state of operators in the circuit, and a last one for fallbacks."""
     kinds = dict.fromkeys(type(operator) for operator in operators_inside(circuit))
     together: dict[tuple[str, str], list[str]] = {}
     for kind in kinds:
@@ -50,7 +50,7 @@ def cost_lines(circuit: Circuit) -> Iterator[str]:
 
 
 def _last(circuit: Circuit) -> Iterator[str]:
-    """The lines of fixpoints inside of others, if there are any, and of the operators without a derivative."""
+    """The lines about nested fixpoints, if there are any, and about operators without a derivative."""
     inside = [place for place, op in _places(circuit, "") if isinstance(op, ops.Fixpoint) and "/" in place]
     if inside:
         yield f"followed from iteration to iteration of the recursion around: fixpoint {_some(inside)}"
@@ -58,7 +58,7 @@ def _last(circuit: Circuit) -> Iterator[str]:
 
 
 def _fallen(circuit: Circuit) -> str:
-    """The line of the operators without a derivative, with their places; users' by their names."""
+    """The line about operators without a derivative, with their places; user-defined ones by their names."""
     places: dict[str, list[str]] = {}
     for place, operator in _places(circuit, ""):
         if derivative_of(type(operator)).is_fallback:
@@ -68,7 +68,7 @@ def _fallen(circuit: Circuit) -> str:
 
 
 def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list[type[ops.Operator]]]:
-    """The kinds of operators that have the same derivative."""
+    """The types of operators grouped by their derivative."""
     rows: dict[Derivative, list[type[ops.Operator]]] = {}
     for kind in kinds:
         rows.setdefault(derivative_of(kind), []).append(kind)
@@ -81,7 +81,7 @@ def _some(places: list[str]) -> str:
 
 
 def _places(circuit: Circuit, prefix: str) -> Iterator[tuple[str, ops.Operator]]:
-    """The operators of a circuit and of those inside it, each numbered after the operators around it."""
+    """The operators of a circuit and of nested ones, each with its path of numbers."""
     for number, operator in enumerate(circuit.operators):
         place = f"{prefix}%{number}"
         yield place, operator
@@ -97,9 +97,9 @@ _STEPS = {
 
 
 def recursion_lines(circuit: Circuit, most: int = 50) -> Iterator[str]:
-    """The bodies of the brackets that the last fixpoint of the circuit becomes, in `most` lines each at most.
+    """The bodies of the brackets for the last fixpoint of the circuit, in at most `most` lines each.
 
-    It is the one nearest to the view; a line names the relations of the others.
+    The last fixpoint is the closest to the view; one line names the relations of the others.
     """
     fixpoints = [n for n, op in enumerate(circuit.operators) if isinstance(op, ops.Fixpoint)]
     if not fixpoints:
@@ -120,7 +120,7 @@ def _relations(circuit: Circuit, number: int) -> str:
 
 
 def step_lines(circuit: Circuit, most: int = 60) -> Iterator[str]:
-    """A line for each step, and the optimized circuit where it is another one, in `most` lines at most."""
+    """A line for each step, and the optimized circuit if it differs, in at most `most` lines."""
     optimized = inline(optimize(circuit))
     if optimized == inline(circuit):
         yield "1 optimize   changes nothing"
@@ -135,7 +135,7 @@ def step_lines(circuit: Circuit, most: int = 60) -> Iterator[str]:
 
 
 def applied(circuit: Circuit) -> list[str]:
-    """The names of the passes that change the circuit, or one that it calls, in the order in which they do."""
+    """The names of the passes that change the circuit, or one that it calls, in the order of their first effect."""
     names = {n: None for op in circuit.operators if isinstance(op, ops.Call) for n in applied(inline(op.circuit))}
     before = None
     while before != circuit:

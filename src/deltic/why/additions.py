@@ -1,4 +1,4 @@
-"""Which rows, added to tables, would make a row of a view: found backward through its rules, to be tried."""
+"""Insertions into tables that would derive a row of a view, found backward through its rules and verified by trying."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from deltic.why.search import ExplanationSearch
 Additions = frozenset[tuple[str, Row]]
 """Rows by table."""
 _Completion = tuple[dict[str, Any], Additions]
-"""The values of a row that a node would have, and the rows that have to be added for it."""
+"""The values of a row that a node would have, and the insertions for it."""
 
 _Above = tuple[Hashable, ...]
-"""The relations with their values that are being followed."""
+"""The relations with bound values on the current path, to detect cycles."""
 _Equal = tuple[tuple[str, str], ...]
-"""Pairs of columns that a condition says are equal."""
+"""Pairs of columns that a condition requires to be equal."""
 
 _NONE: Additions = frozenset()
 _MOST_TRIED = 200
-"""Sets of one size that are tried."""
+"""The most sets of one size that are tried."""
 
 
 def additions(
     search: ExplanationSearch, name: str, pattern: Bound, most: int, makes: Callable[[Additions], bool]
 ) -> list[Additions]:
-    """The smallest sets of rows, of `most` at most, that make a row with these values; `makes` tries one."""
+    """The smallest sets of rows, with at most `most` rows, that derive a row with these values; `makes` tries one."""
     for size in range(1, most + 1):
         found = _Completing(search, most).relation(search.relation(name), pattern, size, ())
         candidates = dict.fromkeys(rows for _, rows in found if len(rows) == size)
@@ -46,13 +46,13 @@ def additions(
 
 
 class _Completing:
-    """Follows the operators down to tables; an input of which columns are free waits for those that bind them."""
+    """Follows the operators down to tables; an input with free columns is deferred until others bind them."""
 
     def __init__(self, search: ExplanationSearch, depth: int) -> None:
         self.search, self.of, self.depth = search, search.evaluator, depth
 
     def relation(self, relation: Relation, bound: Bound, left: int, above: _Above) -> Iterator[_Completion]:
-        """Rows that are there with these values, and those that would be, at most `left` rows added."""
+        """Existing rows with these values, and rows that at most `left` insertions would derive."""
         for row in self.of.rows_of(relation, bound):
             yield named(row, relation.schema), _NONE
         if not left:
@@ -70,7 +70,7 @@ class _Completing:
     def node(
         self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
     ) -> Iterator[_Completion]:
-        """Rows of a node with these values, and what has to be added for each."""
+        """Rows of a node with these values, and the insertions for each."""
         leaf = self.of.leaf(scope, number)
         if isinstance(leaf, tuple):
             yield from self.node(*leaf, bound, left, above, equal)
@@ -89,7 +89,7 @@ class _Completing:
     def _made(
         self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
     ) -> Iterator[_Completion]:
-        """Those of a node that makes rows of others; groups are as they are."""
+        """As `node`, for operators that compute rows; groups are not extended."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         operator, inputs = node.operator, node.inputs
         if isinstance(operator, ops.Map):
@@ -115,7 +115,7 @@ class _Completing:
     def _mapped(
         self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
     ) -> Iterator[_Completion]:
-        """The rows that a map makes of those of its input."""
+        """The rows that a map computes from those of its input."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         assert isinstance(node.operator, ops.Map)
         passed, source = self.of.passed(scope, number, bound), scope.circuit.type_of(node.inputs[0]).schema
@@ -140,7 +140,10 @@ class _Completing:
         above: _Above,
         equal: _Equal,
     ) -> Iterator[_Completion]:
-        """The values of all inputs together; those that wait are to be added when the others have bound them."""
+        """The joined values of all inputs.
+
+        Rows of `waiting` inputs are inserted after the others have bound their columns.
+        """
         if not pending and not waiting:
             yield values, _NONE
             return
@@ -159,14 +162,14 @@ class _Completing:
 
 
 def _equalities(operator: ops.Filter) -> Iterator[tuple[str, str]]:
-    """The columns that a condition says are equal."""
+    """The pairs of columns that a condition requires to be equal."""
     for part in conjuncts(operator.predicate):
         if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
             yield part.this.name, part.expression.name
 
 
 def _closed(values: Bound, equal: _Equal, names: Collection[str] | None = None) -> dict[str, Any]:
-    """The values with those of equal columns, of those that there are."""
+    """The values extended to equal columns, restricted to `names`."""
     result = dict(values)
     for a, b in (*equal, *equal):
         for one, other in ((a, b), (b, a)):

@@ -1,4 +1,4 @@
-"""Which rows of a group decide: those with the extreme, those that window functions see, those before a row in top-k.
+"""The rows of a group that determine a result: those with the extreme, in a window frame, or before a row of top-k.
 
 Window functions number the rows, and find the first and the last row of each frame.
 """
@@ -16,15 +16,15 @@ from deltic.values.types import Column, Schema, Type
 from deltic.why.relations import Row, Rows, same
 
 Evaluate = Callable[[ops.Operator, Rows, Schema], Rows]
-"""The rows that an operator makes of rows with these columns."""
+"""Applies an operator to rows with these columns."""
 
 _AT = "%at"
 
 
 def deciding(operator: ops.Operator, row: Row, group: Rows, schema: Schema, evaluate: Evaluate) -> tuple[str, Rows]:
-    """The rows of a group on which a row of the operator's output depends, and what to say of them.
+    """The rows of a group that determine a row of the operator's output, and a text about them.
 
-    `schema` is that of the group's rows, and `evaluate` gives what an operator makes of rows.
+    `schema` is that of the group's rows; `evaluate` applies an operator to rows.
     """
     if isinstance(operator, ops.Top):
         stretch = _leading(operator, row, group, schema, evaluate)
@@ -41,7 +41,7 @@ def deciding(operator: ops.Operator, row: Row, group: Rows, schema: Schema, eval
 
 
 def _extreme(operator: ops.Aggregate, row: Row, group: Rows, schema: Schema) -> Rows:
-    """The rows with the extreme of one of the calls, once each; all where other functions are called."""
+    """The rows with an extreme value of one of the calls, once each; all rows if other functions are called."""
     if not operator.calls or not all(call.function in ("min", "max") for call in operator.calls):
         return group
     extremes = list(zip((schema.index(call.column) for call in operator.calls), row[len(operator.keys) :], strict=True))
@@ -49,7 +49,7 @@ def _extreme(operator: ops.Aggregate, row: Row, group: Rows, schema: Schema) -> 
 
 
 class _Stretch(NamedTuple):
-    """Rows that follow each other in a part, from number `first` on; the row itself has number `at`."""
+    """Consecutive rows of a partition, from number `first` on; the row itself has number `at`."""
 
     rows: list[Row]
     first: int
@@ -57,7 +57,7 @@ class _Stretch(NamedTuple):
 
 
 def _seen(operator: ops.Over, row: Row, group: Rows, schema: Schema, evaluate: Evaluate) -> _Stretch:
-    """The stretch of a part that the window functions of a row see: all of their frames, and what is between."""
+    """The consecutive rows that contain all window frames of a row."""
     numbered = _numbered(operator, group, schema, evaluate)
     ends = [
         WindowCall(function, (_AT,), f"%{function}{i}", frame=_frame(call))
@@ -74,7 +74,7 @@ def _seen(operator: ops.Over, row: Row, group: Rows, schema: Schema, evaluate: E
 
 
 def _leading(operator: ops.Top, row: Row, group: Rows, schema: Schema, evaluate: Evaluate) -> _Stretch:
-    """The row itself with as many before it as the offset passes over."""
+    """The row itself with the rows before it that the offset skips."""
     numbered = _numbered(operator, group, schema, evaluate)
     at = next(
         number for *own, number in sorted(numbered, key=lambda each: each[-1] <= operator.offset) if (*own,) == row
@@ -83,7 +83,7 @@ def _leading(operator: ops.Top, row: Row, group: Rows, schema: Schema, evaluate:
 
 
 def _numbered(operator: ops.Over | ops.Top, group: Rows, schema: Schema, evaluate: Evaluate) -> Rows:
-    """The rows of a part with their numbers, from one on."""
+    """The rows of a partition with their numbers, from one on."""
     number = WindowCall("row_number", (), _AT)
     return evaluate(ops.Over(operator.keys, operator.order, (number,)), group, schema)
 

@@ -1,4 +1,4 @@
-"""How each operator names the premises of a row: a row of `derivations` for each kind."""
+"""The premises of a row by operator: `_DERIVATIONS` has a function for each type."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from deltic.why.relations import Bound, Relation, RelationScope, Row, Rows, name
 from deltic.why.rows import PASSED, Evaluator, unexplained
 
 _SAMPLE = 10
-"""Rows of a group that are told; of others their number."""
+"""The number of rows of a group that are shown; of others only the count is."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A row of a relation, to be explained in turn."""
+    """A row of a relation as a premise, which is explained in turn."""
 
     relation: Relation
     row: Row
@@ -36,9 +36,9 @@ Premise = Fact | Absence | Note
 
 @dataclass(frozen=True)
 class Derivation:
-    """Premises that give a row together, and the values of the columns that were joined for it.
+    """Premises that together derive a row, and the values of the joined columns.
 
-    In a recursion, `lasts` says whether they all hold in the end, too.
+    In a recursion, `lasts` says whether all of them also hold at the end.
     """
 
     premises: tuple[Premise, ...] = ()
@@ -46,19 +46,19 @@ class Derivation:
     lasts: bool = True
 
     def with_(self, other: Derivation) -> Derivation:
-        """Both together."""
+        """The conjunction of both derivations."""
         variables = {**self.variables, **other.variables}
         return Derivation((*self.premises, *other.premises), variables, self.lasts and other.lasts)
 
 
 class RowDerivations:
-    """The ways in which nodes make a row, one by one."""
+    """Enumerates the derivations of rows of nodes."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.of = evaluator
 
     def of_row(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The derivations of a row of a node; none where the row is not there."""
+        """The derivations of a row of a node; none if the row is absent."""
         leaf = self.of.leaf(scope, number)
         schema = scope.circuit.type_of(number).schema
         if isinstance(leaf, tuple):
@@ -74,7 +74,7 @@ class RowDerivations:
         yield from _DERIVATIONS[type(operator)](self, scope, number, row)
 
     def of_constant(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """A constant row needs no premise."""
+        """A constant row has no premises."""
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)):
             yield Derivation()
 
@@ -83,7 +83,7 @@ class RowDerivations:
         return self.of_row(scope, scope.circuit.nodes[number].inputs[0], row)
 
     def of_filter(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, and the condition, but for what the premises show: equal columns, columns not NULL."""
+        """The row of the input, and the condition without what the premises show: equal columns, IS NOT NULL."""
         operator, values = scope.circuit.nodes[number].operator, named(row, scope.circuit.type_of(number).schema)
         assert isinstance(operator, ops.Filter)
         columns = [column(name) for name in columns_of(operator.predicate)]
@@ -97,7 +97,7 @@ class RowDerivations:
             yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
     def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of one of the inputs; of what is left where copies are taken away, how many of what."""
+        """The row of one of the inputs; if other inputs subtract copies, a note with the counts."""
         inputs = scope.circuit.nodes[number].inputs
         taken = [i for i in inputs if isinstance(scope.circuit.nodes[i].operator, ops.Negate)]
         left = self._what_is_left(scope, number, row, taken) if taken else Derivation()
@@ -105,7 +105,7 @@ class RowDerivations:
             yield from (way.with_(left) for way in self.of_row(scope, i, row))
 
     def _what_is_left(self, scope: RelationScope, number: int, row: Row, taken: list[int]) -> Derivation:
-        """How many copies there are and how many are taken away, and for what others are not."""
+        """A note with the number of copies and of subtracted copies, and why no more are subtracted."""
         values = named(row, scope.circuit.type_of(number).schema)
         counts = [self.of.rows(scope, i, values).get(row, 0) for i in scope.circuit.nodes[number].inputs]
         there, less = sum(c for c in counts if c > 0), -sum(c for c in counts if c < 0)
@@ -118,7 +118,7 @@ class RowDerivations:
         return result
 
     def _spared(self, scope: RelationScope, number: int, bound: Bound) -> Derivation:
-        """Rows that keep those of a node from being more, by which more would be taken away."""
+        """Rows that reduce the weight of a node's rows, without which more copies would be subtracted."""
         node = scope.circuit.nodes[number]
         if isinstance(node.operator, ops.Plus):
             taken = (scope.circuit.nodes[i] for i in node.inputs)
@@ -135,13 +135,13 @@ class RowDerivations:
         return Derivation()
 
     def of_differentiate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, of which there were fewer an epoch earlier."""
+        """The row of the input, whose weight was smaller an epoch earlier."""
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
             new = Derivation((Note("more of it than an epoch earlier"),))
             yield from (below.with_(new) for below in self.of_passed(scope, number, row))
 
     def of_window(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, its timestamp, and the time from which on the window shows rows."""
+        """The row of the input, its timestamp, and the first time that the window includes."""
         operator = scope.circuit.nodes[number].operator
         assert isinstance(operator, ops.Window)
         if self.of.is_recent(scope, number, row):
@@ -152,7 +152,7 @@ class RowDerivations:
             yield from (below.with_(note) for below in self.of_passed(scope, number, row))
 
     def of_custom(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """What the user's function was given: all rows of its inputs."""
+        """The inputs of the user's function: all of their rows."""
         node = scope.circuit.nodes[number]
         assert isinstance(node.operator, Apply)
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
@@ -162,7 +162,7 @@ class RowDerivations:
             yield Derivation((note,)).with_(below)
 
     def _sampled(self, scope: RelationScope, given: Sequence[tuple[int, Rows]]) -> tuple[str, Derivation]:
-        """Derivations of the first rows of nodes, one for each copy, and how many are shown where there are more."""
+        """Derivations of the first rows of nodes, one for each copy, and a text with their number if there are more."""
         rows = ((i, row, max(copies, 1)) for i, each in given for row, copies in each.items())
         ways = (way for i, row, copies in rows for way in islice(self.of_row(scope, i, row), copies))
         taken = list(islice(ways, _SAMPLE + 1))
@@ -170,11 +170,11 @@ class RowDerivations:
         return message, reduce(_beside, taken[:_SAMPLE], Derivation())
 
     def of_negate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """A row that is taken away is no reason for one."""
+        """A negated row derives nothing."""
         return iter(())
 
     def of_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """A row of the input from which it is computed, and what users' functions make of it."""
+        """The row of the input from which it is computed, and the results of users' functions."""
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         assert isinstance(operator, ops.Map)
         schema = scope.circuit.type_of(below).schema
@@ -194,7 +194,7 @@ class RowDerivations:
             yield derivation.with_(Derivation((), values))
 
     def of_antijoin(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the first input, and that the second has none."""
+        """The row of the first input, and that the second has no match."""
         left, right = scope.circuit.nodes[number].inputs
         values = named(row, scope.circuit.type_of(number).schema)
         absent = self.absent(scope, right, {name: values[name] for name in scope.circuit.type_of(right).schema.names})
@@ -207,7 +207,7 @@ class RowDerivations:
             yield from self.of_passed(scope, number, row[:-1])
 
     def _all(self, scope: RelationScope, inputs: tuple[int, ...], values: Bound) -> Iterator[Derivation]:
-        """A derivation of each input's row that has these values, in all combinations."""
+        """Derivations of one row of each input with these values, in all combinations."""
         if not inputs:
             yield Derivation()
             return
@@ -217,9 +217,9 @@ class RowDerivations:
             yield from (derivation.with_(other) for other in self._all(scope, tuple(others), values))
 
     def absent(self, scope: RelationScope, number: int, bound: Bound) -> Derivation | None:
-        """Why there is no row with these values; None where there is one.
+        """Why there is no row with these values; None if there is one.
 
-        Where rows are missing because each candidate is excluded, as in "for all", what excludes each is a premise.
+        If rows are absent because each candidate is excluded, as in "for all", each exclusion is a premise.
         """
         if self.of.rows(scope, number, bound):
             return None
@@ -258,7 +258,7 @@ class RowDerivations:
         return Derivation((Absence(f"{operator.keyword} over {self._names(scope, number)}", dict(bound)),))
 
     def _for_all(self, scope: RelationScope, inputs: tuple[int, ...], bound: Bound) -> Derivation:
-        """For each row of the first input the row of the second that excludes it."""
+        """For each row of the first input, the row of the second that excludes it."""
         left, right = (scope.circuit.type_of(i).schema for i in inputs)
         rows = self.of.rows(scope, inputs[0], bound)
         if not rows:
@@ -271,13 +271,13 @@ class RowDerivations:
         return result
 
     def _names(self, scope: RelationScope, number: int) -> str:
-        """The relations that a node reads."""
+        """The names of the relations that a node depends on."""
         leaves = (self.of.leaf(scope, n) for n in sorted(scope.circuit.ancestors([number])))
         names = [self._names(*leaf) if isinstance(leaf, tuple) else leaf.name for leaf in leaves if leaf is not None]
         return ", ".join(dict.fromkeys(names))
 
     def of_group(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The rows of the group that decide, and how many there are."""
+        """The rows of the group that determine the result, and the size of the group."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         values = named(row, schema)
         if self.of.rows(scope, number, values).get(row, 0) <= 0:
@@ -316,17 +316,17 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     Apply: RowDerivations.of_custom,
     Maintain: RowDerivations.of_custom,
 }
-"""How each operator names the premises of a row of its output."""
+"""The function for each operator that finds the premises of a row of its output."""
 
 
 def _is_of_columns(condition: exp.Expression) -> bool:
-    """Whether a condition is that two columns are equal."""
+    """Whether a condition is an equality of two columns."""
     sides = condition.this, condition.expression
     return isinstance(condition, exp.EQ | exp.NullSafeEQ) and all(isinstance(side, exp.Column) for side in sides)
 
 
 def _beside(one: Derivation, other: Derivation) -> Derivation:
-    """The premises of both, for rows of one group: each has values of its own."""
+    """The premises of both, for rows of one group; their values are dropped, because each row has its own."""
     return replace(one.with_(other), variables={})
 
 

@@ -1,8 +1,8 @@
-"""Derivations in a recursion whose rows come and go, of which all premises hold in the end.
+"""Derivations in a non-monotone recursion whose premises all hold at the end.
 
-The derivation by which a row first appears may have a premise that is gone by now. Then the rows of the end are ranked:
-a row has a rank if some derivation from rows of the end alone has premises of lesser ranks. A row without one only
-supports itself in the end, and is there for what was there before.
+The derivation by which a row first appears may have a premise that is deleted later. Then the rows of the end are
+ranked: a row has a rank if some derivation from rows of the end has only premises of lesser ranks. A row without a rank
+supports only itself at the end, and is present because of rows that were deleted.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from deltic.why.relations import RecursionBody, RecursiveRelation, Row
 from deltic.why.rows import Evaluator
 
 Way = tuple[str, str, Derivation]
-"""A derivation with its rule, and where that is written."""
+"""The text of a rule, its position in the source, and a derivation by it."""
 
 Ranks = dict[tuple[str, Row], tuple[int, Way]]
-"""For rows, by relation, an iteration from which on they are there, and a derivation from rows of lesser ones."""
+"""For rows, by relation, their rank (an iteration) and a derivation from rows of lesser ranks."""
 
 MOST_WAYS = 1_000
-"""Derivations of one row that are looked at for one that lasts."""
+"""The most derivations of one row that are searched for one that lasts."""
 
 _MOST_ROWS = 2_000
-"""Rows that are ranked; where a row stands on more, the first derivation is what explains it."""
+"""The most rows that are ranked; if a row depends on more, its first derivation explains it."""
 
 
 def lasting(roots: Sequence[Fact], evaluator: Evaluator, ways_of: Callable[[Fact], Iterator[Way]]) -> Ranks:
-    """The ranks of rows of the end of a recursion, and of those that they stand on."""
+    """The ranks of rows at the end of a recursion, and of the rows that they depend on."""
     pending, ways, since = [*roots], dict[tuple[str, Row], list[Way]](), dict[tuple[str, Row], int]()
     while pending:
         fact, key = pending[-1], _key(pending.pop())
@@ -46,7 +46,7 @@ def lasting(roots: Sequence[Fact], evaluator: Evaluator, ways_of: Callable[[Fact
 
 
 def _ranks(ways: dict[tuple[str, Row], list[Way]], since: dict[tuple[str, Row], int], roots: Sequence[Fact]) -> Ranks:
-    """The least ranks, by going over all rows until none changes."""
+    """The least ranks, found by iterating over all rows until none changes."""
     recursion = next(f.relation.recursion for f in roots if isinstance(f.relation, RecursiveRelation))
     below = {key: [[*map(_key, _recursive(way, recursion))] for way in each] for key, each in ways.items()}
     ranks: Ranks = {}

@@ -1,4 +1,4 @@
-"""What may be a premise: tables, views and, inside a recursion, relations as of an iteration."""
+"""The possible premises: tables, views and, inside a recursion, relations as of an iteration."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _LOOKED_UP = frozenset(
         *(Kind.STRING, Kind.DATE, Kind.DECIMAL),
     }
 )
-"""The kinds of columns whose values are looked up; others are compared with the rows that these leave."""
+"""The types of columns that are looked up by index; other columns are compared afterwards."""
 
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table of the catalog, as of so many epochs ago."""
+    """A table of the catalog, as of `back` epochs ago."""
 
     name: str
     schema: Schema
@@ -52,7 +52,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class DefinedView:
-    """A view of the catalog that can be read, as of so many epochs ago."""
+    """A readable view of the catalog, as of `back` epochs ago."""
 
     name: str
     schema: Schema
@@ -61,16 +61,16 @@ class DefinedView:
 
 @dataclass(frozen=True)
 class RowHistory:
-    """How a row of a recursion comes and goes: at which iterations its weight changes, in order, and by how much."""
+    """The history of a row in a recursion: the iterations at which its weight changes, in order, and by how much."""
 
     changes: tuple[tuple[int, int], ...]
 
     def weight(self, at: int | None) -> int:
-        """Its weight at an iteration, or in the end (None)."""
+        """Its weight at an iteration, or at the end (None)."""
         return sum(change for iteration, change in self.changes if at is None or iteration <= at)
 
     def span(self, at: int | None) -> tuple[int, int | None]:
-        """Since when and until when it is there at once, of which it is there at `at`; None for the end."""
+        """The first and last iteration of the interval of presence that contains `at`; None for the end."""
         weight, since = 0, 0
         for iteration, change in self.changes:
             was_there, weight = weight > 0, weight + change
@@ -81,26 +81,26 @@ class RowHistory:
         return since, None
 
     def comes(self, at: int) -> int | None:
-        """The first iteration after `at`, at which it is not there, at which it is."""
+        """The first iteration after `at` at which the row is present; it is absent at `at`."""
         return next((i for i, _ in self.changes if i > at and self.weight(i) > 0), None)
 
 
 @dataclass(frozen=True, eq=False)
 class RecursionBody:
-    """A fixpoint of the definition of a view: node `number` of the circuit in `outer`."""
+    """A fixpoint in the definition of a view: node `number` of the circuit in `outer`."""
 
     outer: RelationScope
     number: int
     scopes: dict[int | None, RelationScope] = field(default_factory=dict)
 
     def after(self, at: int | None) -> RelationScope:
-        """The body as it reads the rows of an iteration, or those of the end (None)."""
+        """The body, reading the rows of an iteration, or those of the end (None)."""
         made = RelationScope(self.operator.body, self.outer.definition, self, at, self.outer.back)
         return self.scopes.setdefault(at, made)
 
     @cached_property
     def is_monotone(self) -> bool:
-        """Whether its rows, once they are there, stay."""
+        """Whether its rows are never deleted at later iterations."""
         return is_monotone(self.operator.body)
 
     @property
@@ -113,7 +113,7 @@ class RecursionBody:
 
 @dataclass(frozen=True)
 class RecursiveRelation:
-    """A relation of a recursion as of an iteration, or at its end (None)."""
+    """A relation of a recursion at an iteration, or at its end (None)."""
 
     recursion: RecursionBody
     name: str
@@ -126,9 +126,9 @@ Relation = SourceTable | DefinedView | RecursiveRelation
 
 @dataclass(frozen=True, eq=False)
 class RelationScope:
-    """A circuit and what its leaves are: that of a definition, or the body of a recursion after an iteration.
+    """A circuit and the meaning of its leaves: a definition, or the body of a recursion after an iteration.
 
-    They are as of `back` epochs ago.
+    Its leaves are read as of `back` epochs ago.
     """
 
     circuit: Circuit
@@ -145,15 +145,15 @@ class RelationScope:
         return RelationScope(self.circuit, self.definition, back=self.back + 1)
 
     def recursion_of(self, number: int) -> RecursionBody:
-        """The recursion that the node is."""
+        """The recursion of a fixpoint node."""
         return self.recursions.setdefault(number, RecursionBody(self, number))
 
 
 class VersionReader:
-    """Rows of tables and views of one version, by values that columns are bound to."""
+    """Reads rows of tables and views of one version, by values of bound columns."""
 
     def __init__(self, catalog: Catalog, version: Version, others: Sequence[ViewDefinitions], earlier: Earlier) -> None:
-        """`others` are definitions beside those of the catalog, `earlier` gives the versions of epochs before."""
+        """`others` are definitions in addition to the catalog's; `earlier` returns versions of earlier epochs."""
         self.catalog, self._versions, self._others, self._earlier = catalog, [version], others, earlier
         self._scopes: dict[str, RelationScope] = {}
         self._rows: dict[Hashable, Rows] = {}
@@ -171,7 +171,7 @@ class VersionReader:
         return DefinedView(name, views[name].schema)
 
     def version(self, back: int = 0) -> Version:
-        """The rows as of so many epochs ago. Raises UnsupportedError where those cannot be read any more."""
+        """The version `back` epochs ago. Raises UnsupportedError if it can no longer be read."""
         while len(self._versions) <= back:
             epoch = self._versions[-1].epoch - 1
             try:
@@ -181,7 +181,7 @@ class VersionReader:
         return self._versions[back]
 
     def scope(self, view: str, back: int = 0) -> RelationScope:
-        """The circuit that defines a view, its calls put in their places."""
+        """The circuit that defines a view, with calls inlined."""
         definition = self._definitions[view]
         first = definition.names[0]
         if first not in self._scopes:
@@ -192,11 +192,11 @@ class VersionReader:
         return scope
 
     def is_shown(self, name: str) -> bool:
-        """Whether the view has rows to be read; others are there within those that read them."""
+        """Whether the view has readable rows; other views exist only inside their readers."""
         return name in self.catalog.view_schemas
 
     def rows(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
-        """The rows of a table or view with these values; a search asks for some of them several times."""
+        """The rows of a table or view with these values; cached, because a search repeats look-ups."""
         asked = relation, tuple(bound.items())
         if asked not in self._rows:
             self._rows[asked] = self._looked_up(relation, bound)
@@ -214,7 +214,7 @@ class VersionReader:
         return agreeing(dict(from_arrow(table)), schema, bound)
 
     def kept(self, relation: RecursiveRelation, bound: Bound) -> Histories | None:
-        """The histories of the rows of a recursion's relation with these values; None where none are kept of them."""
+        """The stored histories of the rows of a recursive relation with these values; None if they are not stored."""
         version = self.version(relation.recursion.outer.back)
         if not self.is_the_view(relation):
             return None
@@ -222,7 +222,7 @@ class VersionReader:
         return None if table is None else histories_of(table, relation, bound)
 
     def is_the_view(self, relation: RecursiveRelation) -> bool:
-        """Whether the view of the relation's name is this relation, and no query over it."""
+        """Whether the view of the relation's name is this relation itself, not a query over it."""
         scope, name = relation.recursion.outer, relation.name
         if scope.recursion is not None or name not in scope.definition.names or not self.is_shown(name):
             return False
@@ -232,16 +232,16 @@ class VersionReader:
 
 
 def read_history(version: Version, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table | None:
-    """The entries of rows with one of these sets of values, and others, where the relation is a view of the version.
+    """The history entries of rows with one of these sets of values, and maybe of others, for a relation that is a view.
 
-    None where its iterations are not kept. A row that comes and goes before the end has entries, too.
+    None if its iterations are not stored. A row that is deleted before the end has entries, too.
     """
     members = relation.recursion.operator.body.sinks
     return version.history(relation.name, keys_of(bounds, relation.schema), members)
 
 
 def keys_of(bounds: Sequence[Bound], schema: Schema) -> pa.Table:
-    """Sets of values of the same columns as a table, without columns whose values are not looked up."""
+    """Sets of values of the same columns as a table, without columns that are not looked up."""
     import pyarrow as pa
 
     names = [name for name in bounds[0] if schema.types[name].kind in _LOOKED_UP]
@@ -250,7 +250,7 @@ def keys_of(bounds: Sequence[Bound], schema: Schema) -> pa.Table:
 
 
 def histories_of(table: pa.Table, relation: RecursiveRelation, bound: Bound) -> Histories:
-    """The histories of the rows with these values, of entries."""
+    """The histories of the rows with these values, from a table of entries."""
     changes: dict[Row, list[tuple[int, int]]] = defaultdict(list)
     for (*row, iteration), change in from_arrow(table):
         changes[tuple(row)].append((iteration, change))
@@ -258,13 +258,13 @@ def histories_of(table: pa.Table, relation: RecursiveRelation, bound: Bound) -> 
 
 
 def agreeing(rows: dict[Row, Value], schema: Schema, bound: Bound) -> dict[Row, Value]:
-    """What is of the rows that have these values."""
+    """The entries of the rows that have these values."""
     wanted = [(schema.index(name), value) for name, value in bound.items()]
     return {row: value for row, value in rows.items() if all(same(row[i], v) for i, v in wanted)}
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are one to a key: NULL equals NULL."""
+    """Whether two values are equal as keys: NULL equals NULL."""
     return a is b or a == b
 
 

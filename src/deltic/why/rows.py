@@ -1,4 +1,4 @@
-"""The rows of a circuit's nodes with values bound in some columns: what is not asked for is not computed."""
+"""Evaluates nodes of a circuit for bound columns; only rows with these values are computed."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ _Binding = tuple[dict[str, Any], int]
 """Values by column, and the weight of the rows that have them."""
 
 _MANY = 16
-"""Bindings for which the next input is asked at once; where there are more, ever larger parts of them."""
+"""The number of bindings from which on the next input is looked up for all at once, in chunks of growing size."""
 
 PASSED = (ops.Distinct, Keep, ops.Sink, ops.Close)
-"""Operators whose rows are those of their input."""
+"""Operators whose rows are those of their input, up to weights."""
 
 
 class Evaluator:
-    """The rows of nodes, by a reader of tables and views."""
+    """Evaluates nodes, with a reader of tables and views."""
 
     def __init__(self, reader: VersionReader) -> None:
         self.reader = reader
@@ -72,7 +72,7 @@ class Evaluator:
         self.meaning: Callable[[exp.Expression, Schema], Meaning] = cache(lambda e, schema: meaning(e, schema.types))
 
     def leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
-        """What a leaf of a circuit is: a relation, or a node of another circuit; None for other operators."""
+        """The relation or node of another circuit that a leaf reads; None for other operators."""
         operator = scope.circuit.nodes[number].operator
         if isinstance(operator, ops.Source):
             return self._source(scope, operator)
@@ -112,7 +112,7 @@ class Evaluator:
         return {row: weight for row, weight in weights.items() if weight}
 
     def histories(self, relation: RecursiveRelation, bound: Bound) -> Histories:
-        """How the rows with these values come and go; by a run of the recursion where that is not kept."""
+        """The histories of the rows with these values; if they are not stored, the recursion is run."""
         asked = relation.recursion, relation.name, tuple(bound.items())
         if asked not in self._histories:
             kept = self.reader.kept(relation, bound)
@@ -120,26 +120,26 @@ class Evaluator:
         return self._histories[asked]
 
     def history(self, relation: RecursiveRelation, row: Row) -> RowHistory:
-        """How a row that is there at some iteration comes and goes."""
+        """The history of a row that is present at some iteration."""
         return self.histories(relation, named(row, relation.schema))[row]
 
     def in_the_end(self, relation: Relation, row: Row) -> bool:
-        """Whether a row that is there is there in the end of the recursion, too."""
+        """Whether a present row is also present at the end of the recursion."""
         if not isinstance(relation, RecursiveRelation) or relation.at is None or relation.recursion.is_monotone:
             return True
         return self.history(relation, row).weight(None) > 0
 
     def until(self, relation: RecursiveRelation, row: Row) -> int | None:
-        """The last iteration at which a row stays there that is not there in the end; None for others."""
+        """The last iteration at which a row is present that is absent at the end; None for other rows."""
         return None if self.in_the_end(relation, row) else self.history(relation, row).span(relation.at)[1]
 
     def end_of(self, scope: RelationScope) -> RelationScope:
-        """The same body as it reads the rows of the end; the scope itself where its rows stay."""
+        """The same body, reading the rows of the end; the scope itself if rows are never deleted."""
         recursion = scope.recursion
         return scope if recursion is None or scope.at is None or recursion.is_monotone else recursion.after(None)
 
     def absent_until(self, relation: Relation, bound: Bound) -> int | None:
-        """The last iteration at which no row has these values that one has in the end; None where none has."""
+        """The last iteration without a row of these values, if one has them at the end; else None."""
         if not isinstance(relation, RecursiveRelation) or relation.at is None:
             return None
         if not self.rows_of(replace(relation, at=None), bound):
@@ -169,7 +169,7 @@ class Evaluator:
         return self.rows(scope, scope.circuit.nodes[number].inputs[index], bound)
 
     def evaluated(self, operator: ops.Operator, rows: Rows, type_: ZSetType) -> Rows:
-        """What an operator makes of rows: an epoch of an engine for it, which is taken back."""
+        """The result of an operator for these rows, by an epoch of an engine that is rolled back."""
         if (operator, type_) not in self._engines:
             builder = CircuitBuilder()
             source = builder.add(ops.Source("input", type_.schema, type_.is_set))
@@ -184,7 +184,7 @@ class Evaluator:
         return self.meaning(operator.predicate, schema)(named(row, schema)) is True
 
     def begin_of(self, scope: RelationScope, number: int) -> Any:
-        """The least timestamp that a window shows, by the rows that its clock has; None where it has none."""
+        """The first timestamp that a window includes, from the rows of its clock; None if it has none."""
         operator, (_, clock) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         assert isinstance(operator, ops.Window)
         times = [time for (time,) in self.rows(scope, clock, {}) if time is not None]
@@ -198,7 +198,7 @@ class Evaluator:
         return time is not None and (begin is None or time >= begin)
 
     def called(self, expression: exp.Expression, row: Row, schema: Schema) -> Iterator[str]:
-        """The calls of users' functions in an expression, with the arguments and the value that they have for a row."""
+        """The calls of users' functions in an expression, with their arguments and values for a row."""
         for node in expression.find_all(exp.Anonymous) if PROVIDED else ():
             name = node.name.removeprefix(PREFIX).lower()
             if is_call(node) and name in PROVIDED:
@@ -207,7 +207,7 @@ class Evaluator:
                 yield f"{name.rpartition('__')[0]}({', '.join(map(shown, arguments))}) = {shown(value)}"
 
     def mapped(self, operator: ops.Map, row: Row, scope: RelationScope, number: int) -> Row | None:
-        """The row that a map makes of one; None where it is undefined."""
+        """The row that a map computes from a row; None if it is undefined."""
         schema = scope.circuit.type_of(scope.circuit.nodes[number].inputs[0]).schema
         values = named(row, schema)
         result = tuple(self.meaning(expression, schema)(values) for expression in operator.expressions)
@@ -215,7 +215,7 @@ class Evaluator:
         return None if undefined else result
 
     def passed(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any] | None:
-        """The values that are bound in columns of a map's input, which it passes on; None where two contradict."""
+        """The bound values in terms of a map's input columns that it copies; None if two contradict."""
         operator = scope.circuit.nodes[number].operator
         assert isinstance(operator, ops.Map)
         result: dict[str, Any] = {}
@@ -227,7 +227,7 @@ class Evaluator:
         return result
 
     def stream(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[Row]:
-        """The rows of a node with these values, one by one: a join is followed no further than they are taken."""
+        """The rows of a node with these values, lazily: joins are evaluated only as far as rows are consumed."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         if isinstance(node.operator, ops.Join | Semijoin):
             yield from (row for row, weight in self.joined(scope, number, bound) if weight > 0)
@@ -239,13 +239,13 @@ class Evaluator:
             yield from (row for row, weight in self.rows(scope, number, bound).items() if weight > 0)
 
     def grouped(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any]:
-        """The values that are bound in the columns by which an operator groups, which its input has too."""
+        """The bound values of an operator's grouping columns, which its input has, too."""
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         keys = scope.circuit.type_of(below).schema.names if isinstance(operator, ops.FlatMap) else operator.keys  # type: ignore[attr-defined]
         return {name: value for name, value in bound.items() if name in keys}
 
     def joined(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[tuple[Row, int]]:
-        """The rows of a join with these values, one by one, each with its weight."""
+        """The rows of a join with these values, lazily, each with its weight."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         for values, weight in self._matches(scope, list(node.inputs), dict(bound), 1):
             yield tuple(values[name] for name in schema.names), weight
@@ -253,7 +253,7 @@ class Evaluator:
     def _matches(
         self, scope: RelationScope, inputs: list[int], values: dict[str, Any], weight: int
     ) -> Iterator[tuple[dict[str, Any], int]]:
-        """The values of the joined rows, the input with the fewest free columns first."""
+        """The values of the joined rows, starting with the input with the fewest free columns."""
         if not inputs:
             yield values, weight
             return
@@ -268,7 +268,7 @@ class Evaluator:
                 yield from self._matches(scope, others, more, both)
 
     def _promising(self, scope: RelationScope, inputs: list[int], bindings: list[_Binding]) -> list[_Binding]:
-        """Those of many bindings for which the next input may have a row, by one look-up where that is a relation."""
+        """The bindings for which the next input may have a row, by one look-up if that input is a relation."""
         if not inputs or len(bindings) < _MANY:
             return bindings
         following = min(inputs, key=lambda i: self.freedom(scope, i, bindings[0][0]))
@@ -284,7 +284,7 @@ class Evaluator:
         return [binding for binding, key in zip(bindings, keys, strict=True) if key in known]
 
     def _relation_below(self, scope: RelationScope, number: int) -> tuple[Relation, dict[str, str]] | None:
-        """The relation that a node has the rows of, and its columns by those of the node; None for other nodes."""
+        """The relation whose rows a node has, and its columns by those of the node; None for other nodes."""
         names = {name: name for name in scope.circuit.type_of(number).schema.names}
         while (leaf := self.leaf(scope, number)) is None or isinstance(leaf, tuple):
             if leaf is not None:
@@ -301,7 +301,7 @@ class Evaluator:
         return leaf, names
 
     def _with_one_of(self, relation: Relation, bounds: list[dict[str, Any]]) -> pa.Table | None:
-        """The columns that are looked up of the rows with one of these values; None where each is asked by itself."""
+        """The looked-up columns of rows with one of these values; None if they must be looked up one by one."""
         keys = keys_of(bounds, relation.schema)
         if isinstance(relation, RecursiveRelation) and self.reader.is_the_view(relation):
             table = read_history(self.reader.version(relation.recursion.outer.back), relation, bounds)
@@ -312,7 +312,7 @@ class Evaluator:
         return table.select(keys.column_names) if table is not None and keys.column_names else None
 
     def freedom(self, scope: RelationScope, number: int, values: Bound) -> tuple[bool, bool, int]:
-        """How many rows an input may have: all, where nothing is bound; a recursion's are more; by free columns."""
+        """A sort key for inputs by expected rows: unbound ones and recursive ones last, then by free columns."""
         names = scope.circuit.type_of(number).schema.names
         free = sum(name not in values for name in names)
         kinds = (scope.circuit.nodes[n].operator for n in scope.circuit.ancestors([number]))
@@ -404,11 +404,11 @@ _ROWS: dict[type[ops.Operator], _RowsOf] = {
     ops.Differentiate: _differentiate,
     **dict.fromkeys((Apply, Maintain), _custom),
 }
-"""The rows of each operator's output with values bound, of those of its inputs that they leave."""
+"""The function for each operator that evaluates it with bound values."""
 
 
 def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:
-    """The values bound in columns, with those that the predicate says a column equals."""
+    """The bound values, extended by columns that the predicate equates with constants."""
     result = dict(bound)
     for conjunct in conjuncts(operator.predicate):
         if isinstance(conjunct, exp.EQ):
@@ -420,14 +420,14 @@ def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, 
 
 
 def unexplained(operator: ops.Operator) -> UnsupportedError:
-    """The error of an operator that has no row in the tables of this package."""
+    """The error for an operator that this package cannot explain."""
     return UnsupportedError(
         f"why: the operator {operator.keyword} is not explained; ask for rows of the views that it reads"
     )
 
 
 def _growing(bindings: list[_Binding]) -> Iterator[list[_Binding]]:
-    """Parts of a list, each four times as long as the one before: the first ones may be all that is needed."""
+    """Chunks of a list, each four times as long as the previous: the first ones may be enough."""
     start, size = 0, _MANY
     while start < len(bindings):
         yield bindings[start : start + size]

@@ -1,7 +1,7 @@
-"""The iterations of recursions that are not kept with their views: the recursion alone is run once, with histories.
+"""Histories of recursions that are not stored with their views: the recursion is run again, with histories.
 
-They are not kept where the plan has relations of its own in the recursion, lets rows in by their values or derives what
-is asked for alone, and where a recursion is part of a view. What a run finds stays as long as its version.
+They are not stored if the plan keeps relations of its own in the recursion, uses a priority order or derives only
+demanded rows, and if the recursion is only a part of a view. A run is cached as long as its version.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from deltic.why.relations import Bound, RelationScope, Rows, VersionReader
 
 _MOST = 4
-"""Recursions of one version whose runs are remembered."""
+"""The most recursions of one version whose runs are cached."""
 
 _REMEMBERED: WeakKeyDictionary[Version, list[tuple[RecursionBody, Version]]] = WeakKeyDictionary()
 
 
 class NodeRows(Protocol):
-    """The rows of nodes of circuits."""
+    """Evaluates nodes of circuits."""
 
     reader: VersionReader
 
     def leaf(self, scope: RelationScope, number: int) -> object:
-        """What a leaf of a circuit is."""
+        """The relation or node that a leaf of a circuit reads."""
 
     def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
         """The rows of a node that have these values, with their weights."""
 
 
 def run_of(recursion: RecursionBody, evaluator: NodeRows) -> Version:
-    """The rows of a recursion's relations, with their histories."""
+    """A version with the rows of a recursion's relations and their histories."""
     remembered = _REMEMBERED.setdefault(evaluator.reader.version(recursion.outer.back), [])
     run = next((run for ran, run in remembered if _is_same(ran, recursion)), None)
     if run is None:
@@ -53,7 +53,7 @@ def run_of(recursion: RecursionBody, evaluator: NodeRows) -> Version:
 
 
 def _is_same(a: RecursionBody, b: RecursionBody) -> bool:
-    """Whether two are the same recursion over the same rows: one inside of another reads those of an iteration."""
+    """Whether both are the same recursion over the same rows; a nested one reads the rows of an iteration."""
     if a is b:
         return True
     is_outer = a.outer.recursion is None and b.outer.recursion is None
@@ -61,7 +61,7 @@ def _is_same(a: RecursionBody, b: RecursionBody) -> bool:
 
 
 def _run(recursion: RecursionBody, evaluator: NodeRows) -> Version:
-    """Run the circuit that a fixpoint stands on, from its leaves."""
+    """Run the circuit below and including a fixpoint, from its leaves."""
     scope, builder = recursion.outer, CircuitBuilder()
     places: dict[int, int] = {}
     batches: dict[str, pa.Table] = {}

@@ -1,4 +1,4 @@
-"""The search for an explanation: from the row down, each row once, premises of a recursion at earlier iterations."""
+"""The search for explanations: from a row down, each row once, with premises of a recursion at earlier iterations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Key = tuple[object, ...]
 
 
 class ExplanationSearch:
-    """Explains rows of a catalog's views over one version; a search reads no more than what its rows need."""
+    """Explains rows of a catalog's views in one version; a search reads only the rows that it needs."""
 
     def __init__(
         self,
@@ -43,14 +43,14 @@ class ExplanationSearch:
         others: Sequence[ViewDefinitions],
         earlier: Earlier,
     ) -> None:
-        """`others` are definitions beside those of the catalog, `earlier` gives the versions of epochs before."""
+        """`others` are definitions in addition to the catalog's; `earlier` returns versions of earlier epochs."""
         self.catalog, self.version, self.through = catalog, version, through
         self.evaluator = Evaluator(VersionReader(catalog, version, others, earlier))
         self.derivations = RowDerivations(self.evaluator)
         self._ranked: dict[RecursionBody, Ranks] = {}
 
     def row_with(self, name: str, bound: Bound) -> Row:
-        """The first row with these values; raises DelticError where none has them."""
+        """The first row with these values; raises DelticError if there is none."""
         rows = self.rows_with(name, bound)
         if not rows:
             message = ", ".join(f"{column} = {shown(value)}" for column, value in bound.items())
@@ -68,7 +68,7 @@ class ExplanationSearch:
         return self.evaluator.reader.relation(name)
 
     def why(self, name: str, row: Row, depth: int | None = None, budget: int = 100_000) -> Explanation:
-        """The explanation of a row that is there, of least height by iterations."""
+        """The explanation of a present row, of least height by iterations."""
         fact = Fact(self.relation(name), row)
         root = self._explained(fact, depth, budget)
         return Explanation(root, self.version.epoch, lambda: self._others(fact, depth, budget))
@@ -79,7 +79,7 @@ class ExplanationSearch:
             yield self._explained(fact, depth, budget, (by, place, derivation))
 
     def _explained(self, asked: Fact, depth: int | None, budget: int, first: Way | None = None) -> ExplanationStep:
-        """The step of a row, with those below it: a row that several steps need is one step."""
+        """The step of a row with those below it; a row that several steps need becomes one step."""
         steps: dict[_Key, ExplanationStep] = {}
         made: list[tuple[ExplanationStep, Derivation, list[Fact]]] = []
         root = self._identified(asked)
@@ -114,7 +114,7 @@ class ExplanationSearch:
         return result
 
     def _identified(self, fact: Fact) -> Fact:
-        """The fact under its own iteration; a view that is a relation of a recursion, as that."""
+        """The fact at its own first iteration; a view that is a relation of a recursion becomes that relation."""
         relation = fact.relation
         if isinstance(relation, DefinedView):
             scope = self.evaluator.reader.scope(relation.name, relation.back)
@@ -130,7 +130,7 @@ class ExplanationSearch:
         return fact
 
     def _is_ranked_now(self, fact: Fact, entered: Sequence[Fact]) -> bool:
-        """Look for derivations that last of a row that does, once for each recursion; whether there are any."""
+        """Search once for each recursion for derivations that last, for a row that lasts; whether some were found."""
         relation = fact.relation
         if not isinstance(relation, RecursiveRelation) or relation.recursion in self._ranked:
             return False
@@ -146,16 +146,16 @@ class ExplanationSearch:
         return bool(self._ranked[relation.recursion])
 
     def ways(self, fact: Fact) -> Iterator[Way]:
-        """The derivations of a row, each with the rule and where that is written."""
+        """The derivations of a row, each with the rule and its position in the source."""
         return self.derivations_of(self._identified(fact))
 
     def derivations_of(self, fact: Fact) -> Iterator[Way]:
-        """Those of a row at its iteration."""
+        """The derivations of a row at its iteration."""
         for scope, number, by, place in self.rules(fact.relation):
             yield from ((by, place, derivation) for derivation in self.derivations.of_row(scope, number, fact.row))
 
     def _way(self, fact: Fact) -> Way | None:
-        """The derivation that explains a row: of the first ones one that lasts, where there is one."""
+        """The derivation that explains a row: of the first ones, one that lasts if possible."""
         relation = fact.relation
         if isinstance(relation, RecursiveRelation):
             ranked = self._ranked.get(relation.recursion, {}).get((relation.name, fact.row))
@@ -175,7 +175,7 @@ class ExplanationSearch:
         return step
 
     def rules(self, relation: Relation) -> Sequence[tuple[RelationScope, int, str, str]]:
-        """The nodes that make rows of a relation, each with its rule's text and where that is written."""
+        """The nodes that derive rows of a relation, each with its rule's text and position in the source."""
         if isinstance(relation, SourceTable):
             return ()
         if isinstance(relation, DefinedView):
@@ -197,7 +197,7 @@ class ExplanationSearch:
 
 
 def _rule_texts(name: str, text: str, count: int) -> list[str]:
-    """The text of each rule, where the text of the view has a line for each; else the number of the rule."""
+    """The text of each rule if the view's text has one line for each; else the number of the rule."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) == count:
         return lines
@@ -214,7 +214,7 @@ def _key(fact: Fact) -> _Key:
 
 
 def _until_one_lasts(ways: Iterator[Way]) -> Iterator[Way]:
-    """The derivations up to the first of which all premises hold in the end."""
+    """The derivations up to the first one whose premises all hold at the end."""
     for way in ways:
         yield way
         if way[2].lasts:
@@ -222,7 +222,7 @@ def _until_one_lasts(ways: Iterator[Way]) -> Iterator[Way]:
 
 
 def _measure(root: ExplanationStep) -> None:
-    """Set the heights, those of premises first."""
+    """Set the heights of all steps, premises first."""
     done: set[int] = set()
     pending: list[tuple[ExplanationStep, bool]] = [(root, False)]
     while pending:

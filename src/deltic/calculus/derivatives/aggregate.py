@@ -16,10 +16,10 @@ from deltic.circuit.graph import Node
     Cost.LOGARITHMIC,
 )
 def aggregate_delta(op: ops.Aggregate, node: Node, views: NodeViews) -> int:
-    """Only groups of the change can have another result; grouping, counts and sums are linear, the set of them is not.
+    """Only groups of the change can have another result; counts and sums are linear, the set of groups is not.
 
-    [DBSP §8.1.3] calls Agg_f linear where f is, which holds before the results of groups are put into one Z-set: a
-    changed count replaces a row by another.
+    [DBSP §8.1.3] calls Agg_f linear where f is. That holds before the results of groups are put into one Z-set: a
+    changed count replaces one row by another.
     """
     (source,) = node.inputs
     changed = ops.AggregateDelta(op.keys, op.calls)

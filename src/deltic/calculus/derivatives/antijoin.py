@@ -30,7 +30,7 @@ def antijoin_delta(op: ops.Antijoin, node: Node, views: NodeViews) -> int:
     Cost.MATCHES,
 )
 def antijoin_delta_delta(op: ops.AntijoinDelta, node: Node, views: NodeViews) -> int:
-    """The change of what the changed rows of a keep, less that of what the changed rows of b take."""
+    """The change of the rows that Δa keeps, less the change of the rows that Δb removes from a."""
     left, left_delta, right, right_delta = ((views.old(n), views.delta(n)) for n in node.inputs)
     kept = views.builder.add(op, *flat([left_delta, added(views, right, right_delta)]))
     lost = joined(views, [left, right_delta])

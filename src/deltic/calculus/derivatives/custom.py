@@ -1,4 +1,4 @@
-"""Operators of a user's own that say how they change; the others have no row here, and fall back."""
+"""User-defined operators with a derivative or a state; others have no row here and use the fallback."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _BEGINNING = ops.Constant(Schema(()), ((),))
     "its inputs, and what its state remembers",
 )
 def maintain_delta(op: Maintain, node: Node, views: NodeViews) -> int:
-    """What the user's derivative makes of the inputs and their changes; first of all comes what it makes of nothing.
+    """The user's derivative of the inputs and their changes, plus the result for empty inputs in the first epoch.
 
-    Of no group that is nothing. In a recursion, where no constant stands, engines begin with it by themselves.
+    A keyed operator has no result for empty inputs. In a recursion, which allows no constants, engines add it
+    themselves.
     """
     change = MaintainDelta(op.name)
     inputs = list(chain.from_iterable((views.old(number), views.delta(number)) for number in node.inputs))

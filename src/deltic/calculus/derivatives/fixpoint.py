@@ -1,4 +1,4 @@
-"""Circuits inside circuits: recursion and calls."""
+"""Nested circuits: recursion, brackets and calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltic.errors import UnsupportedError
     Cost.MATCHES,
 )
 def fixpoint_delta(op: ops.Fixpoint, node: Node, views: NodeViews) -> int:
-    """The body's derivative at each iteration: lifting a cycle is lifting what it consists of [DBSP Prop. 5.7]."""
+    """The body's derivative at each iteration: lifting a cycle lifts its parts [DBSP Prop. 5.7]."""
     changed = ops.FixpointDelta(op.body, views.body(op.body, 0), op.refresh)
     return views.builder.add(changed, *map(views.delta, node.inputs))
 
@@ -31,7 +31,7 @@ def fixpoint_delta(op: ops.Fixpoint, node: Node, views: NodeViews) -> int:
     Cost.MATCHES,
 )
 def bracket_delta(op: ops.Bracket, node: Node, views: NodeViews) -> int:
-    """δ₀ and ∫ are linear; the body is a lifted one, and the changes are in the time of the circuit around it."""
+    """δ₀ and ∫ are linear; the body is lifted, and its changes are in the time of the circuit around it."""
     changed = ops.Bracket(views.body(op.body, views.outer + 1))
     return views.builder.add(changed, *map(views.delta, node.inputs))
 
@@ -45,7 +45,7 @@ def bracket_delta(op: ops.Bracket, node: Node, views: NodeViews) -> int:
     Cost.MATCHES,
 )
 def call_delta(op: ops.Call, node: Node, views: NodeViews) -> int:
-    """The change of what is called; few calls are left when calls were put in their places."""
+    """The change of the called circuit; most calls are inlined before."""
     if views.outer:
         raise UnsupportedError("call: a circuit with constants in it cannot be called in the body of a bracket")
     return views.builder.add(ops.Call(views.body(op.circuit, 0)), *map(views.delta, node.inputs))

@@ -9,7 +9,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
 Pair = tuple[int, int]
-"""The nodes of a value before its change, and of the change."""
+"""The nodes of a value before its change, and of its change."""
 
 
 @derivative(
@@ -34,7 +34,7 @@ def join_delta(op: ops.Join, node: Node, views: NodeViews) -> int:
     Cost.MATCHES,
 )
 def join_delta_delta(op: ops.JoinDelta, node: Node, views: NodeViews) -> int:
-    """The change of each term of the change: inputs before the changed one are sums of a value and its change."""
+    """The change of each term of a join's change; inputs before the changed one are sums of a value and its change."""
     pairs = [(views.old(n), views.delta(n)) for n in node.inputs]
     olds, deltas = pairs[::2], pairs[1::2]
     news = [added(views, *both) for both in zip(olds, deltas, strict=True)]
@@ -54,5 +54,5 @@ def added(views: NodeViews, one: Pair, other: Pair) -> Pair:
 
 
 def flat(pairs: Sequence[Pair]) -> list[int]:
-    """The inputs of an operator on values and their changes."""
+    """The inputs of a delta operator: values and their changes, alternating."""
     return [number for pair in pairs for number in pair]

@@ -1,4 +1,4 @@
-"""What is kept changes as it does."""
+"""Keep is linear: its change is its input's change."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from deltic.circuit.graph import Node
 @derivative(ops.Feedback, "Δa", "DBSP Prop. 4.2 cycle, Prop. 5.7", "the change of a fixpoint is a fixpoint of changes")
 @derivative(ops.Constant, "D(c)", "DBSP Def. 3.25", "all of it comes in the first epoch, and nothing later")
 def leaf_delta(op: ops.Operator, node: Node, views: NodeViews) -> int:
-    """D of what comes in; where I stands after an input, as `surround` puts it, the two cancel before this row is met.
+    """D of the input; after `surround` an I follows each input, and D and I cancel before this rule applies.
 
-    A constant changes once, from nothing.
+    A constant changes once, in the first epoch.
     """
     return views.builder.add(ops.Differentiate(outer=views.outer), views.builder.add(op))

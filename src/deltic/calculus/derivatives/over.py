@@ -16,6 +16,6 @@ from deltic.circuit.operators.over import Over, OverDelta
     Cost.MATCHES,
 )
 def over_delta(op: Over, node: Node, views: NodeViews) -> int:
-    """Only rows of partitions of the change can get another value, and of those only rows that see what changed."""
+    """Only rows of partitions with a change can get other values, and only if their frames contain it."""
     (source,) = node.inputs
     return views.builder.add(OverDelta(op.keys, op.order, op.calls), views.old(source), views.delta(source))

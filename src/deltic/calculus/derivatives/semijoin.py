@@ -17,5 +17,5 @@ from deltic.circuit.operators.semijoin import Semijoin
     Cost.MATCHES,
 )
 def semijoin_delta(op: Semijoin, node: Node, views: NodeViews) -> int:
-    """The change of a join, so that engines run it as they run joins."""
+    """The change of a join, so that engines run it as a join."""
     return joined(views, [(views.old(n), views.delta(n)) for n in node.inputs])

@@ -1,4 +1,4 @@
-"""Operators that have a past, under changes in another time than theirs, and back-edges."""
+"""Operators with state, whose changes are in another time than their own, and back-edges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def linear_delta(op: ops.Delay | ops.Differentiate, node: Node, views: NodeViews
     "the sum, in another time",
 )
 def integrate_delta(op: ops.Integrate, node: Node, views: NodeViews) -> int:
-    """D(I(a)) is a; in another time it is as for the other linear operators, and the change of a set is no set."""
+    """D(I(a)) is a; in another time I is its own derivative, and the change of a set is no set."""
     if op.outer == views.outer:
         return views.value(*node.inputs)
     return views.builder.add(replace(op, is_set=False), *map(views.delta, node.inputs))
@@ -38,7 +38,7 @@ def integrate_delta(op: ops.Integrate, node: Node, views: NodeViews) -> int:
     "one change",
 )
 def back_edge_delta(op: ops.BackEdge, node: Node, views: NodeViews) -> int:
-    """The change of a fixpoint is the fixpoint of the change: the back-edge carries changes."""
+    """The change of a fixpoint is a fixpoint of changes: the back-edge carries changes."""
     return views.builder.add(replace(op, is_set=False))
 
 
@@ -50,7 +50,7 @@ def back_edge_delta(op: ops.BackEdge, node: Node, views: NodeViews) -> int:
     "a and d",
 )
 def distinct_delta_delta(op: ops.DistinctDelta, node: Node, views: NodeViews) -> int:
-    """The second change of a set: H after less H before, each on the rows of its own change."""
+    """The second change of a set: H after the change less H before it, each on the rows of its own change."""
     after = views.builder.add(op, *map(views.new, node.inputs))
     before = views.builder.add(op, *map(views.old, node.inputs))
     return views.builder.add(ops.Plus(), after, views.builder.add(ops.Negate(), before))

@@ -17,14 +17,14 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 
 class NodeViews(Protocol):
-    """The three views of the nodes of the circuit that is being differentiated, as nodes of the new one."""
+    """The views of the nodes of the old circuit as nodes of the incremental circuit."""
 
     builder: CircuitBuilder
     outer: int
-    """Whose time the changes are in: 0 for the circuit's own steps, 1 for those of the circuit around it, …"""
+    """The time of the changes: 0 for the circuit's own steps, 1 for those of the circuit around it, …"""
 
     def value(self, number: int) -> int:
-        """The stream of node `number` as it is."""
+        """The undifferentiated stream of node `number`."""
 
     def delta(self, number: int) -> int:
         """The change of node `number`."""
@@ -36,10 +36,10 @@ class NodeViews(Protocol):
         """Its value before the change."""
 
     def kept(self, number: int) -> int:
-        """Its value after the change as an integral of its own, for operators that probe it."""
+        """Its value after the change as an integral node, for operators that probe it."""
 
     def body(self, circuit: Circuit, outer: int) -> Circuit:
-        """The change of a circuit inside an operator, in the time `outer` as its delays count it."""
+        """The incremental form of a nested circuit, with changes in the time `outer` as its delays count it."""
 
 
 Rule = Callable[[Any, Node, NodeViews], int]
@@ -56,7 +56,7 @@ class Cost(enum.Enum):
 
 @dataclass(frozen=True)
 class Derivative:
-    """A row of the table: the rule, its formula as a reader knows it, its source, and what `explain` says of it.
+    """A row of the table: the rule, its formula, its source, and explanations for users.
 
     `why` is the reason that the formula is right, `keeps` the state that it needs from one epoch to the next.
     """
@@ -70,7 +70,7 @@ class Derivative:
 
     @property
     def is_fallback(self) -> bool:
-        """Whether the operator is recomputed."""
+        """Whether the operator is recomputed from its whole inputs."""
         return self.rule is _minus
 
 
@@ -80,7 +80,7 @@ DERIVATIVES: dict[type[ops.Operator], Derivative] = {}
 def derivative(
     operator: type[ops.Operator], formula: str, source: str, why: str, keeps: str = "nothing", cost: Cost = Cost.CHANGE
 ) -> Callable[[Rule], Rule]:
-    """Enter a rule for an operator into the table."""
+    """Register a rule for an operator in the table."""
 
     def enter(rule: Rule) -> Rule:
         DERIVATIVES[operator] = Derivative(rule, formula, source, why, keeps, cost)
@@ -90,7 +90,7 @@ def derivative(
 
 
 def _minus(op: ops.Operator, node: Node, views: NodeViews) -> int:
-    """D(f(I(Δa), …)): right for every operator whose value depends on nothing but its inputs' values."""
+    """D(f(I(Δa), …)): correct for every operator whose value depends only on its inputs' values."""
     computed = views.builder.add(op, *map(views.kept, node.inputs))
     return views.builder.add(ops.Differentiate(outer=views.outer), computed)
 
@@ -106,5 +106,5 @@ FALLBACK = Derivative(
 
 
 def derivative_of(kind: type[ops.Operator]) -> Derivative:
-    """The row for a kind of operator, `FALLBACK` when the table has none."""
+    """The row for a type of operator, `FALLBACK` if the table has none."""
     return DERIVATIVES.get(kind, FALLBACK)

@@ -1,4 +1,4 @@
-"""The first rows of an order."""
+"""Top-k."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from deltic.circuit.operators.top import Top, TopDelta
     Cost.LOGARITHMIC,
 )
 def top_delta(op: Top, node: Node, views: NodeViews) -> int:
-    """Only parts of the change can have other first rows; it is not linear, for a row pushes others out."""
+    """Only partitions of the change can have other first rows.
+
+    It is not linear, because an inserted row displaces others.
+    """
     (source,) = node.inputs
     return views.builder.add(TopDelta(op.keys, op.order, op.limit, op.offset), views.old(source), views.delta(source))

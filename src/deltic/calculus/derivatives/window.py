@@ -1,4 +1,4 @@
-"""Windows, which keep only the rows in the window."""
+"""Windows, whose state is only the rows in the window."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ from deltic.circuit.graph import Node
     "the window",
 )
 def window_delta(op: ops.Window, node: Node, views: NodeViews) -> int:
-    """Only the window is kept, not the relation: time never goes back, so what left the window is never in it again."""
+    """The state is only the window, not the relation: time never goes back, so a row that left it never returns."""
     return views.builder.add(ops.WindowDelta(op), *map(views.delta, node.inputs))

@@ -1,7 +1,7 @@
-"""Rewrites of circuits that cost less when they are incrementalized, in their order.
+"""The optimization passes, in order: rewrites of circuits that make their incremental form cheaper.
 
-Each keeps the values of all sinks for all values of the tables. `incrementalize` applies them before it takes
-derivatives, and so does every engine that runs what it makes.
+Each preserves the values of all sinks for all values of the tables. `incrementalize` applies them before it takes
+derivatives.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
     fuse_maps,
 )
 
-# What no pass rewrites.
+# Operators that no pass rewrites.
 _PLAIN = (ops.Source, ops.Call, ops.BundleRelation, ops.Sink, Keep)
 
 
 @lru_cache(maxsize=4)
 def optimize(circuit: Circuit) -> Circuit:
-    """All passes, over and over until none changes the circuit; its sinks have the same values as before.
+    """Apply all passes repeatedly until none changes the circuit; its sinks keep their values.
 
-    A circuit that is called is optimized by itself, and once: `inline` puts it in its place then. So the form of a
-    definition depends on what it reads, and not on what else there is. The last few results are remembered, too: a
-    catalog's circuit is optimized for its demand, and to be incrementalized.
+    A called circuit is optimized alone, and once; `inline` replaces the call later. So the form of a definition depends
+    only on what it reads. The last few results are cached, because a catalog's circuit is optimized both for demand and
+    for incrementalization.
     """
     circuit = _with_optimized_calls(circuit)
     rewrites, unchanged = cycle(OPTIMIZATIONS), 0
@@ -70,12 +70,12 @@ def optimize(circuit: Circuit) -> Circuit:
 
 
 def _is_plain(circuit: Circuit) -> bool:
-    """Whether it has nothing but operators that no pass rewrites, such as calls and what is taken out of them."""
+    """Whether all operators are such that no pass rewrites them, such as calls and their components."""
     return all(isinstance(operator, _PLAIN) for operator in circuit.operators)
 
 
 def _with_optimized_calls(circuit: Circuit) -> Circuit:
-    """The circuit with calls of optimized circuits, of the components that are read alone."""
+    """The circuit with each called circuit optimized and reduced to the components that are read."""
     read = defaultdict[int, set[str]](set)
     for node in circuit.nodes:
         if isinstance(node.operator, ops.BundleRelation):
@@ -94,7 +94,7 @@ def _with_optimized_calls(circuit: Circuit) -> Circuit:
 
 @lru_cache(maxsize=4096)
 def _optimized(call: ops.Call, sets: tuple[bool, ...], read: frozenset[str]) -> ops.Call:
-    """The call of an optimized circuit with the sinks that are read, where its inputs are sets or not."""
+    """The call of an optimized circuit with the sinks that are read; `sets` says which inputs are sets."""
     inner = CircuitBuilder()
     sources = [inner.add(replace(port, is_set=known)) for port, known in zip(call.ports, sets, strict=True)]
     whole = inner.add(call, *sources)

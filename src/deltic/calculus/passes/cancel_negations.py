@@ -8,7 +8,7 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def cancel_negations(circuit: Circuit) -> Circuit:
-    """The circuit without double negations, and without terms of sums that cancel when another term is left."""
+    """The circuit without double negations, and without terms of sums that cancel, unless no term would be left."""
     return rewrite(circuit, _rule, ops.Negate)
 
 

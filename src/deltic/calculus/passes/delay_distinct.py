@@ -1,11 +1,11 @@
 """distinct(Q(distinct(a))) = distinct(Q(a)) for a without negative weights [DBSP Prop 6.10, 6.11].
 
-Q is composed of maps, filters, sums and joins: by 6.11 the distinct before each is not needed when one comes after it,
-and by 6.10 it may move after a filter or a join first. Below a join it is left out only where it hardly matters, as
-after the sum of two sets: one that makes a row of many, as after a projection, makes the join smaller, too.
+Q is composed of maps, filters, sums and joins: by 6.11 the distinct before each is redundant when one comes after it,
+and by 6.10 it may first move after a filter or a join. Below a join it is dropped only where it removes few
+duplicates, as after the sum of two sets; after a projection, for example, distinct makes the join smaller.
 
-Whether weights are never negative is known of sources, imports and feedbacks that are sets, of constants, and of what
-those operators and fixpoints make of such.
+Weights are known not to be negative for sources, imports and feedbacks that are sets, for constants, and for results
+of those operators and of fixpoints over them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ABSORBED = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join)
 
 
 def delay_distinct(circuit: Circuit) -> Circuit:
-    """The circuit with one distinct, the last, where there was one before and one after such operators."""
+    """The circuit without distincts before operators of Q that a distinct follows."""
     return rewrite(circuit, _rule, ops.Distinct)
 
 
@@ -34,7 +34,7 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _without_distinct(rewriting: Rewriting, number: int, joined: bool) -> int | None:
-    """The new node for Q without the distincts before it; None if none can be left out."""
+    """The new node for Q without distincts before it; None if none can be dropped."""
     node, circuit = rewriting.node(number), rewriting.circuit
     if not (isinstance(node.operator, _ABSORBED) and rewriting.only_read_here(number)):
         return None
@@ -49,7 +49,7 @@ def _without_distinct(rewriting: Rewriting, number: int, joined: bool) -> int | 
 
 
 def _input(rewriting: Rewriting, number: int, joined: bool) -> int | None:
-    """What takes the place of an input of Q, itself without a distinct; None when it stays."""
+    """The replacement of an input of Q, without a distinct; None if it stays."""
     node = rewriting.node(number)
     if not isinstance(node.operator, ops.Distinct):
         return _without_distinct(rewriting, number, joined)
@@ -61,7 +61,7 @@ def _input(rewriting: Rewriting, number: int, joined: bool) -> int | None:
 
 
 def _is_nearly_set(circuit: Circuit, number: int) -> bool:
-    """Whether no weight is above `_TERMS`, by construction: a sum of so many sets."""
+    """Whether no weight exceeds `_TERMS` by construction: the node is a sum of at most that many sets."""
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Filter):
         return _is_nearly_set(circuit, *node.inputs)
@@ -73,7 +73,7 @@ def _is_nearly_set(circuit: Circuit, number: int) -> bool:
 
 
 def is_positive(circuit: Circuit, number: int) -> bool:
-    """Whether the operators show that no weight of the node is ever negative."""
+    """Whether the operators guarantee that no weight of the node is negative."""
     pending, seen = [number], {number}
     while pending:
         node = circuit.nodes[pending.pop()]

@@ -1,4 +1,4 @@
-"""distinct(a) = a for a set a [DBSP Prop 6.4]: what is a set by construction needs no distinct."""
+"""distinct(a) = a for a set a [DBSP Prop 6.4]: a node that is a set by construction needs no distinct."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def drop_distinct(circuit: Circuit) -> Circuit:
-    """The circuit without distincts of sets; with it goes the state that each of them keeps."""
+    """The circuit without distincts of sets, and so without the state of these operators."""
     return rewrite(circuit, _rule, ops.Distinct)
 
 

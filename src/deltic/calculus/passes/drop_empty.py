@@ -1,6 +1,6 @@
-"""a + 0 = a: a sum has no terms that a condition leaves no rows of.
+"""a + 0 = a: terms that a condition makes empty are dropped from sums.
 
-So an outer join is an inner one where a condition is never true of the rows that have no match, σ_{d > 3}(NULL AS d).
+So an outer join becomes an inner one if a condition is never true of rows without a match, σ_{d > 3}(NULL AS d).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_FIRST = (ops.Map, ops.Filter, ops.Distinct, ops.Negate, ops.Antijoin, ops.Fl
 
 
 def drop_empty(circuit: Circuit) -> Circuit:
-    """The circuit with sums of what may have rows."""
+    """The circuit without empty terms in sums."""
     return rewrite(circuit, _rule, ops.Filter)
 
 
@@ -45,7 +45,7 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def is_empty(circuit: Circuit, number: int) -> bool:
-    """Whether a condition below the node is never true, so that it has no rows."""
+    """Whether the node has no rows, because a condition below it is never true."""
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Filter) and any(map(is_never, conjuncts(node.operator.predicate))):
         return True
@@ -55,7 +55,7 @@ def is_empty(circuit: Circuit, number: int) -> bool:
 
 
 def is_never(predicate: exp.Expression) -> bool:
-    """Whether a condition is true of no row, as what compares with NULL is."""
+    """Whether a condition is true of no row, for example because it compares with NULL."""
     if isinstance(predicate, exp.Or):
         return all(map(is_never, operands_of(predicate)))
     if isinstance(predicate, exp.And | exp.Paren):
@@ -66,7 +66,7 @@ def is_never(predicate: exp.Expression) -> bool:
 
 
 def _is_null(expression: exp.Expression) -> bool:
-    """Whether the value is surely NULL, as an operation on NULL is."""
+    """Whether the value is certainly NULL, as the result of an operation on NULL."""
     if is_null_of_a_type(expression):
         return True
     is_strict = function_of(expression).strict if is_call(expression) else isinstance(expression, _STRICT)

@@ -1,4 +1,4 @@
-"""Nodes that no sink depends on are not computed, nor are relations of a recursion that nothing needed reads."""
+"""Drops nodes that no sink depends on, and relations of a recursion that nothing reads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 
 def drop_unread(circuit: Circuit) -> Circuit:
-    """The circuit without the nodes, in bodies too, that no sink depends on; tables stay, read or not."""
+    """The circuit without the nodes, in bodies too, that no sink depends on; tables are kept."""
     return _read(inside(circuit, lambda operator: replace(operator, body=_read(operator.body))))
 
 
 def _read(circuit: Circuit) -> Circuit:
-    """The nodes of a circuit that are read, and the relations of its own fixpoints that are."""
+    """The circuit reduced to the nodes that are read, and its fixpoints to the relations that are read."""
     before = None
     while before != circuit:
         before, circuit = circuit, without_unread(_trimmed(without_unread(circuit)))
@@ -26,10 +26,10 @@ def _read(circuit: Circuit) -> Circuit:
 
 
 def _trimmed(circuit: Circuit) -> Circuit:
-    """The circuit with fixpoints of the relations that are read, over the inputs that these need.
+    """The circuit with its fixpoints reduced to the relations that are read, and to the inputs that these need.
 
-    One stays from which something remembered is computed, and one that would no longer read such a thing: what is
-    remembered does not depend on which of its relations are read today.
+    A fixpoint is unchanged if a stateful operator depends on it, or if it would no longer read one: the state of past
+    epochs must not depend on which relations are read today.
     """
     past, read = remembered(circuit), defaultdict[int, set[str]](set)
     for node in circuit.nodes:
@@ -52,7 +52,7 @@ def _trimmed(circuit: Circuit) -> Circuit:
 
 
 def _over_used(node: Node, fixpoint: ops.Fixpoint, read: Collection[str]) -> Node:
-    """The node of a fixpoint of the relations that are read; itself where it needs all that it has."""
+    """The fixpoint reduced to the relations that are read; the same node if it needs all."""
     body = _members(fixpoint.body, read)
     # A bracket needs an input [DBSP §9.4.6]: what depends on none keeps its first.
     used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)}) or [0][: len(node.inputs)]
@@ -63,7 +63,7 @@ def _over_used(node: Node, fixpoint: ops.Fixpoint, read: Collection[str]) -> Nod
 
 
 def _members(body: Circuit, read: Collection[str]) -> Circuit:
-    """The body with the relations that are read, and those that they depend on."""
+    """The body reduced to the relations that are read, and those that they depend on."""
     needed, reached = set(read), set[int]()
     while True:
         reached = body.ancestors([body.sinks[name] for name in needed])
@@ -81,7 +81,7 @@ def _members(body: Circuit, read: Collection[str]) -> Circuit:
 
 
 def _renumbered(body: Circuit, used: list[int]) -> Circuit:
-    """The body, whose imports are of these inputs alone."""
+    """The body with its imports renumbered to the inputs `used`."""
     places = {index: place for place, index in enumerate(used)}
     builder, numbers = CircuitBuilder(body.depth), list[int]()
     for node in body.nodes:

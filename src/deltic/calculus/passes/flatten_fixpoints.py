@@ -1,8 +1,8 @@
 """lfp X. T(X, lfp Y. G(X, Y)) is the X of lfp (X, Y). (T(X, G(X, Y)), G(X, Y)), for monotone T and G.
 
-That is Bekić's lemma, which is [FIX Prop. 37] where G alone reads both. A fixpoint in the body of another is examined
-again at each iteration of that; as relations of one recursion its rows are derived once. It is flattened where both are
-of sets, and all that they make grows with all that they read of either.
+This is Bekić's lemma, or [FIX Prop. 37] where only G reads both. A nested fixpoint is examined again at each
+iteration of the outer one; as relations of one recursion its rows are derived once. It is flattened where all
+relations of both are sets and all of them grow with all relations that they read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deltic.circuit.polarity import grows_with
 
 
 def flatten_fixpoints(circuit: Circuit) -> Circuit:
-    """The circuit with one fixpoint for each that contains others, where those can be merged into it."""
+    """The circuit with nested fixpoints merged into the fixpoints around them where possible."""
     changed = {
         number: body
         for number, operator in enumerate(circuit.operators)
@@ -35,7 +35,7 @@ def flatten_fixpoints(circuit: Circuit) -> Circuit:
 
 
 def _flat(body: Circuit) -> Circuit:
-    """A body without those fixpoints that may be parts of its own, those inside first."""
+    """A body with nested fixpoints merged into it where possible, the innermost first."""
     body = flatten_fixpoints(body)
     while (number := next(_parts(body), None)) is not None:
         body = _merged(body, number)
@@ -43,7 +43,7 @@ def _flat(body: Circuit) -> Circuit:
 
 
 def _parts(body: Circuit) -> Iterator[int]:
-    """The fixpoints in a body that may be parts of its own."""
+    """The fixpoints in a body that can be merged into it."""
     for number, operator in enumerate(body.operators):
         if isinstance(operator, ops.Fixpoint) and _is_of_sets(body) and _is_of_sets(operator.body):
             inside = any(isinstance(inner, ops.Fixpoint) for inner in operator.body.operators)
@@ -56,7 +56,7 @@ def _is_of_sets(body: Circuit) -> bool:
 
 
 def _merged(body: Circuit, number: int) -> Circuit:
-    """A body with the nodes of a fixpoint in its place."""
+    """A body with a nested fixpoint replaced by its nodes."""
     builder, places = CircuitBuilder(body.depth), list[int]()
     sinks, names = dict[str, int](), dict[str, str]()
     for at, node in enumerate(body.nodes):
@@ -76,7 +76,7 @@ def _merged(body: Circuit, number: int) -> Circuit:
 
 
 def _add(builder: CircuitBuilder, body: Circuit, given: list[int], names: dict[str, str]) -> dict[str, int]:
-    """Add the nodes of a body over those that it imports: the nodes of its relations."""
+    """Add the nodes of a body over the nodes `given` that it imports; returns the nodes of its relations."""
     places: list[int] = []
     for node in body.nodes:
         operator, inputs = node.operator, [places[i] for i in node.inputs]
@@ -92,7 +92,7 @@ def _add(builder: CircuitBuilder, body: Circuit, given: list[int], names: dict[s
 
 
 def _fresh(name: str, body: Circuit) -> str:
-    """A name for a relation of a fixpoint inside that none around has, and no view."""
+    """A name for a relation of a nested fixpoint that no relation around it and no view has."""
     result = f"{name} in {min(body.sinks)}"
     while result in body.sinks:
         result += "'"

@@ -8,7 +8,7 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def flatten_sums(circuit: Circuit) -> Circuit:
-    """The circuit with one sum where a sum alone read another one, and without sums of one term."""
+    """The circuit with nested sums merged where the inner sum has one reader, and without sums of one term."""
     return rewrite(circuit, _rule, ops.Plus)
 
 

@@ -1,4 +1,4 @@
-"""σ_q(σ_p(a)) = σ_{p AND q}(a): a filter of a filter tests each row once, by each condition."""
+"""σ_q(σ_p(a)) = σ_{p AND q}(a): two filters become one, which tests each row once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def fuse_filters(circuit: Circuit) -> Circuit:
-    """The circuit with one filter where a filter alone read another one."""
+    """The circuit with consecutive filters merged where the inner one has one reader."""
     return rewrite(circuit, _rule, ops.Filter)
 
 

@@ -1,7 +1,7 @@
-"""map g (map f a) = map (g ∘ f) a, both linear; and the map that changes nothing is left out.
+"""map g (map f a) = map (g ∘ f) a, both linear; and an identity map is dropped.
 
-The inner map must drop no row for an undefined value, for the outer one might not notice; and what it computes must
-be read once, for it would be computed twice.
+The inner map must not be partial, because the outer one might not read the undefined value; and a computed column must
+be read at most once, because it would be computed twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def fuse_maps(circuit: Circuit) -> Circuit:
-    """The circuit with one map where a map alone read another one, and without maps that change nothing."""
+    """The circuit with consecutive maps merged where the inner one has one reader, and without identity maps."""
     return rewrite(circuit, _rule, ops.Map)
 
 

@@ -26,7 +26,7 @@ _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
 
 
 def limit_ranks(circuit: Circuit) -> Circuit:
-    """The circuit with a top-k before window functions whose first rows alone pass a filter."""
+    """The circuit with a top-k before window functions where a filter keeps only the first row numbers."""
     return rewrite(circuit, _rule, ops.Over)
 
 
@@ -49,7 +49,7 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _bounds(predicate: exp.Expression) -> Iterator[tuple[str, int]]:
-    """The columns that are at most a number where the predicate is true, with that number."""
+    """The columns with an upper bound that the predicate implies, and the bound."""
     if isinstance(predicate, exp.And):
         yield from _bounds(predicate.this)
         yield from _bounds(predicate.expression)

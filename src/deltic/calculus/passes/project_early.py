@@ -1,8 +1,8 @@
 """π(a ⋈ b) = π(π′(a) ⋈ π′(b)): columns that nothing reads are dropped before a join, not after it.
 
-Projection and join are linear in each input, and a column that is read by neither only multiplies weights. So are
-filters, sums and the left side of an antijoin, which may stand between the join and the map or the aggregate that does
-not read the column.
+Projection and join are linear in each input, and an unread column only multiplies weights. Filters, sums and the left
+side of an antijoin are linear, too; they may stand between the join and the map or aggregate that does not read the
+column.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def project_early(circuit: Circuit) -> Circuit:
-    """The circuit without dead columns in the joins that one map or aggregate alone reads."""
+    """The circuit without dead columns in joins whose only reader is a map or aggregate."""
     return rewrite(circuit, _rule, ops.Join)
 
 
@@ -32,7 +32,7 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _narrowed(rewriting: Rewriting, number: int, live: set[str]) -> int | None:
-    """The new node for an old one with a join in it, without dead columns; None if there are none."""
+    """The new node for an old one above a join, without dead columns; None if there are none."""
     node = rewriting.node(number)
     if not rewriting.only_read_here(number) or live >= set(_names(rewriting.circuit, number)):
         return None
@@ -51,7 +51,7 @@ def _narrowed(rewriting: Rewriting, number: int, live: set[str]) -> int | None:
 
 
 def _each(rewriting: Rewriting, node: Node, live: set[str]) -> int | None:
-    """The operator over its inputs without the columns that are not live; None when all of them are."""
+    """The operator over its inputs without dead columns; None if all columns are live."""
     whole = rewriting.new(*node.inputs)
     inputs = [_input(rewriting, old, new, live) for old, new in zip(node.inputs, whole, strict=True)]
     return None if inputs == whole else rewriting.add(node.operator, *inputs)
@@ -70,7 +70,7 @@ def _input(rewriting: Rewriting, old: int, new: int, live: set[str]) -> int:
 
 
 def _has_join(rewriting: Rewriting, number: int) -> bool:
-    """Whether narrowing the node gets to a join."""
+    """Whether narrowing the node reaches a join."""
     node = rewriting.node(number)
     if not rewriting.only_read_here(number):
         return False
@@ -79,7 +79,7 @@ def _has_join(rewriting: Rewriting, number: int) -> bool:
 
 
 def _shared(circuit: Circuit, join: Node) -> set[str]:
-    """The columns that two inputs have."""
+    """The columns that at least two inputs have."""
     counts = Counter(name for number in join.inputs for name in _names(circuit, number))
     return {name for name, count in counts.items() if count > 1}
 

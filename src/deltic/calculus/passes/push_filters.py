@@ -1,14 +1,14 @@
-"""Filters before what makes more rows or keeps state, each part of a conjunction as far as it gets.
+"""Predicate pushdown: each conjunct of a filter moves below operators that make more rows or have state.
 
 σ_{p AND q} is σ_p after σ_q, and a filter commutes with the linear operators, with distinct [DBSP Prop 6.10], with the
-left side of an antijoin, and with each side of a join that has all of its columns; with a map when it reads columns
-that the map takes over or that are constants, with a flatmap when it does not read the new one, and with what computes
-groups, ranks or the first rows of parts when it reads their keys alone. It stays behind a window, which has to be the
-same window whether others read it or not, and behind what excludes rows if it may be an error, which it is for no row
-that is excluded.
+left side of an antijoin, and with each side of a join that has all of its columns. It commutes with a map if it reads
+only columns that the map copies or that are constants, with a flatmap if it does not read the new column, and with
+aggregates, window functions and top-k if it reads only their keys. It stays above a window, whose state must not
+depend on readers. A condition that may raise an error stays above operators that exclude rows, because it must not be
+evaluated for excluded rows.
 
-Before a join, what is said of one column holds for those that equal it, too. A column that a condition compares has a
-value: then an outer join below has no use for the rows without a match, in which it is NULL, see `drop_empty`.
+Above a join, a condition on one column is copied to columns that equal it. A compared column is not NULL:
+then an outer join below does not need the rows without a match, in which it is NULL, see `drop_empty`.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _EXCLUDING = (ops.Join, ops.Antijoin, ops.FlatMap, ops.Aggregate, ops.Over, ops.
 
 
 def push_filters(circuit: Circuit) -> Circuit:
-    """The circuit with filters as near to the sources as they get without computing anything twice."""
+    """The circuit with filters as close to the sources as possible without computing anything twice."""
     return rewrite(circuit, _rule, ops.Filter, _descend)
 
 
 @dataclass
 class _Descent:
-    """Where the conditions of a circuit's filters get to, going down from the sinks once."""
+    """The final places of the conditions of a circuit's filters, found in one pass from the sinks down."""
 
     above: dict[int, list[exp.Expression]] = field(default_factory=dict)
-    """Those that stay above the rows of a node."""
+    """The conditions that stay above a node."""
     on: dict[tuple[int, int], list[exp.Expression]] = field(default_factory=dict)
-    """Those on an input of a node that must stay as it is for others; by the node and the input's position."""
+    """The conditions above an input that other readers share, by node and position of the input."""
     dissolved: set[int] = field(default_factory=set)
-    """The filters that are no nodes of their own any more."""
+    """The filters that are removed, because their conditions moved."""
 
 
 def _descend(rewriting: Rewriting) -> _Descent:
@@ -81,20 +81,20 @@ def _descend(rewriting: Rewriting) -> _Descent:
 
 
 def _takes(rewriting: Rewriting, number: int) -> bool:
-    """Whether a node, which has inputs, may be another one for the sake of its only reader."""
+    """Whether a node with inputs may be changed, because it has one reader and is not kept for its state."""
     is_free = rewriting.only_read_here(number) and number not in rewriting.remembered
     return is_free and bool(rewriting.node(number).inputs)
 
 
 def _gets_on(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]) -> bool:
-    """Whether one of the conditions on the rows of a node gets to an input of it."""
+    """Whether one of the conditions on a node can move to one of its inputs."""
     return any(_divided(rewriting, number, parts)[1])
 
 
 def _divided(
     rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]
 ) -> tuple[list[exp.Expression], list[list[exp.Expression]]]:
-    """The conditions on the rows of a node that stay there, and those that get to each of its inputs."""
+    """The conditions on a node that stay above it, and those that move to each of its inputs."""
     inner = rewriting.node(number)
     passed: list[list[exp.Expression]] = [[] for _ in inner.inputs]
     stay = list[exp.Expression]()
@@ -125,21 +125,22 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _filtered(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]) -> int:
-    """The new node under these conditions."""
+    """The new node with a filter of these conditions."""
     if not parts:
         return number
     return rewriting.add(ops.Filter(conjunction([part.copy() for part in parts])), number)
 
 
 def _below(part: exp.Expression, operator: ops.Operator) -> exp.Expression:
-    """The condition over the columns of the operator's inputs."""
+    """The condition in terms of the columns of the operator's inputs."""
     return through(part, operator) if isinstance(operator, ops.Map) else part
 
 
 def _places(circuit: Circuit, inner: Node, part: exp.Expression, may_fail: bool) -> Collection[int]:
-    """The positions of the inputs that are to be filtered; none when the condition does not commute.
+    """The positions of the inputs to which a condition moves; none if it does not commute with the operator.
 
-    One that may be an error stays behind what excludes rows, and goes nowhere before the conditions that stay.
+    A condition that may raise an error moves neither below an operator that excludes rows, nor below conditions that
+    stay.
     """
     operator, wanted = inner.operator, set(columns_of(part))
     if is_checked(part) and (isinstance(operator, _EXCLUDING) or not may_fail):
@@ -163,7 +164,7 @@ def _places(circuit: Circuit, inner: Node, part: exp.Expression, may_fail: bool)
 def _add_implied(
     circuit: Circuit, join: int, stay: Sequence[exp.Expression], passed: Sequence[list[exp.Expression]]
 ) -> None:
-    """Let each input have what the conditions on the others say of columns that equal some of its own."""
+    """Add to each input the conditions on the others, transferred through equal columns."""
     schema = circuit.type_of(join).schema
     equal = [pair for part in stay for pair in _equal(part, schema)]
     said = [(part, wanted[0]) for parts in passed for part in parts if len(wanted := columns_of(part)) == 1]
@@ -179,7 +180,7 @@ def _add_implied(
 def _add_not_null(
     rewriting: Rewriting, join: int, stay: Sequence[exp.Expression], passed: Sequence[list[exp.Expression]]
 ) -> None:
-    """Let inputs that an outer join has filled with NULL have no rows for which a condition is never true by that."""
+    """Add IS NOT NULL to inputs that an outer join fills with NULL, where a condition is never true for NULL."""
     types = rewriting.circuit.type_of(join).schema.value_types
     for place, number in enumerate(rewriting.node(join).inputs):
         for name in rewriting.circuit.type_of(number).schema.names:
@@ -189,19 +190,19 @@ def _add_not_null(
 
 
 def _excludes(parts: Iterable[exp.Expression], name: str, nothing: exp.Expression) -> bool:
-    """Whether one of the conditions is never true where a column is NULL, which is given with the column's type."""
+    """Whether one of the conditions is never true where a column is NULL; `nothing` is the NULL of its type."""
     return any(name in columns_of(part) and is_never(_given(part, {name: nothing})) for part in parts)
 
 
 def _given(part: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
-    """The condition with values for some of its columns."""
+    """The condition with some of its columns replaced by values."""
     return substituted(part, {name: column(name) for name in columns_of(part)} | dict(values))
 
 
 def _is_filled(rewriting: Rewriting, number: int, name: str, nothing: exp.Expression) -> bool:
-    """Whether a sum below the node, which a condition gets to, has a term in which the column is NULL.
+    """Whether a sum below the node, to which a condition can move, has a term in which the column is NULL.
 
-    Such rows come no further than a condition that excludes them.
+    Filters on the way that exclude such rows end the search.
     """
     node = rewriting.node(number)
     if not rewriting.only_read_here(number):
@@ -224,12 +225,12 @@ def _is_filled(rewriting: Rewriting, number: int, name: str, nothing: exp.Expres
 
 
 def _value(operator: ops.Map, name: str) -> exp.Expression:
-    """What a map computes for a column."""
+    """The expression of a column of a map."""
     return next(e for c, e in zip(operator.columns, operator.expressions, strict=True) if c.name == name)
 
 
 def _is_null(circuit: Circuit, number: int, name: str) -> bool:
-    """Whether a term of a sum, which has rows, has nothing but NULL in a column."""
+    """Whether a nonempty term of a sum has only NULL in a column."""
     node = circuit.nodes[number]
     if not isinstance(node.operator, ops.Map):
         return False
@@ -240,7 +241,7 @@ def _is_null(circuit: Circuit, number: int, name: str) -> bool:
 
 
 def _equal(part: exp.Expression, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Pairs of columns that are equal where the condition is true; no floats, since equal ones may differ."""
+    """The pairs of columns that are equal where the condition is true; no floats, because equal ones may differ."""
     if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
         one, other = (infer(side, schema.value_types).type for side in (part.this, part.expression))
         if one is other and not one.is_float:

@@ -1,7 +1,7 @@
-"""What the passes share: a circuit is rebuilt, node by node, and a rule may give a node other inputs or none.
+"""The rewriting engine of the passes: a circuit is rebuilt node by node, and a rule may replace a node.
 
-A rule is sound when the node that it gives is equal to the old one for all values of the sources. Its type may be
-that of a set where the old one was not known to be one, never the other way round.
+A rule is sound if the replacement equals the old node for all values of the sources. Its type may be
+that of a set where the old one was not known to be one, never the reverse.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deltic.circuit.operators.base import Clocked
 Rule = Callable[["Rewriting", Node], "int | None"]
 Prepare = Callable[["Rewriting"], object]
 
-# What may differ though its inputs do not: by the circuit around a body, or by the body.
+# Operators that may change though their inputs do not: by the circuit around a body, or by their own body.
 _AROUND = (ops.Import, ops.Fixpoint, ops.Bracket)
 
 
@@ -28,9 +28,9 @@ def _unprepared(rewriting: Rewriting) -> None:
 
 
 class Rewriting:
-    """A sweep over a circuit: the old circuit, the new one's builder, and where old nodes are in the new one.
+    """One sweep over a circuit: the old circuit, the new builder, and the new numbers of old nodes.
 
-    Nothing is built before something differs: where a rule applies nowhere, the new circuit is the old one.
+    Nothing is built before a rule applies: if none does, the new circuit is the old one.
     """
 
     def __init__(self, circuit: Circuit, rule: Rule, prepare: Prepare = _unprepared) -> None:
@@ -42,7 +42,7 @@ class Rewriting:
 
     @property
     def builder(self) -> CircuitBuilder:
-        """The new circuit's: it begins with the old nodes so far, which keep their numbers."""
+        """The builder of the new circuit; it starts with the old nodes so far, under their old numbers."""
         if self._builder is None:
             self._builder = CircuitBuilder(self.circuit.depth)
             for number in self._numbers:
@@ -53,21 +53,21 @@ class Rewriting:
 
     @cached_property
     def readers(self) -> Counter[int]:
-        """How many inputs of other nodes each old node feeds."""
+        """The number of node inputs that each old node feeds."""
         return Counter(i for node in self.circuit.nodes for i in node.inputs)
 
     @cached_property
     def notes(self) -> object:
-        """What the rule wants to know of the old circuit as a whole."""
+        """The result of `prepare` for the old circuit."""
         return self._prepare(self)
 
     @cached_property
     def remembered(self) -> set[int]:
-        """The old nodes that stay as they are, see `remembered`."""
+        """The old nodes that must not change, see `remembered`."""
         return remembered(self.circuit)
 
     def only_read_here(self, number: int) -> bool:
-        """Whether one input alone reads the old node, so that rewriting it does not compute it twice."""
+        """Whether the old node has exactly one reader, so that rewriting it does not duplicate work."""
         return self.readers[number] == 1
 
     @property
@@ -80,15 +80,18 @@ class Rewriting:
         return self.circuit.nodes[number]
 
     def new(self, *numbers: int) -> list[int]:
-        """The new nodes of old ones."""
+        """The new nodes of old nodes."""
         return [self._numbers[n] for n in numbers]
 
     def add(self, operator: ops.Operator, *inputs: int) -> int:
-        """Add a node over new ones."""
+        """Add a node over new nodes."""
         return self.builder.add(operator, *inputs)
 
     def sweep(self, imports: tuple[EdgeType, ...]) -> Circuit:
-        """The new circuit, whose imports have the types of the outer inputs; `applied` says whether the rule was."""
+        """Build the new circuit; its imports get the types of the outer inputs.
+
+        `applied` says whether a rule applied.
+        """
         for number, node in enumerate(self.circuit.nodes):
             result = None if number in self.remembered else self._rule(self, node)
             if result is not None and not self.applied:
@@ -99,7 +102,7 @@ class Rewriting:
         return without_unread(self._builder.build()) if self.applied else self._builder.build()
 
     def _same(self, node: Node, imports: tuple[EdgeType, ...]) -> int:
-        """The new node for an old one to which the rule does not apply, though it may in its body."""
+        """The new node for an old one that no rule replaces, though its body may change."""
         inputs, built = self.new(*node.inputs), self._builder
         if built is None and not isinstance(node.operator, _AROUND):
             return self.number
@@ -113,7 +116,7 @@ class Rewriting:
     def _operator(
         self, operator: ops.Operator, types: Sequence[EdgeType], imports: tuple[EdgeType, ...]
     ) -> ops.Operator:
-        """The operator for inputs of these types, itself where nothing differs."""
+        """The operator adapted to inputs of these types; the same object if nothing changes."""
         if isinstance(operator, ops.Import) and imports and imports[operator.index] != operator.type:
             outer = imports[operator.index]
             assert isinstance(outer, ZSetType)
@@ -129,10 +132,10 @@ class Rewriting:
 def rewrite(
     circuit: Circuit, rule: Rule, kind: type[ops.Operator] = ops.Operator, prepare: Prepare = _unprepared
 ) -> Circuit:
-    """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere.
+    """Apply a rule everywhere, in bodies too, until it applies nowhere.
 
-    The rule applies nowhere in a circuit without an operator of that kind. `prepare` sees each circuit before the rule
-    sees its nodes, and makes `notes` for it.
+    Circuits without an operator of type `kind` are skipped. `prepare` is called on each circuit before the rule sees
+    its nodes; its result is in `notes`.
     """
     while any(issubclass(result, kind) for result in circuit.kinds):
         rewriting = Rewriting(circuit, rule, prepare)
@@ -144,21 +147,21 @@ def rewrite(
 
 
 def remembered(circuit: Circuit) -> set[int]:
-    """The nodes that an operator which remembers the past is computed from, directly or not, and the operator.
+    """The nodes that operators with state of past epochs depend on, directly or not, and those operators.
 
-    Their form must not depend on what else a circuit has, or a change of that would make another operator of this one,
-    without its past.
+    They must not depend on the rest of the circuit. Otherwise a change elsewhere would replace the operator and lose
+    its state.
     """
     return circuit.ancestors(remembering(circuit, range(len(circuit.nodes))))
 
 
 def remembering(circuit: Circuit, numbers: Iterable[int]) -> list[int]:
-    """Those of these nodes whose operators remember the past."""
+    """Those of these nodes whose operators have state of past epochs."""
     return [number for number in numbers if isinstance(circuit.nodes[number].operator, ops.Window | Clocked)]
 
 
 def without_unread(circuit: Circuit) -> Circuit:
-    """The circuit without the nodes that no sink depends on; tables stay, read or not."""
+    """The circuit without the nodes that no sink depends on; tables are kept."""
     kept = circuit.ancestors([n for n, op in enumerate(circuit.operators) if isinstance(op, ops.Source | ops.Sink)])
     if len(kept) == len(circuit.nodes):
         return circuit
@@ -171,5 +174,5 @@ def without_unread(circuit: Circuit) -> Circuit:
 
 
 def is_set(type_: EdgeType) -> bool:
-    """Whether an edge carries a set, or a bundle of them."""
+    """Whether an edge carries a set, or a bundle of sets."""
     return all(t.is_set for _, t in type_.entries) if isinstance(type_, BundleType) else type_.is_set

@@ -1,4 +1,4 @@
-"""a + b = b + a: sums of the same terms in another order are one node; other equal nodes are one by construction."""
+"""a + b = b + a: sums of the same terms in another order become one node; the builder shares all other equal nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def share_sums(circuit: Circuit) -> Circuit:
-    """The circuit with the terms of each sum in the order of their nodes."""
+    """The circuit with the terms of each sum sorted by node number."""
     return rewrite(circuit, _rule, ops.Plus)
 
 

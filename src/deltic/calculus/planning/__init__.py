@@ -1,4 +1,4 @@
-"""Plans: rewrites of circuits that are chosen by what is known of the sizes of relations."""
+"""Planning: rewrites of circuits that are chosen by the sizes of relations."""
 
 from deltic.calculus.planning.decision import ALL, COSTS, KeptDecision, RewriteCosts, Rewrites
 from deltic.calculus.planning.plan import planned

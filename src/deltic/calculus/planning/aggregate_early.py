@@ -1,14 +1,14 @@
-"""Early aggregation: rows of a part of a join that agree in what the rest needs are aggregated before they are joined.
+"""Early aggregation: a part of a join is grouped by the columns that the rest needs and aggregated before the join.
 
 For Z-sets a and b without negative weights, K the columns by which their join is grouped, c a column of a, S those
 columns of a that b or K has, and s the result of γ_{S; f(c)}(a):
 
     γ_{K; f(c)}(a ⋈ b) = γ_{K; g(s)}(γ_{S; f(c)}(a) ⋈ b)
 
-where g makes of results for the parts of a group the result for the group: a sum of sums, for multiplication by the
-weights of b distributes over addition; a sum of counts; a least of least, a greatest of greatest values. Of sums these
-are the ones that wrap around, which make a ring; those of floats and decimals are rounded, or too large, only at the
-end. An aggregate of a column of b that sees no multiplicities stays as it is [eager aggregation, Yan & Larson 1995].
+where g combines the results for parts of a group: a sum of sums, because multiplication by the weights of b distributes
+over addition; a sum of counts; a minimum of minima, a maximum of maxima. Sums must be of integers, which wrap around
+and so form a ring; sums of floats and decimals are rounded, or overflow, only at the end. An aggregate of a column of b
+that ignores multiplicities is unchanged [eager aggregation, Yan & Larson 1995].
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators.keep import Keep
 
-# What makes of the results for parts of a group the result for the group.
+# The function that combines the results for parts of a group.
 _WHOLE = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
-# Aggregates that see the set of their column's values alone.
+# Aggregates that depend only on the set of their column's values.
 _OF_SETS = {"min", "max"}
 
 Calls = tuple[ops.AggregateCall, ...]
@@ -37,7 +37,7 @@ Calls = tuple[ops.AggregateCall, ...]
 def aggregate_early(
     circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS
 ) -> tuple[Circuit, list[KeptDecision]]:
-    """The circuit with hidden relations of aggregates of parts of joins, where that pays, and which."""
+    """The circuit with hidden relations of partial aggregates where that is cheaper, and the decisions."""
     decisions: list[KeptDecision] = []
     named = views(circuit)
 
@@ -57,14 +57,14 @@ def aggregate_early(
 
 
 class _Early:
-    """Makes one aggregate, which `view` depends on, of nodes of the circuit in the making."""
+    """Builds one aggregate for `view` in the new circuit."""
 
     def __init__(self, rewriting: Rewriting, work: Work, decisions: list[KeptDecision], view: str) -> None:
         self.rewriting, self.work, self.decisions, self.view = rewriting, work, decisions, view
         self.partial: set[int] = set()
 
     def made(self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls) -> int | None:
-        """The node of an aggregate of a conjunction with parts of it aggregated early; None where that never pays."""
+        """The aggregate of a conjunction with parts of it aggregated early; None if that never pays."""
         chosen = self._choose(conjunction, keys, calls)
         if chosen is None:
             return None
@@ -75,7 +75,7 @@ class _Early:
         return self._aggregate(rest, keys, outside)
 
     def _aggregate(self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls) -> int:
-        """The same, or else the aggregate of the whole."""
+        """As `made`, but the plain aggregate if early aggregation does not pay."""
         made = self.made(conjunction, keys, calls)
         if made is not None:
             return made
@@ -85,7 +85,7 @@ class _Early:
     def _choose(
         self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls
     ) -> tuple[JoinPart, float, float] | None:
-        """The part that saves most, with the work before and after, where any does."""
+        """The part that saves the most work, with the work before and after; None if none does."""
         result: list[tuple[float, JoinPart, float, float]] = []
         for part in parts(conjunction, set(keys)):
             joined, after = self.work.of(conjunction), self.work.split(part)
@@ -97,7 +97,7 @@ class _Early:
         return max(result, key=lambda each: each[0])[1:] if result else None
 
     def _divides(self, part: JoinPart, calls: Calls) -> bool:
-        """Whether aggregates of a part, some of which need its own variables, determine all of them."""
+        """Whether partial aggregates of the part, some over variables that only it has, determine all results."""
         if {atom.node for atom in part.inside.atoms} <= self.partial or any(len(call.columns) > 1 for call in calls):
             return False
         variables = _variables(part.inside)
@@ -110,13 +110,13 @@ class _Early:
         )
 
     def _wraps(self, inside: NodeConjunction, call: ops.AggregateCall) -> bool:
-        """Whether the aggregate is no sum, or one of integers."""
+        """Whether the aggregate is not a sum, or a sum of integers."""
         schemas = ((atom, self.rewriting.builder.type_of(atom.node).schema) for atom in inside.atoms)
         types = {v: column.type for atom, schema in schemas for v, column in zip(atom.variables, schema, strict=True)}
         return call.function != "sum" or types[call.column].is_integer
 
     def _divided(self, part: JoinPart, whole: NodeConjunction, calls: Calls) -> tuple[Calls, Calls]:
-        """The aggregates of a part, and those of all that read them, in the order of `calls`."""
+        """The aggregates of the part, and the final aggregates that combine them, in the order of `calls`."""
         variables, taken = _variables(part.inside), _variables(whole)
         inside: list[ops.AggregateCall] = []
         outside: list[ops.AggregateCall] = []
@@ -133,7 +133,7 @@ class _Early:
         return tuple(inside), tuple(outside)
 
     def _kept(self, part: JoinPart, calls: Calls, before: float, after: float) -> int:
-        """The node of the hidden relation of the aggregates of a part."""
+        """The node of the hidden relation of a part's aggregates."""
         name = unused("-".join([self.view, *dict.fromkeys(call.function for call in calls)]), self.decisions)
         read = [f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms]
         message = ", ".join(f"{c.name} = {c.function} {c.column}".rstrip() for c in calls)
@@ -144,7 +144,7 @@ class _Early:
         return made
 
     def _label(self, number: int) -> str:
-        """What a reader calls a node of the new circuit."""
+        """The name of a node of the new circuit for users."""
         return getattr(self.rewriting.builder.node(number).operator, "name", f"%{number}")
 
 

@@ -1,7 +1,7 @@
-"""What the joins below a node say as one conjunction: atoms over variables, conditions, and atoms that must be absent.
+"""The joins below a node as one conjunction: atoms over variables, conditions, and negated atoms.
 
-A join, a filter, a semijoin and the left side of an antijoin are read through, and so are maps that only rename and
-drop columns; every other node is an atom. Sums are atoms too: a sum of conjunctions is read term by term.
+Joins, filters, semijoins, the left side of antijoins, and maps that only rename and drop columns are expanded; every
+other node is an atom. A sum is an atom, too; `conjunctions` expands it term by term.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deltic.circuit.operators.semijoin import Semijoin
 
 @dataclass(frozen=True)
 class NodeAtom:
-    """Node `node` of a circuit with a variable for each of its columns, in their order; no variable stands twice."""
+    """Node `node` of a circuit with a variable for each of its columns, in order; the variables are distinct."""
 
     node: int
     variables: tuple[str, ...]
@@ -35,9 +35,9 @@ class NodeAtom:
 
 @dataclass(frozen=True)
 class NodeConjunction:
-    """The rows of all atoms, joined on the variables that they share, that the filters keep and no absent atom matches.
+    """The join of all atoms on shared variables, restricted by the filters and the negated atoms.
 
-    Weights are those of the atoms multiplied; the absent atoms are sets.
+    Weights of atoms are multiplied; the negated atoms `absent` are sets.
     """
 
     atoms: tuple[NodeAtom, ...]
@@ -45,12 +45,12 @@ class NodeConjunction:
     absent: tuple[NodeAtom, ...] = ()
 
     def parts(self) -> Iterator[frozenset[str]]:
-        """The variables of each atom, each filter and each absent atom."""
+        """The variables of each atom, each negated atom and each filter."""
         yield from (frozenset(atom.variables) for atom in (*self.atoms, *self.absent))
         yield from (frozenset(columns_of(predicate)) for predicate in self.filters)
 
     def over(self, nodes: Sequence[int] | Mapping[int, int]) -> NodeConjunction:
-        """The same conjunction of other nodes: `nodes[n]` for node n."""
+        """The same conjunction over other nodes: `nodes[n]` for node n."""
         atoms, absent = (
             tuple(NodeAtom(nodes[a.node], a.variables) for a in each) for each in (self.atoms, self.absent)
         )
@@ -62,7 +62,7 @@ class NodeConjunction:
 
 
 def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> list[NodeConjunction]:
-    """The conjunctions whose sum node `number` is, before it is mapped."""
+    """The conjunctions whose sum is node `number`, up to maps."""
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Plus | ops.Map):
         return [
@@ -76,9 +76,9 @@ def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> li
 
 
 def conjunction_of(circuit: Circuit, number: int, kept: Container[int] = ()) -> NodeConjunction:
-    """Node `number` as a conjunction, whose variables for the node's columns are their names.
+    """Node `number` as a conjunction; the variables for the node's columns are the column names.
 
-    Nodes that are `kept` are atoms.
+    The nodes `kept` are not expanded.
     """
     reader = _Reader(circuit, kept)
     names = circuit.type_of(number).schema.names
@@ -88,7 +88,7 @@ def conjunction_of(circuit: Circuit, number: int, kept: Container[int] = ()) -> 
 
 
 class _Reader:
-    """Reads downwards: each node receives the variables of its columns, and names the others."""
+    """Expands nodes downwards: a node receives the variables of some columns and makes fresh ones for the others."""
 
     def __init__(self, circuit: Circuit, kept: Container[int]) -> None:
         self.circuit, self.kept = circuit, kept
@@ -98,7 +98,7 @@ class _Reader:
         self.taken: set[str] = set()
 
     def read(self, number: int, given: Mapping[str, str]) -> None:
-        """Add what node `number` says; `given` are the variables of some of its columns."""
+        """Add the conjunction of node `number`; `given` are the variables of some of its columns."""
         operator, inputs = self.circuit.nodes[number].operator, self.circuit.nodes[number].inputs
         names = self.circuit.type_of(number).schema.names
         variables = {name: given[name] if name in given else self.fresh(name) for name in names}
@@ -120,7 +120,7 @@ class _Reader:
             self.atoms.append(NodeAtom(number, tuple(variables.values())))
 
     def part(self, number: int, variables: Mapping[str, str]) -> dict[str, str]:
-        """The variables of the node's columns, which have their names among others."""
+        """The variables of an input's columns, selected by name."""
         return {name: variables[name] for name in self.circuit.type_of(number).schema.names}
 
     def fresh(self, name: str) -> str:
@@ -133,20 +133,20 @@ class _Reader:
 
 
 def renames(operator: ops.Map) -> bool:
-    """Whether the map takes over columns, each once at most, and does nothing else."""
+    """Whether the map only copies columns, each at most once."""
     names = [e.name for e in operator.expressions if isinstance(e, exp.Column)]
     return len(set(names)) == len(operator.expressions) and not operator.partial
 
 
 def renamed(expression: exp.Expression, names: Mapping[str, str]) -> exp.Expression:
-    """The expression with other names for its columns."""
+    """The expression with its columns renamed."""
     return substituted(expression, {name: column(new) for name, new in names.items()})
 
 
 def build(builder: CircuitBuilder, conjunction: NodeConjunction, kept: Sequence[str]) -> int:
-    """The node of a conjunction over nodes of the builder: of its variables those that are kept, in their order.
+    """Build a node for a conjunction over nodes of the builder; its columns are the variables `kept`, in order.
 
-    A variable of one atom alone is dropped before the join.
+    A variable that occurs in only one atom is dropped before the join.
     """
     counts = Counter(variable for part in conjunction.parts() for variable in part)
     needed = {*kept, *(variable for variable, count in counts.items() if count > 1)}
@@ -160,7 +160,7 @@ def build(builder: CircuitBuilder, conjunction: NodeConjunction, kept: Sequence[
 
 
 def _columns(builder: CircuitBuilder, number: int, pairs: Sequence[tuple[str, str]]) -> int:
-    """The node with some of its columns, each with another name; the node itself where that changes nothing."""
+    """The node with some of its columns, renamed; the same node if nothing changes."""
     schema = builder.type_of(number).schema
     if [old for old, _ in pairs] == [new for _, new in pairs] == list(schema.names):
         return number

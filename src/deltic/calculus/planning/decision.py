@@ -1,4 +1,4 @@
-"""What a plan decided: for a reader, and for who measures whether it was right."""
+"""The decisions of a plan, for explanations and for measuring their effect."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rewrites:
-    """Which rewrites a plan may use."""
+    """The rewrites that a plan may use."""
 
     eliminate: bool = True
-    """Variables that neither the head nor another atom needs go early, into hidden relations."""
+    """Eliminate variables early that neither the head nor another atom needs, by hidden relations."""
     share: bool = True
-    """What several views compute is kept once."""
+    """Materialize subqueries that several views share."""
     demand: bool = True
-    """Of a recursion is derived what is asked of it."""
+    """Restrict recursions to demanded rows."""
 
 
 ALL = Rewrites()
@@ -23,22 +23,22 @@ ALL = Rewrites()
 
 @dataclass(frozen=True)
 class RewriteCosts:
-    """When a rewrite pays: by the rows that it saves, those of what it keeps counted more than once."""
+    """The cost model of rewrites, in visited rows."""
 
     least: float = 20_000.0
-    """Rows below which nothing is worth a relation of its own."""
+    """The least number of saved rows that justifies a relation."""
     ratio: float = 0.4
-    """What may be left of the work, at most."""
+    """The greatest fraction of the work that may remain."""
     derived: float = 3.0
     """The work for a derivation, which is sorted and counted, in visited rows."""
     stored: float = 3.0
-    """The work for a row that is kept, in visited rows."""
+    """The work to store a row, in visited rows."""
     large: float = 1000.0
-    """Rows of the largest table from which on a relation is kept whose size cannot be estimated."""
+    """The size of the largest table from which on a relation of unknown size is kept."""
     fan_out: float = 4.0
-    """Rows for each value from which on the set of the values is kept, where what reads it cannot be estimated."""
+    """The rows for each value from which on the set of values is kept, where the size of its reader is unknown."""
     columns: int = 2
-    """Columns of a join that is kept, at most, where its size cannot be estimated."""
+    """The most columns of a join that is kept without a size estimate."""
 
 
 COSTS = RewriteCosts()
@@ -46,14 +46,14 @@ COSTS = RewriteCosts()
 
 @dataclass(frozen=True)
 class KeptDecision:
-    """A relation that a plan keeps beside those of the program.
+    """A relation that a plan keeps in addition to those of the program.
 
-    `before` and `after` are the estimates of the work without it and with it, in visited rows; None where the sizes of
-    what it reads were not known, so that a rule of thumb chose.
+    `before` and `after` are the estimated work without and with it, in visited rows; None if the sizes of its inputs
+    are unknown, so that a rule of thumb chose.
     """
 
     rewrite: str
-    """The switch that turns it off."""
+    """The switch in `Rewrites` that disables it."""
     relation: str
     text: str
     before: float | None = None
@@ -61,7 +61,7 @@ class KeptDecision:
 
     @property
     def definition(self) -> str:
-        """What the relation is, whatever it is called."""
+        """The definition of the relation, without its name."""
         return self.text.removeprefix(self.relation)
 
     def __str__(self) -> str:

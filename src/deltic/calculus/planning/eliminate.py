@@ -1,13 +1,13 @@
-"""Variable elimination: what neither the head nor another atom needs goes as soon as it can [bucket elimination].
+"""Variable elimination: variables that neither the head nor another atom needs are projected out early.
 
-For Z-sets a and b, A the columns that are wanted of their join, S those that b shares with a:
+[bucket elimination] For Z-sets a and b, A the wanted columns of their join, S the columns of a that b has, too:
 
 * π_A(a ⋈ b) = π_A(π_{A∪S}(a) ⋈ b), because projection is linear and b has no other column of a;
 * distinct(π_A(a ⋈ b)) = distinct(π_A(distinct(π_{A∪S}(a)) ⋈ b)) where no weight is negative [DBSP Prop 6.11].
 
-So a part of a conjunction that has a variable for itself becomes a relation of its own without that variable, kept
-with its counts, or as a set where only the set of the result matters. A part that shares nothing with the rest becomes
-a relation without columns: a test whether anything is there.
+So a part of a conjunction with a variable that only it has becomes a relation without that variable. It has weights, or
+is a set where only the set of the result matters. A part that shares no variable with the rest becomes a relation
+without columns: a test for existence.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from deltic.circuit.operators.semijoin import Semijoin
 def eliminate(
     circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS, present: Collection[KeptDecision] = ()
 ) -> tuple[Circuit, list[KeptDecision]]:
-    """The circuit with hidden relations in which variables are eliminated early, where that pays, and which.
+    """The circuit with hidden relations that eliminate variables early, where that pays, and the decisions.
 
-    Those that the `present` plan has stay.
+    The relations of the `present` plan are kept.
     """
     tables = [statistics.rows(op.name) or 0.0 for op in circuit.operators if isinstance(op, ops.Source)]
     places = {decision.definition: place for place, decision in enumerate(present)}
@@ -46,9 +46,9 @@ def eliminate(
 
 
 class _Elimination:
-    """The rule for the nodes of one circuit; `sizes` and `labels` are those of what a body imports.
+    """The rule for the nodes of one circuit; `sizes` and `labels` are those of a body's imports.
 
-    `present` has the places of the present plan's decisions among them, by what they define.
+    `present` maps definitions of the present plan's relations to their order in it.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class _Elimination:
         )
 
     def _input(self, rewriting: Rewriting, node: Node, source: int) -> int | None:
-        """What a node reads, made of less; None where nothing pays, or where it is read in a conjunction above."""
+        """The replacement of an input of a node; None if none pays, or if the input is part of a larger conjunction."""
         operator, is_head = node.operator, not isinstance(rewriting.node(source).operator, ops.Map)
         if isinstance(operator, ops.Map):
             live = {name for e in operator.expressions for name in columns_of(e)}
@@ -117,7 +117,7 @@ class _Elimination:
         return rewriting.add(replace(fixpoint, body=body), *inputs)
 
     def _narrowed(self, rewriting: Rewriting, source: int, live: set[str], as_set: bool) -> int | None:
-        """The live columns of a conjunction, computed from hidden relations where these pay."""
+        """The live columns of a conjunction, computed from hidden relations where these pay; else None."""
         whole = conjunction_of(rewriting.circuit, source)
         if len(whole.atoms) < 2 or (rewriting.circuit.depth and not as_set):
             return None
@@ -135,7 +135,7 @@ class _Elimination:
     def _reduced(
         self, rewriting: Rewriting, conjunction: NodeConjunction, live: set[str], as_set: bool, view: str
     ) -> NodeConjunction:
-        """The conjunction with hidden relations for the parts of it that pay."""
+        """The conjunction with the parts that pay replaced by hidden relations."""
         while (chosen := self._choose(conjunction, live, as_set)) is not None:
             part, before, after = chosen
             decision = self._decision(part, view, before, after)
@@ -150,7 +150,10 @@ class _Elimination:
     def _choose(
         self, conjunction: NodeConjunction, live: set[str], as_set: bool
     ) -> tuple[JoinPart, float | None, float | None] | None:
-        """The part that the present plan has, or that saves most, with the work before and after, where any does."""
+        """A part of the present plan, else the part that saves the most, with the work before and after.
+
+        None if none does.
+        """
         result: list[tuple[float, int, JoinPart, float | None, float | None]] = []
         possible = [part for part in parts(conjunction, live) if part.gone or not self._is_recursive(part)]
         joined = self.work.of(conjunction) if possible else None
@@ -168,7 +171,7 @@ class _Elimination:
         return max(result, key=lambda each: each[:2])[2:] if result else None
 
     def _is_recursive(self, part: JoinPart) -> bool:
-        """Whether a part follows what a recursion feeds back, so that only a set of its rows has iterations."""
+        """Whether a part depends on a feedback; only relations of its recursion that are sets have iterations."""
         node = self.work.sizes.builder.node
         waiting, seen = {atom.node for atom in part.inside.atoms}, set[int]()
         while waiting:
@@ -177,9 +180,10 @@ class _Elimination:
         return any(isinstance(node(number).operator, ops.Feedback) for number in seen)
 
     def _seems_to_pay(self, conjunction: NodeConjunction, part: JoinPart, as_set: bool) -> bool:
-        """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow projections of long joins.
+        """The rule of thumb for unknown sizes: existence tests, sets of frequent values, narrow results of long joins.
 
-        Joins only where all atoms are of unknown size: what a table restricts is often larger without it.
+        Joins are kept only if all atoms have unknown size, because a join that a table restricts is often larger
+        without it.
         """
         if not as_set or not self.is_large or not part.gone:
             return False
@@ -192,10 +196,10 @@ class _Elimination:
         known = any(self.work.size(atom) for atom in (*part.inside.atoms, *part.rest.atoms))
         return not known and len(part.kept) <= self.costs.columns and bool(part.rest.atoms)
 
-    # What is made of them
+    # Building the relations
 
     def _decision(self, part: JoinPart, view: str, before: float | None, after: float | None) -> KeptDecision:
-        """The decision to make a relation of a part."""
+        """The decision to keep a part as a relation."""
         parts = part.gone or [self._label(atom.node) for atom in part.inside.atoms]
         name = unused("-".join([view, *parts]), self.decisions)
         return KeptDecision("eliminate", name, name + self._definition(part), before, after)
@@ -206,7 +210,7 @@ class _Elimination:
         return f"({', '.join(part.kept)}) :- {', '.join(atoms)}"
 
     def _kept(self, rewriting: Rewriting, part: JoinPart, as_set: bool, decision: KeptDecision) -> int:
-        """The node of the hidden relation of a part; an existing one drops the decision."""
+        """The node of the hidden relation of a part; if it exists already, the decision is dropped."""
         made = build(rewriting.builder, part.inside, part.kept)
         if as_set and not is_set(rewriting.builder.type_of(made)):
             made = rewriting.add(ops.Distinct(), made)
@@ -217,7 +221,7 @@ class _Elimination:
         return self.made[made]
 
     def _label(self, number: int) -> str:
-        """What a reader calls a node of the new circuit."""
+        """The name of a node of the new circuit for users."""
         operator = self.work.sizes.builder.node(number).operator
         if isinstance(operator, ops.Import):
             return self.labels[operator.index]
@@ -225,7 +229,7 @@ class _Elimination:
 
 
 def _read_as_sets(circuit: Circuit) -> set[int]:
-    """The nodes whose readers see only which rows are present, all of positive weight."""
+    """The nodes with only positive weights whose readers ignore multiplicities."""
     readers: dict[int, list[int]] = {}
     for number, node in enumerate(circuit.nodes):
         for source in node.inputs:
@@ -239,7 +243,7 @@ def _read_as_sets(circuit: Circuit) -> set[int]:
 
 
 def _sees_sets(reader: Node, number: int, passed: bool) -> bool:
-    """Whether a reader of a node, itself read as a set where `passed`, sees the set of its rows alone."""
+    """Whether a reader of a node ignores multiplicities; `passed` says whether its own readers do."""
     operator = reader.operator
     if isinstance(operator, ops.Distinct):
         return True

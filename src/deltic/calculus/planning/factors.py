@@ -1,8 +1,8 @@
-"""What is known of the demanded rows of a node: relations over some of its columns, and how they are passed down.
+"""The demanded rows of a node as factors, relations over some of its columns, and how they are passed down.
 
 A *factor* is a relation over some columns of the demanded rows; a row must agree with one of its rows. Factors of one
 node have disjoint columns, and a row must agree with all of them. They are passed sideways: the demand on one input of
-a join is the join's factors, joined with the other inputs that connect them with this one.
+a join is the join of the join's factors with the other inputs that connect them to this one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deltic.values.types import Column, Schema
 
 @dataclass(frozen=True)
 class Factor:
-    """Some columns of a node, each with the name that it has where the factor is used."""
+    """Some columns of a node, each with its name in the demanded rows."""
 
     node: int
     pairs: tuple[tuple[str, str], ...]
@@ -31,18 +31,18 @@ class Factor:
         return frozenset(name for _, name in self.pairs)
 
     def renamed(self, names: Mapping[str, str]) -> Factor:
-        """The factor with other names for its columns, without those that have none; of two with one it keeps one."""
+        """The factor with its columns renamed; columns without a new name are dropped, and equal new names merged."""
         pairs = {names[name]: old for old, name in reversed(self.pairs) if name in names}
         return Factor(self.node, tuple((old, name) for name, old in sorted(pairs.items())))
 
     def part(self, names: Collection[str]) -> Factor:
-        """The factor with those of its columns that have these names."""
+        """The factor restricted to the columns with these names."""
         return Factor(self.node, tuple(pair for pair in self.pairs if pair[1] in names))
 
 
 @dataclass(frozen=True)
 class FactorAtom:
-    """A node that may restrict the rows of others: their values are among its own."""
+    """A node that may restrict the rows of others on shared columns."""
 
     node: int
     names: frozenset[str]
@@ -50,7 +50,7 @@ class FactorAtom:
 
 @dataclass(frozen=True)
 class FactorCondition:
-    """A filter, or an antijoin with a node, that wanted rows pass."""
+    """A filter, or an antijoin with a node, that demanded rows pass."""
 
     operator: ops.Operator
     inputs: tuple[int, ...]
@@ -59,24 +59,24 @@ class FactorCondition:
 
 @dataclass(frozen=True)
 class WantedRows:
-    """What is known of the rows of a node that are wanted; nothing, when all are."""
+    """The demand on a node: factors and conditions of the demanded rows; empty if all rows are demanded."""
 
     factors: tuple[Factor, ...] = ()
     conditions: tuple[FactorCondition, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> WantedRows:
-        """What is known of rows with other names for their columns."""
+        """The demand with its columns renamed."""
         factors = (factor.renamed(names) for factor in self.factors)
         return WantedRows(tuple(factor for factor in factors if factor.pairs))
 
     def part(self, names: Collection[str]) -> WantedRows:
-        """What is known of some columns."""
+        """The demand restricted to some columns."""
         return self.renamed({name: name for name in names})
 
     def where(self, predicate: exp.Expression, schema: Schema, unit: int, builder: CircuitBuilder) -> WantedRows:
-        """With what a filter adds: columns that are constants, and columns that equal others.
+        """The demand extended by a filter: by columns that equal constants, and columns that equal others.
 
-        `unit` is a node with one row of no columns.
+        `unit` is a node with one row without columns.
         """
         factors = self.factors
         for equation in conjuncts(predicate):
@@ -90,7 +90,7 @@ class WantedRows:
         return WantedRows(factors, (*self.conditions, condition))
 
     def without(self, right: int, names: Collection[str]) -> WantedRows:
-        """With an antijoin with a node."""
+        """The demand extended by an antijoin with a node."""
         return replace(self, conditions=(*self.conditions, FactorCondition(ops.Antijoin(), (right,), frozenset(names))))
 
 
@@ -99,7 +99,7 @@ def sideways(
 ) -> WantedRows:
     """The demand on an input with columns `wanted` of a join with demand `context`; `atoms` are the other inputs.
 
-    Those without a connection to the context restrict something only where demand `begins`.
+    Atoms that are not connected to the context restrict the input only if `begins`.
     """
     groups = [group for group in _groups(context.factors, atoms) if begins or group.factors]
     result: list[Factor] = []
@@ -111,7 +111,7 @@ def sideways(
 
 
 def node_of(builder: CircuitBuilder, factor: Factor, columns: Sequence[Column] | None = None) -> int:
-    """The node of a factor, with these columns, or those that it has."""
+    """The node of a factor, with the given columns, or its own."""
     schema = builder.type_of(factor.node).schema
     sources = {name: old for old, name in factor.pairs}
     kept = columns or [replace(schema.columns[schema.index(old)], name=name) for old, name in factor.pairs]
@@ -122,7 +122,7 @@ def node_of(builder: CircuitBuilder, factor: Factor, columns: Sequence[Column] |
 
 @dataclass(frozen=True)
 class _Group:
-    """Factors and atoms that columns connect with each other."""
+    """Factors and atoms that are connected by shared columns."""
 
     factors: tuple[Factor, ...]
     atoms: tuple[FactorAtom, ...]
@@ -132,7 +132,7 @@ class _Group:
         return _names(self.factors, self.atoms)
 
     def factor(self, builder: CircuitBuilder, conditions: Sequence[FactorCondition]) -> Factor:
-        """All of it as one factor, with the conditions that it can decide."""
+        """The group as one factor, with the conditions that it can evaluate."""
         decided = [c for c in conditions if c.names <= self.names]
         if len(self.factors) == 1 and not self.atoms and not decided:
             return self.factors[0]
@@ -144,7 +144,7 @@ class _Group:
 
 
 def _groups(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> list[_Group]:
-    """The parts that no column connects with each other."""
+    """The connected components of factors and atoms by shared columns."""
     groups: list[_Group] = []
     for own in (*(_Group((factor,), ()) for factor in factors), *(_Group((), (atom,)) for atom in atoms)):
         met = [group for group in groups if group.names & own.names]
@@ -159,13 +159,15 @@ def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[
     atoms = list(group.atoms)
     for atom in reversed(group.atoms):
         rest = [other for other in atoms if other is not atom]
-        factors = _told(group.factors, rest, wanted, begins)
-        if factors == _told(group.factors, atoms, wanted, begins) and not atom.names <= _names(group.factors, rest):
+        factors = _restricted(group.factors, rest, wanted, begins)
+        if factors == _restricted(group.factors, atoms, wanted, begins) and not atom.names <= _names(
+            group.factors, rest
+        ):
             atoms = rest
     return group.factors, tuple(atoms)
 
 
-def _told(
+def _restricted(
     factors: Sequence[Factor], atoms: Sequence[FactorAtom], wanted: frozenset[str], begins: bool
 ) -> frozenset[str]:
     """The wanted columns that factors and atoms restrict."""
@@ -178,7 +180,7 @@ def _names(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> frozenset[
 
 
 def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Expression] | None:
-    """The column that an equation makes a constant, with its value; no float, since equal ones may differ."""
+    """The column that an equation makes constant, with its value; no floats, because equal ones may differ."""
     if not isinstance(equation, exp.EQ):
         return None
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
@@ -190,7 +192,7 @@ def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Exp
 
 
 def _with_equal(factor: Factor, equation: exp.Expression, schema: Schema, bound: Collection[str]) -> Factor:
-    """The factor with a column more where an equation says that it is equal to one that it has."""
+    """The factor extended by a column that an equation makes equal to one of its columns."""
     if not isinstance(equation, exp.EQ):
         return factor
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):

@@ -1,4 +1,4 @@
-"""Parts of a conjunction that can be relations of their own: those that lose a variable, or rows."""
+"""Parts of a conjunction that can be relations of their own, because they lose variables or rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.circuit.expressions import columns_of, is_checked
 
 @dataclass(frozen=True)
 class JoinPart:
-    """Some atoms of a conjunction with the conditions that concern them alone; `kept` are the variables to be kept."""
+    """Some atoms of a conjunction with the conditions on them alone; `kept` are the variables that the rest needs."""
 
     inside: NodeConjunction
     rest: NodeConjunction
@@ -19,15 +19,15 @@ class JoinPart:
 
     @property
     def gone(self) -> tuple[str, ...]:
-        """The variables that only the part has; none, where it is an atom that others restrict."""
+        """The variables that only the part has; empty if it is an atom with others that restrict it."""
         variables = dict.fromkeys(v for atom in self.inside.atoms for v in atom.variables)
         return tuple(v for v in variables if v not in self.kept)
 
 
 def parts(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
-    """The parts that have a variable for themselves that is not live: for each variable the least such part.
+    """The smallest part for each variable that is not live and that only the part has.
 
-    So do all atoms together that share nothing with the live variables. And each atom with those that restrict it.
+    Also all atoms that share no variable with live ones, and each atom with those that restrict it.
     """
     variables = dict.fromkeys(v for atom in conjunction.atoms for v in atom.variables if v not in live)
     starts = [start for variable in variables for start in ({variable}, _connected(conjunction, variable))]
@@ -40,7 +40,7 @@ def parts(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
 
 
 def restrictions(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
-    """Each atom with the others that have variables of it alone, and what is left when something is."""
+    """Each atom with the other atoms whose variables it contains, if some atoms are left."""
     for atom in conjunction.atoms:
         own = set(atom.variables)
         atoms = tuple(other for other in conjunction.atoms if other.variables and set(other.variables) <= own)
@@ -49,7 +49,7 @@ def restrictions(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinP
 
 
 def _connected(conjunction: NodeConjunction, variable: str) -> set[str]:
-    """The variables that are connected with one by atoms and conditions."""
+    """The variables that are connected with one through atoms and conditions."""
     reached, before = {variable}, set[str]()
     while reached != before:
         before = set(reached)
@@ -58,7 +58,10 @@ def _connected(conjunction: NodeConjunction, variable: str) -> set[str]:
 
 
 def _part(conjunction: NodeConjunction, gone: set[str], live: set[str]) -> JoinPart | None:
-    """The least part that has these variables for itself, with the atoms that only restrict it; None when it is all."""
+    """The smallest part that contains all uses of these variables, with atoms that only restrict it.
+
+    None if it is all.
+    """
     if gone & live or any(is_checked(f) and gone & set(columns_of(f)) for f in conjunction.filters):
         return None
     inside: set[NodeAtom] = set()
@@ -75,14 +78,14 @@ def _part(conjunction: NodeConjunction, gone: set[str], live: set[str]) -> JoinP
 
 
 def _apart(conjunction: NodeConjunction, atoms: tuple[NodeAtom, ...], live: set[str]) -> JoinPart:
-    """Some atoms with the conditions on their variables, and the variables of them that everything else needs."""
+    """Some atoms with the conditions on their variables, and the variables of them that the rest needs."""
     own, rest = _split(conjunction, atoms)
     needed = live.union(*rest.parts())
     return JoinPart(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))
 
 
 def _split(conjunction: NodeConjunction, atoms: tuple[NodeAtom, ...]) -> tuple[NodeConjunction, NodeConjunction]:
-    """Some atoms with the conditions on their variables, and everything else."""
+    """Some atoms with the conditions on their variables, and the rest."""
     bound = {v for atom in atoms for v in atom.variables}
     others = tuple(atom for atom in conjunction.atoms if atom not in atoms)
     filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound and not is_checked(f))

@@ -1,4 +1,4 @@
-"""From a circuit to the one that an engine runs, by what is known of its relations."""
+"""Planning a circuit for execution, based on statistics of its relations."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def planned(
     costs: RewriteCosts = COSTS,
     present: Collection[KeptDecision] = (),
 ) -> tuple[Circuit, tuple[KeptDecision, ...]]:
-    """The circuit with what a plan adds to it, of the same sinks with the same values, and what was decided.
+    """The circuit with the relations that a plan adds, with the same values of all sinks, and the decisions.
 
-    Where nothing is decided it is the circuit itself. Of the `present` decisions those to eliminate variables stay.
+    Without decisions it is the circuit itself. Of the `present` decisions, those that eliminate variables are kept.
     """
     result, decisions = _optimized(circuit), list[KeptDecision]()
     if rewrites.share:
@@ -40,5 +40,5 @@ def planned(
 
 @lru_cache(maxsize=4)
 def _optimized(circuit: Circuit) -> Circuit:
-    """The circuit before anything is decided; the same one is planned again and again."""
+    """The circuit before planning; cached, because the same circuit is planned repeatedly."""
     return inline(optimize(circuit))

@@ -1,7 +1,8 @@
-"""What part of the rows a condition selects, by its form and by how many values columns have.
+"""Selectivity of conditions, from their form and the numbers of distinct values of columns.
 
-Values are taken to be equally frequent, columns to be independent, a comparison of order to leave a third, and one with
-an unknown value a tenth [System R, Selinger et al. 1979]. Where rows tell, `Statistics.passing` knows better.
+Values are assumed to be equally frequent and columns independent; a comparison of order selects a third, an equality
+with an unknown value a tenth [System R, Selinger et al. 1979]. Where rows are available, `Statistics.passing` is
+more accurate.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-# What a condition of which nothing is known leaves of the rows, an equation, and any condition at least.
+# The selectivity of an unknown condition, of an equality with an unknown value, and the least of all.
 _SELECTED, _EQUAL, _LEAST = 1 / 3, 1 / 10, 1e-6
 
 
 def selectivity(predicate: exp.Expression, distinct: Mapping[str, float]) -> float:
-    """The part of the rows for which it is true; of its columns those in `distinct` have so many values."""
+    """The fraction of rows for which the predicate is true; `distinct` has numbers of values by column."""
     return min(1.0, max(_LEAST, _part(predicate, distinct)))
 
 
@@ -37,7 +38,7 @@ def _part(predicate: exp.Expression, distinct: Mapping[str, float]) -> float:
 
 
 def _equal(predicate: exp.Binary, distinct: Mapping[str, float]) -> float:
-    """The part in which two sides are equal: for one of the values of the column that has most of them."""
+    """The fraction of rows with two equal sides: one value of the column with the most values."""
     sides = (predicate.this, predicate.expression)
     known = [distinct[side.name] for side in sides if isinstance(side, exp.Column) and side.name in distinct]
     return 1 / max(1.0, *known) if known else _EQUAL

@@ -1,8 +1,8 @@
-"""Sharing: what several views compute is computed once, and kept.
+"""Sharing: subqueries of several views are computed once and materialized.
 
-Queries read through joins, maps and sums down to what is kept, so that a join that n views read is joined n times. Kept
-as a relation of its own, Keep(a) = a, it is joined once; that costs its rows, or nothing where it is a view anyway.
-Where a view reads little of it, joining again may visit less.
+Queries expand joins, maps and sums down to materialized relations, so a join that n views read is computed n times. As
+a relation of its own, Keep(a) = a, it is computed once; that costs its rows, or nothing if it is a view anyway.
+A view that reads little of it may be cheaper with a join of its own.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 
-# What queries read through.
+# Operators that queries expand.
 _READ_THROUGH = (ops.Join, Semijoin, ops.Antijoin, ops.Map, ops.Filter, ops.Plus)
 
 
 def share(circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS) -> tuple[Circuit, list[KeptDecision]]:
-    """The circuit with what several readers join kept as relations, where that pays, and which."""
+    """The circuit with shared joins materialized where that pays, and the decisions."""
     kept = _Sharing(circuit, statistics, costs).kept
 
     def rule(rewriting: Rewriting, node: Node) -> int | None:
@@ -37,7 +37,7 @@ def share(circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS)
 
 
 class _Sharing:
-    """Which nodes of a circuit are to be kept, chosen from the tables upward; those in bodies stay as they are."""
+    """The nodes of a circuit to materialize, chosen from the tables upward; nodes in bodies are unchanged."""
 
     def __init__(self, circuit: Circuit, statistics: Statistics, costs: RewriteCosts) -> None:
         self.circuit, self.costs = circuit, costs
@@ -58,7 +58,7 @@ class _Sharing:
                     self.kept[number] = KeptDecision("share", name, text, *result)
 
     def _saved(self, number: int) -> tuple[float, float] | None:
-        """The work for all readers without the relation and with it; None where it does not pay, or is not known."""
+        """The work for all readers without and with the relation; None if it does not pay, or sizes are unknown."""
         if not any(len(term.atoms) > 1 for term in conjunctions(self.circuit, number, self.kept)):
             return None
         heads = [self._head(number, reader) for reader in self.readers[number]]
@@ -73,14 +73,14 @@ class _Sharing:
         return (before, after) if pays else None
 
     def _head(self, number: int, reader: int) -> int:
-        """The last node of the conjunction in which a reader of a node reads it: the node itself where it is whole."""
+        """The last node of the conjunction in which a reader reads a node; the node itself if it is read whole."""
         if not isinstance(self.circuit.nodes[reader].operator, _READ_THROUGH):
             return number
         above = self.readers[reader]
         return self._head(reader, above[0]) if len(above) == 1 else reader
 
     def _work(self, number: int, *kept: int) -> float | None:
-        """The work for a node, when these nodes are kept too."""
+        """The work for a node if the nodes `kept` are materialized, too; None if sizes are unknown."""
         result = [self.work.of(term) for term in conjunctions(self.circuit, number, {*self.kept, *kept})]
         known = [work for each in result if each is not None for work in each[1:]]
         return sum(known) if len(known) == len(result) else None

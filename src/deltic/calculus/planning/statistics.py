@@ -1,9 +1,9 @@
-"""What is known of tables and views, and what follows from it for the nodes of a circuit: how many rows they have.
+"""Statistics of tables and views, and size estimates of the nodes of a circuit.
 
-A sample shows how many rows conditions on one relation leave. Otherwise estimates take the values of two
-columns to be independent, and each value to be as frequent as any other, but for joins of whole relations, because one
-hub may have more rows than all other values: of two that share one column the frequencies themselves count,
-Σ_y deg_a(y) · deg_b(y), and of more the rows of a sample.
+A sample shows the selectivity of conditions on one relation. Otherwise columns are assumed to be independent and
+values equally frequent. Joins of whole relations are different, because one frequent value may have more rows than all
+others: for two relations that share one column the frequencies are used, Σ_y deg_a(y) · deg_b(y), and for more
+relations a sample.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 
-# A column of a relation: what statistics call it and the column's place.
+# A column of a relation: the name of the relation in statistics, and the position of the column.
 Origin = tuple[str, int]
-# A table with the variables of some of its columns.
+# A table with the positions of some of its columns, by variable.
 Table = tuple[str, Mapping[str, int]]
 
 
 def recursive(name: str) -> str:
-    """What statistics call a recursive relation; a table, which may have its name, they call by that."""
+    """The name of a recursive relation in statistics, which differs from that of a table of the same name."""
     return f"recursive {name}"
 
 
 def place_name(place: int) -> str:
-    """What conditions on a relation call the column at a place."""
+    """The name of a column in conditions on a relation, by its position."""
     return f"#{place}"
 
 
 class Statistics(Protocol):
-    """The contents of tables, and of recursive relations that have been computed."""
+    """Statistics of tables, and of recursive relations that have been computed."""
 
     def rows(self, relation: str) -> float | None:
-        """How many rows it has; None where that is not known."""
+        """The number of rows; None if unknown."""
 
     def distinct(self, relation: str, columns: Sequence[int]) -> float:
-        """How many different rows its projection to these columns has."""
+        """The number of distinct rows of the projection to these columns."""
 
     def passing(self, relation: str, conditions: Sequence[exp.Expression], guess: float) -> float:
-        """The fraction of rows that meets conditions over columns by `place_name`; a guess without rows."""
+        """The fraction of rows that meets conditions over columns named by `place_name`; `guess` without rows."""
 
     def meeting(self, one: Origin, other: Origin) -> float:
-        """How many pairs of rows have equal values in these columns."""
+        """The number of pairs of rows that have equal values in these columns."""
 
     def joined(self, tables: Sequence[Table]) -> float:
-        """How many rows the join of tables has, joined in this order, by a sample."""
+        """The number of rows of the join of tables in this order, estimated by a sample."""
 
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
-        """How many different rows of these variables the join of tables has, by a sample of about `rows` expected ones.
+        """The number of distinct rows of these variables in a join, from a sample; `rows` is its expected size.
 
         None without a usable sample.
         """
@@ -65,7 +65,7 @@ class Statistics(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of a relation that meet conditions, which call its columns by `place_name`."""
+    """The rows of a relation that meet conditions on its columns, which are named by `place_name`."""
 
     relation: str
     conditions: tuple[exp.Expression, ...] = ()
@@ -73,10 +73,10 @@ class Selection:
 
 @dataclass(frozen=True)
 class NodeSize:
-    """How many rows a node has, and how many values each of its columns; where these come from, if unchanged.
+    """The estimated rows of a node, distinct values of its columns, and the original columns of unchanged ones.
 
-    `tables` are those whose join it is, all rows of it, each with some of its columns. Or its rows are a `selection`,
-    each with some of its columns.
+    If it is the full join of tables, `tables` are these with their variables. If its rows are those of a selection,
+    possibly with fewer columns, that is `selection`.
     """
 
     rows: float
@@ -86,7 +86,7 @@ class NodeSize:
     selection: Selection | None = None
 
     def renamed(self, names: Mapping[str, str]) -> NodeSize:
-        """The same under new names, of the columns that have one."""
+        """The same size with columns renamed; columns without a new name are dropped."""
         return NodeSize(
             self.rows,
             {new: self.distinct[old] for old, new in names.items()},
@@ -102,13 +102,13 @@ class NodeSize:
         return replace(self, distinct={**self.distinct, name: self.distinct[other]}, origins=origins, tables=tables)
 
     def of_rows(self, rows: float) -> NodeSize:
-        """As many rows, drawn from these or repeating them."""
+        """The size of a subset or a repetition of these rows with `rows` rows."""
         distinct = {name: min(d, rows) for name, d in self.distinct.items()}
         return replace(self, rows=rows, distinct=distinct, tables=(), selection=None)
 
 
 def _renamed(tables: tuple[Table, ...], names: Mapping[str, str]) -> tuple[Table, ...]:
-    """The tables with other names for their variables; none where one is lost that several of them have."""
+    """The tables with their variables renamed; empty if a variable that several tables share is dropped."""
     shared = [v for _, columns in tables for v in columns if v not in names]
     if len(set(shared)) < len(shared):
         return ()
@@ -116,7 +116,7 @@ def _renamed(tables: tuple[Table, ...], names: Mapping[str, str]) -> tuple[Table
 
 
 def _in_turn(joined: tuple[Table, ...], others: Sequence[Table]) -> tuple[Table, ...]:
-    """The tables with others, as far as possible each after one with which it shares a variable."""
+    """The tables in join order: each shares a variable with an earlier one where possible."""
     pending = list(others)
     while pending:
         known = {v for _, columns in joined for v in columns}
@@ -126,19 +126,19 @@ def _in_turn(joined: tuple[Table, ...], others: Sequence[Table]) -> tuple[Table,
     return joined
 
 
-# The size of what a body imports, by its place: found out when it is asked for.
+# The size of a body's import, by its index; computed on demand.
 Imports = Callable[[int], "NodeSize | None"]
 
 
 class Sizes:
-    """The sizes of the nodes of a circuit in the making; `imports` are those of what a body imports."""
+    """The sizes of the nodes of a builder; `imports` returns those of a body's imports."""
 
     def __init__(self, builder: CircuitBuilder, statistics: Statistics, imports: Imports = lambda index: None) -> None:
         self.builder, self.statistics, self.imports = builder, statistics, imports
         self._known: dict[int, NodeSize | None] = {}
 
     def of(self, number: int) -> NodeSize | None:
-        """The size of a node; None where it depends on what is not known."""
+        """The size of a node; None if it depends on an unknown size."""
         if number not in self._known:
             self._known[number] = self._of(number)
         return self._known[number]
@@ -190,7 +190,7 @@ class Sizes:
         return replace(NodeSize(rows, distinct, {**b.origins, **a.origins}).of_rows(rows), tables=tables)
 
     def filtered(self, size: NodeSize, predicate: exp.Expression) -> NodeSize:
-        """What a condition leaves."""
+        """The size after a filter."""
         guess = selectivity(predicate, size.distinct)
         selection = _narrowed(size, predicate)
         if selection is None:
@@ -201,7 +201,7 @@ class Sizes:
         return _at_one_value(replace(result, selection=selection), predicate)
 
     def projected(self, size: NodeSize, columns: Sequence[str]) -> NodeSize:
-        """The size of the set of these columns, whose values are no longer as frequent as they were."""
+        """The size of the set of these columns, which loses the original frequencies."""
         origins = [size.origins.get(name) for name in columns]
         kept = replace(size.renamed({name: name for name in columns}), origins={})
         relations = {origin[0] for origin in origins if origin}
@@ -213,7 +213,7 @@ class Sizes:
 
 
 def _narrowed(size: NodeSize, predicate: exp.Expression) -> Selection | None:
-    """The selection that the size is, narrowed by a condition on its columns that can be tried on rows."""
+    """The selection of the size, narrowed by a condition; None if it cannot be evaluated on rows."""
     names = columns_of(predicate)
     if size.selection is None or is_checked(predicate) or not all(name in size.origins for name in names):
         return None
@@ -224,7 +224,7 @@ def _narrowed(size: NodeSize, predicate: exp.Expression) -> Selection | None:
 
 
 def _at_one_value(size: NodeSize, predicate: exp.Expression) -> NodeSize:
-    """The size of rows that meet a condition: a column has one value that equals a constant."""
+    """The size of rows that meet a condition; a column that equals a constant has one value."""
     if isinstance(predicate, exp.EQ | exp.NullSafeEQ):
         for side, other in ((predicate.this, predicate.expression), (predicate.expression, predicate.this)):
             if isinstance(side, exp.Column) and is_literal(other):
@@ -233,7 +233,7 @@ def _at_one_value(size: NodeSize, predicate: exp.Expression) -> NodeSize:
 
 
 def thrown(balls: float, places: float) -> float:
-    """In how many places one ball or more lies, when so many are thrown at random."""
+    """The expected number of places that are hit when so many balls are thrown into them at random."""
     return -places * math.expm1(-balls / places) if places else 0.0
 
 
@@ -242,7 +242,7 @@ _RULES: dict[type[ops.Operator], SizeRule] = {}
 
 
 def _rule(*kinds: type[ops.Operator]) -> Callable[[SizeRule], SizeRule]:
-    """Enter how the size of operators follows from those of their inputs."""
+    """Register the rule that derives the size of operators from those of their inputs."""
 
     def enter(rule: SizeRule) -> SizeRule:
         _RULES.update(dict.fromkeys(kinds, rule))
@@ -253,7 +253,7 @@ def _rule(*kinds: type[ops.Operator]) -> Callable[[SizeRule], SizeRule]:
 
 @_rule(ops.Map)
 def _map(sizes: Sizes, op: ops.Map, inputs: list[NodeSize]) -> NodeSize:
-    """As many rows; what is computed has as many values as rows."""
+    """The same number of rows; a computed column has as many values as rows."""
     (size,) = inputs
     pairs = [(c.name, e) for c, e in zip(op.columns, op.expressions, strict=True)]
     copied = {name: e.name for name, e in pairs if isinstance(e, exp.Column)}
@@ -293,7 +293,7 @@ def _plus(sizes: Sizes, op: ops.Plus, inputs: list[NodeSize]) -> NodeSize:
 
 @_rule(ops.Antijoin, ops.Negate, Keep, ops.Window, ops.Top)
 def _first(sizes: Sizes, op: ops.Operator, inputs: list[NodeSize]) -> NodeSize:
-    """At most the rows of the first input."""
+    """The rows of the first input, as an upper bound."""
     return inputs[0]
 
 

@@ -1,4 +1,4 @@
-"""The work for conjunctions, in visited rows, by what is known of sizes."""
+"""Estimates of the work for conjunctions, in visited rows."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from deltic.circuit.graph import Circuit
 
 
 class Work:
-    """Estimates over the nodes of a circuit in the making."""
+    """Estimates over the nodes of a builder."""
 
     def __init__(self, sizes: Sizes, costs: RewriteCosts) -> None:
         self.sizes, self.costs = sizes, costs
 
     def size(self, atom: NodeAtom) -> NodeSize | None:
-        """The size of an atom, by its variables; None where it is not known."""
+        """The size of an atom, by its variables; None if unknown."""
         size = self.sizes.of(atom.node)
         names = self.sizes.builder.type_of(atom.node).schema.names
         return None if size is None else size.renamed(dict(zip(names, atom.variables, strict=True)))
 
     def of(self, conjunction: NodeConjunction, *others: NodeSize) -> tuple[NodeSize, float] | None:
-        """The rows of a conjunction joined with others, and the work for them; None where a size is not known.
+        """The size of a conjunction joined with others, and the work to compute it; None if a size is unknown.
 
-        The work is the rows of all joins on the way, from the smallest atom on, and the derivations.
+        The work is the rows of all intermediate joins, from the smallest atom on, plus the derivations.
         """
         pending = [*map(self.size, conjunction.atoms), *others]
         known = [size for size in pending if size is not None]
@@ -53,13 +53,13 @@ class Work:
         return size, work + self.costs.derived * size.rows
 
     def _kept(self, size: NodeSize, filters: Iterable[exp.Expression]) -> NodeSize:
-        """What the conditions leave."""
+        """The size after these filters."""
         for predicate in filters:
             size = self.sizes.filtered(size, predicate)
         return size
 
     def split(self, part: JoinPart) -> float | None:
-        """The work when a part is a relation of its own: for it, to keep it, and for the rest; None if not known."""
+        """The work if a part is a relation: to compute it, to store it, and for the rest; None if unknown."""
         joined = self.of(part.inside)
         if joined is None:
             return None
@@ -69,7 +69,7 @@ class Work:
         return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
 
     def set_of(self, size: NodeSize, kept: Sequence[str]) -> NodeSize:
-        """The size of the set of some variables of a conjunction that has this size."""
+        """The size of the set of some variables of a conjunction of this size."""
         if len(kept) == len(size.distinct):
             return size
         estimate = self.sizes.projected(size, kept)
@@ -83,9 +83,9 @@ class Work:
 def _joined_by_name(
     sizes: Sequence[NodeSize], filters: Iterable[exp.Expression]
 ) -> tuple[list[NodeSize], list[exp.Expression], list[tuple[str, str]]]:
-    """The sizes with one variable for two that a filter equates: they are joined on it, like those they share.
+    """Merge variables that a filter equates, so that their sizes are joined on them.
 
-    With the other filters, and for each removed variable the one that replaces it.
+    Also returns the other filters, and for each removed variable its replacement.
     """
     known, left, equal = list(sizes), list[exp.Expression](), list[tuple[str, str]]()
     for predicate in filters:
@@ -104,7 +104,7 @@ def _joined_by_name(
 
 
 def _concerns(predicate: exp.Expression, size: NodeSize) -> bool:
-    """Whether the condition is about columns of this alone."""
+    """Whether the condition reads only columns of this size."""
     return set(columns_of(predicate)) <= size.distinct.keys()
 
 

@@ -1,4 +1,4 @@
-"""The circuit around the new body of a fixpoint."""
+"""Builds the circuit around the new body of a fixpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltic.values.types import Schema
 
 
 class Assembly:
-    """The circuit around the new body: what the body imports comes before the fixpoint, what reads it behind."""
+    """The circuit around the new body: first the nodes that the body imports, then the fixpoint, then its readers."""
 
     def __init__(self, circuit: Circuit, fixpoint: int, bodies: Bodies) -> None:
         self._old, self._fixpoint, self._bodies = circuit, fixpoint, bodies
@@ -22,7 +22,7 @@ class Assembly:
         self._shown = bodies.shown()
 
     def circuit(self) -> Circuit:
-        """The whole."""
+        """Build the circuit."""
         for number, operator in enumerate(self._old.operators):
             if isinstance(operator, ops.Source):
                 self._number(number)
@@ -34,7 +34,7 @@ class Assembly:
         return self._builder.build()
 
     def _number(self, number: int) -> int:
-        """The new number of a node, which is added after those that it reads."""
+        """The new number of a node; it is added after its inputs."""
         if number == UNIT:
             return self._builder.add(ops.Constant(Schema(()), ((),)))
         if number not in self._numbers:
@@ -50,7 +50,7 @@ class Assembly:
         return self._number(self._old.nodes[reader].inputs[position])
 
     def _add_fixpoint(self) -> int:
-        """The fixpoint; guards that nothing in it makes grow are computed before it."""
+        """Add the fixpoint; guards that no rule in it extends are computed before it."""
         body = without_unread(self._bodies.builder.build())
         names = {self._bodies.guard_name(*key) for key in self._bodies.guards}
         fixed = {n: body.sinks[n] for n in body.sinks if n in names and not feedbacks(body, body.sinks[n])}
@@ -84,7 +84,7 @@ class Assembly:
         return self._builder.add(replace(old, body=without_unread(builder.build())), *inputs)
 
     def _outside(self, body: Circuit, number: int) -> int:
-        """A node of the body that reads imports alone, in the circuit around it."""
+        """A node of the body that reads only imports, as a node of the circuit around it."""
         node = body.nodes[number]
         if not isinstance(node.operator, ops.Import):
             return self._builder.add(node.operator, *(self._outside(body, i) for i in node.inputs))

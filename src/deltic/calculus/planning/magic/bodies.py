@@ -1,4 +1,4 @@
-"""The body of a fixpoint of what is asked: copies of its relations, and their guards."""
+"""The body of a fixpoint that derives demanded rows: copies of its relations, and their guards."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from deltic.circuit.operators.semijoin import Semijoin
 from deltic.values.types import Schema
 
 UNIT = -1
-"""Stands for a node with one row of no columns among those that a body imports."""
+"""Stands for an imported node with one row without columns."""
 
 _UNIT_TYPE = ZSetType(Schema(()), True)
 
 
 class UnfitError(Exception):
-    """The body has an operator through which nothing can be asked."""
+    """The body has an operator through which demand cannot be passed."""
 
 
 @dataclass
 class _Asked:
-    """What a guard sums up: factors, and which of them come from outside, through which edge."""
+    """The demand that a guard collects: factors, and for those from outside the edge through which they come."""
 
     factors: dict[int, None] = field(default_factory=dict)
     seeds: dict[int, Edge] = field(default_factory=dict)
 
 
 class Bodies:
-    """The body of the new fixpoint, for the demand that may arise.
+    """Builds the body of the new fixpoint for the demand that may arise.
 
-    `allowed` has the form of demand through each edge from outside, or, for None, through the body.
+    `allowed` returns the form of demand through an edge from outside, or, for None, through the body.
     """
 
     def __init__(self, circuit: Circuit, fixpoint: int, allowed: Callable[[Edge | None, str, Form], Form]) -> None:
@@ -57,10 +57,10 @@ class Bodies:
         self._memo: dict[tuple[bool, int, WantedRows], tuple[int | None, Form]] = {}
         self._head: Copy = ("", WHOLE)
         self._handed: Form = frozenset()
-        """The guards of the head whose columns the atoms that were walked hand on."""
+        """The guards of the head whose columns the visited atoms pass on unchanged."""
 
     def make(self) -> None:
-        """Ask what the sinks ask, then what the rules of each copy ask, until nothing new is asked."""
+        """Pass demand down from the sinks, then from the rules of each copy, until no new copy arises."""
         for number, node in enumerate(self._outer.circuit.nodes):
             if isinstance(node.operator, ops.Sink) and number in self._outer.below:
                 self._input(self._outer, number, 0, WantedRows())
@@ -74,24 +74,24 @@ class Bodies:
             self.builder.add(ops.Sink(self.guard_name(copy, guard)), self.builder.add(ops.Distinct(), total))
 
     def name(self, copy: Copy) -> str:
-        """What a copy is called."""
+        """The name of a copy."""
         name, form = copy
         asked = " ".join(sorted(f"[{', '.join(sorted(guard))}]" for guard in form))
         return f"{name}{asked}"
 
     def guard_name(self, copy: Copy, guard: Guard) -> str:
-        """What a guard is called."""
+        """The name of a guard."""
         return f"{self.name(copy)} asked by {', '.join(sorted(guard))}"
 
     def shown(self) -> dict[str, str]:
-        """What copies and guards are called in the end: where there is one copy of a relation, as that."""
+        """The final names of copies and guards: a relation with one copy keeps its name."""
         names = [name for name, _ in self.copies]
         shown = {self.name(copy): copy[0] if names.count(copy[0]) == 1 else self.name(copy) for copy in self.copies}
         guards = {self.guard_name(*key): (self.name(key[0]), key[1]) for key in self.guards}
         return shown | {name: f"{shown[copy]} asked by {', '.join(sorted(g))}" for name, (copy, g) in guards.items()}
 
     def dear(self, always: Collection[str]) -> Iterator[tuple[Edge, Guard]]:
-        """What is asked from outside by guards that grow, unless it begins with constants in all columns."""
+        """The demand from outside through guards that grow, unless it starts with constants in all columns."""
         unit, circuit = self._unit(), self.builder.build()
         names = {self.guard_name(*key): key for key in self.guards}
         reads = {
@@ -114,7 +114,7 @@ class Bodies:
                         yield edge, guard
 
     def _is_bounded(self, copy: Copy) -> bool:
-        """Whether a copy is asked by all of its columns."""
+        """Whether a copy is demanded by all of its columns."""
         return frozenset().union(*copy[1]) == self._inner.names(self._inner.circuit.sinks[copy[0]])
 
     # Rules
@@ -138,13 +138,13 @@ class Bodies:
         return self.builder.add(ops.Join(), new, *missing) if missing else new
 
     def _guard(self, copy: Copy, guard: Guard) -> int:
-        """The guard of a copy as the body sees it."""
+        """The guard of a copy as a feedback of the body."""
         schema = self._inner.circuit.type_of(self._inner.circuit.sinks[copy[0]]).schema
         columns = tuple(c for c in schema.columns if c.name in guard)
         return self.builder.add(ops.Feedback(self.guard_name(copy, guard), Schema(columns)))
 
     def _ask(self, name: str, context: WantedRows, edge: Edge | None) -> int:
-        """The relation of the fixpoint in the new form of its demand."""
+        """The feedback of a relation's copy for a demand; records the demand in the guards of the copy."""
         factors = {factor.names: factor for factor in context.factors}
         result = frozenset(factors)
         form = self._allowed(edge, name, result)
@@ -167,10 +167,10 @@ class Bodies:
                 asked.seeds[node] = edge
         return self.builder.add(ops.Feedback(self.name(copy), schema))
 
-    # Nodes, from the ends to the relations of the fixpoint
+    # Nodes, from the sinks down to the relations of the fixpoint
 
     def _input(self, place: WalkedCircuit, reader: int, position: int, context: WantedRows) -> int | None:
-        """An input of a node, when this is known of it: its new node in the body, None where it has none there."""
+        """The new node of an input under a demand; None if it has no node in the body."""
         number = place.circuit.nodes[reader].inputs[position]
         operator = place.circuit.nodes[number].operator
         if place.is_outer and isinstance(operator, ops.BundleRelation) and self._is_own(number):
@@ -195,7 +195,7 @@ class Bodies:
         return new
 
     def _given(self, place: WalkedCircuit, number: int) -> int:
-        """A node that does not depend on the fixpoint, in the body; of one around it each row once."""
+        """The new node of an old one that does not depend on the fixpoint; nodes around it are imported as sets."""
         key = (place.is_outer, number)
         if key not in self._plain:
             node = place.circuit.nodes[number]
@@ -212,17 +212,17 @@ class Bodies:
         return self._plain[key]
 
     def _unit(self) -> int:
-        """A node with one row of no columns."""
+        """A node with one row without columns."""
         return self.builder.add(ops.Import(self._import(UNIT), _UNIT_TYPE))
 
     def _import(self, number: int) -> int:
-        """The index of the import of a node of the circuit around."""
+        """The index of the import of an outer node."""
         if number not in self.imports:
             self.imports.append(number)
         return self.imports.index(number)
 
     def _add(self, operator: ops.Operator, *inputs: int | None) -> int | None:
-        """A node of the body over nodes, some of which may have no place there."""
+        """Add a node to the body; None if one of its inputs has no node there."""
         there = [i for i in inputs if i is not None]
         return self.builder.add(operator, *there) if len(there) == len(inputs) else None
 
@@ -230,7 +230,7 @@ class Bodies:
         return self._add(node.operator, *(self._input(place, number, i, context) for i in range(len(node.inputs))))
 
     def _plus(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
-        """A sum hands on what all of its terms do."""
+        """A sum passes on the guards that all of its terms pass on."""
         terms, handed = [], []
         for position in range(len(node.inputs)):
             self._handed = frozenset()
@@ -272,7 +272,7 @@ class Bodies:
         return self._add(node.operator, self._input(place, number, 0, inner), given)
 
     def _join(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
-        """Demand the inputs one after the other, first those with the most known columns."""
+        """Pass demand to the inputs one after the other, first to those with the most restricted columns."""
         new: dict[int, int | None] = {
             position: self._given(place, i) for position, i in enumerate(node.inputs) if i not in place.below
         }
@@ -286,7 +286,7 @@ class Bodies:
         return self._add(node.operator, *(new[position] for position in range(len(node.inputs))))
 
     def _atoms(self, place: WalkedCircuit, nodes: dict[int, int | None]) -> list[FactorAtom]:
-        """Those of some nodes that restrict others: where no weight is negative."""
+        """The nodes that may restrict others: those without negative weights."""
         return [
             FactorAtom(new, place.names(old))
             for old, new in nodes.items()
@@ -330,7 +330,7 @@ _STEPS: dict[type[ops.Operator], _Step] = {
 
 
 def _grows(circuit: Circuit, number: int) -> bool:
-    """Whether a factor may have other rows than the guard from which it comes, columns apart."""
+    """Whether a factor may have rows that are not projections of the guard that it comes from."""
     node = circuit.nodes[number]
     return not isinstance(node.operator, ops.Feedback | ops.Map) or any(_grows(circuit, i) for i in node.inputs)
 
@@ -338,7 +338,7 @@ def _grows(circuit: Circuit, number: int) -> bool:
 def _reached(
     start: tuple[Copy, Guard], reads: dict[tuple[Copy, Guard], set[tuple[Copy, Guard]]]
 ) -> set[tuple[Copy, Guard]]:
-    """The guards that grow with one, itself among them."""
+    """The guards that grow when a guard grows, including itself."""
     reached = {start}
     while more := {key for key, read in reads.items() if read & reached} - reached:
         reached |= more

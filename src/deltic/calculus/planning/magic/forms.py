@@ -1,4 +1,4 @@
-"""In what forms a recursive relation is asked, and what is known of nodes that depend on it."""
+"""The forms of demand on recursive relations, and the circuits through which demand is passed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.circuit.graph import Circuit
 Guard = frozenset[str]
 Form = frozenset[Guard]
 WHOLE: Form = frozenset()
-"""The form of what is wanted whole."""
+"""The form of a relation of which all rows are demanded."""
 
 Copy = tuple[str, Form]
 Edge = tuple[int, int]
@@ -20,7 +20,10 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True)
 class WalkedCircuit:
-    """A circuit that is walked from its ends to the relations of the fixpoint: its body, or that around it."""
+    """A circuit that is visited from the sinks down to the relations of the fixpoint.
+
+    Its body, or the circuit around it.
+    """
 
     circuit: Circuit
     below: frozenset[int]
@@ -29,7 +32,7 @@ class WalkedCircuit:
 
     @classmethod
     def of(cls, circuit: Circuit, ends: Collection[int], is_outer: bool) -> WalkedCircuit:
-        """The place whose relations have the numbers `ends`."""
+        """Build it for a circuit in which the relations of the fixpoint have the numbers `ends`."""
         below = set(ends)
         for number, node in enumerate(circuit.nodes):
             if not below.isdisjoint(node.inputs):
@@ -42,11 +45,11 @@ class WalkedCircuit:
 
 
 def in_order(form: Form) -> list[Guard]:
-    """The guards of a form, by their columns."""
+    """The guards of a form, sorted by their columns."""
     return sorted(form, key=sorted)
 
 
 def feedbacks(circuit: Circuit, number: int) -> set[str]:
-    """The recursive relations that a node reads."""
+    """The recursive relations that a node depends on."""
     operators = [circuit.nodes[n].operator for n in circuit.ancestors([number])]
     return {operator.name for operator in operators if isinstance(operator, ops.Feedback)}

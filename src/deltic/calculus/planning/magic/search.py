@@ -1,4 +1,4 @@
-"""The search for the demand on a fixpoint: from the largest possible one to the one that holds."""
+"""The search for the demand on a fixpoint, from the most restrictive demand to one that holds."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 MOST_COPIES = 4
-"""Of how many copies a relation is computed at most; where it is asked in more forms, it is computed whole."""
+"""The most copies of a relation; a relation with more forms of demand is computed whole."""
 
 
 @dataclass(frozen=True)
 class DemandHints:
-    """The relations that are always derived on demand, and those that are derived in full."""
+    """The relations that are always derived on demand, and those that are always derived in full."""
 
     always: Collection[str] = ()
     never: Collection[str] = ()
 
     def within(self, circuit: Circuit) -> DemandHints:
-        """Those about relations of a circuit's own recursions."""
+        """The hints about relations of a circuit's own recursions."""
         bodies = (op.body for op in circuit.operators if isinstance(op, ops.Fixpoint))
         names = frozenset(name for body in bodies for name in body.sinks)
         return DemandHints(names.intersection(self.always), names.intersection(self.never))
@@ -45,9 +45,10 @@ class PushedDemand:
 
 
 def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-    """The circuit, with the same sinks, whose recursions derive demanded rows alone; and which recursions do.
+    """The circuit with the same sinks whose recursions derive only demanded rows, and those recursions.
 
-    Called circuits likewise, with demand on all their sinks. Without demand it is the circuit itself.
+    Called circuits are rewritten, too, with demand on all their sinks. If nothing is demanded in part, the circuit
+    itself.
     """
     made = {op: _pushed(op.circuit, hints.within(op.circuit)) for op in circuit.operators if isinstance(op, ops.Call)}
     if any(pushed for _, pushed in made.values()):
@@ -62,7 +63,7 @@ def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[C
 
 @lru_cache(maxsize=4096)
 def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-    """The same of a circuit, but for those that it calls."""
+    """As `push_demand`, without the called circuits."""
     if not any(isinstance(op, ops.Fixpoint) for op in circuit.operators):
         return circuit, ()
     result: list[PushedDemand] = []
@@ -80,7 +81,7 @@ def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[Pushed
 
 
 def _hidden(circuit: Circuit) -> Iterator[Node]:
-    """The recursive relations that something else than a sink reads."""
+    """The recursive relations that are read by other nodes than sinks."""
     shown = {n.inputs[0] for n in circuit.nodes if isinstance(n.operator, ops.Sink)}
     for number, node in enumerate(circuit.nodes):
         if isinstance(node.operator, ops.BundleRelation) and number not in shown:
@@ -88,7 +89,7 @@ def _hidden(circuit: Circuit) -> Iterator[Node]:
 
 
 class _Search:
-    """The forms in which one fixpoint's relations are asked: from the most that may be found to what holds."""
+    """The forms of demand on one fixpoint's relations, from the most restrictive to those that hold."""
 
     def __init__(self, circuit: Circuit, fixpoint: int, hints: DemandHints) -> None:
         operator = circuit.nodes[fixpoint].operator
@@ -98,7 +99,7 @@ class _Search:
         self._whole = {name for name in operator.body.sinks if name in hints.never}
 
     def finds(self) -> bool:
-        """Whether something is asked in part."""
+        """Whether some relation is demanded in part."""
         if all(self._is_sink(name) for name in self._read()):
             return False
         try:
@@ -115,13 +116,13 @@ class _Search:
                 yield node.operator.name
 
     def _is_sink(self, name: str) -> bool:
-        """Whether a reader needs all of a relation."""
+        """Whether a sink needs the whole relation."""
         nodes = self._old.nodes
         sources = [nodes[n.inputs[0]] for n in nodes if isinstance(n.operator, ops.Sink)]
         return any(n.operator == ops.BundleRelation(name) and n.inputs == (self._fixpoint,) for n in sources)
 
     def _attempt(self) -> bool:
-        """Make the body; False when that shows that less can be asked."""
+        """Build the body; False if that shows that the demand must be less restrictive."""
         self._bodies = bodies = Bodies(self._old, self._fixpoint, self.allowed)
         bodies.make()
         before = dict(self._limits), set(self._whole)
@@ -134,13 +135,13 @@ class _Search:
         return before == (self._limits, self._whole)
 
     def allowed(self, edge: Edge | None, name: str, form: Form) -> Form:
-        """The form in which a relation is asked, of that in which it could be."""
+        """The form in which a relation is demanded, given the form that would be possible."""
         if name in self._whole:
             return WHOLE
         return form & self._limits.get(edge, form) if edge else form
 
     def circuit(self) -> Circuit:
-        """The circuit with the fixpoint of what is asked."""
+        """The circuit with the fixpoint restricted to demanded rows."""
         return Assembly(self._old, self._fixpoint, self._bodies).circuit()
 
     def pushed(self) -> Iterator[PushedDemand]:
