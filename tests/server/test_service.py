@@ -256,6 +256,16 @@ def test_an_answer_has_no_more_rows_than_it_may(pipeline):
             service.ask("SELECT * FROM bag")
 
 
+def test_an_answer_has_no_more_bytes_than_it_may(pipeline):
+    with Service(pipeline, Limits(answer="4 KiB")) as service:
+        service.execute("INSERT INTO bag VALUES (1, 1), (2, 2)")
+        service.ask("SELECT repeat('x', 1000) AS x FROM bag")
+        for ask in (service.ask, service.execute):
+            with pytest.raises(DelticError, match=r"and may have 4,096: .*--max-answer"):
+                ask("SELECT repeat('x', 4000) AS x FROM bag")
+        service.ask("SELECT repeat('x', 4000) AS x FROM bag", most=1)
+
+
 LONG = "SELECT count(*) AS n FROM bag AS x, bag AS y, bag AS z WHERE x.b + y.b * z.b > 7"
 
 

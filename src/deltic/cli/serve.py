@@ -150,6 +150,7 @@ def _limits(options: ServeOptions) -> Limits:
     return Limits(
         seconds=limits.timeout,
         rows=limits.max_rows,
+        answer=limits.max_answer,
         body=limits.max_body,
         connections=limits.max_connections,
         subscriptions=limits.max_subscriptions,

@@ -13,7 +13,8 @@ class Limits:
     """What clients may use; what is beyond is refused with an error that names the limit.
 
     - `seconds`: what a statement may take. It ends at the next safe place: between the steps of a query.
-    - `rows`: the rows of an answer. `body`: the bytes of a request, "64 MiB" or a number.
+    - `rows`: the rows of an answer. `answer`: their bytes in memory. `body`: the bytes of a request. Bytes are a number
+      or "64 MiB".
     - `waiting`: changes that wait for the writer; further ones are refused until it has caught up.
     - `group`, `group_rows`: changes, and rows of them, that share an epoch.
     - `connections`, `subscriptions`: how many there are at once. `threads`: questions that are answered at once.
@@ -22,6 +23,7 @@ class Limits:
 
     seconds: float = 30.0
     rows: int = 100_000
+    answer: int | str = "256 MiB"
     body: int | str = "64 MiB"
     waiting: int = 1_000
     group: int = 256
@@ -33,9 +35,15 @@ class Limits:
 
     def __post_init__(self) -> None:
         check_least(self.seconds, "seconds", 0, "a number of seconds", whole=False)
+        bytes_of(self.answer, "answer")
         bytes_of(self.body, "body")
         for name in ("rows", "waiting", "group", "group_rows", "connections", "subscriptions", "threads", "keys"):
             check_least(getattr(self, name), name, 1, "a number")
+
+    @property
+    def answer_bytes(self) -> int:
+        """The bytes of the rows of an answer."""
+        return bytes_of(self.answer, "answer")
 
     @property
     def body_bytes(self) -> int:

@@ -103,7 +103,7 @@ class Service:
         """Answer a question of SQL: SELECT, SHOW or DESCRIBE, with the first rows where there are more than `most`.
 
         Raises ProgramError, StoppedError past the time that a statement may take or when `signal` is stopped, and
-        DelticError for more rows than an answer may have.
+        DelticError for more rows or bytes than an answer may have.
         """
         return self.look(lambda seen: seen.query(text, args), signal, most)
 
@@ -116,7 +116,7 @@ class Service:
             return self.limited(read(seen), seen.epoch, begun, most)
 
     def limited(self, rows: Rows, epoch: int, begun: float, most: int | None = None) -> Answer:
-        """An answer that was begun at a time of `perf_counter`; raises DelticError where it has too many rows."""
+        """An answer that was begun at a time of `perf_counter`; raises DelticError where it is too large."""
         count = rows.count()
         if min(count, count if most is None else most) > self.limits.rows:
             raise DelticError(
@@ -125,6 +125,11 @@ class Service:
             )
         truncated = most is not None and count > most
         given = Rows(TableBatch(rows.head(most)), self.pipeline.spark) if truncated and most is not None else rows
+        if (size := given.to_arrow().nbytes) > self.limits.answer_bytes:
+            raise DelticError(
+                f"the answer has {size:,} bytes, and may have {self.limits.answer_bytes:,}: ask for fewer rows or "
+                "columns, or let the server allow more with --max-answer"
+            )
         return Answer(given, epoch, time.perf_counter() - begun, truncated)
 
     def signal(self) -> StopSignal:

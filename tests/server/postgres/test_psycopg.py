@@ -21,6 +21,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8
 
 import deltic
+from deltic.server.limits import Limits
 from deltic.server.listening import Address
 from deltic.server.postgres.server import PostgresServer
 from deltic.server.service import Service
@@ -379,3 +380,15 @@ def test_a_state_that_is_only_read_refuses_changes_as_a_standby_does(tmp_path: P
                         connection.execute(change)
                     connection.rollback()
             server.stop()
+
+
+def test_an_answer_has_its_limits_inside_a_transaction_too() -> None:
+    running = Running(limits=Limits(rows=2))
+    try:
+        with running.connect(autocommit=False) as connection:
+            connection.execute("INSERT INTO items VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+            assert connection.execute("SELECT id FROM items WHERE id < 3 ORDER BY id").fetchall() == [(1,), (2,)]
+            with pytest.raises(errors.InvalidParameterValue, match="3 rows, and may have 2"):
+                connection.execute("SELECT id FROM items")
+    finally:
+        running.close()

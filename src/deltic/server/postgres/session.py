@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -292,8 +293,10 @@ class ClientSession:
             return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args)
         values = [args[number - 1] for number in statement.parameters]
         if (transaction := self.block.transaction) is not None:
+            begun = time.perf_counter()
             with self._signal.heeded():
-                table = transaction.preview().query(statement.deltic.text, values).to_arrow()
+                rows = transaction.preview().query(statement.deltic.text, values)
+                table = self.service.limited(rows, self.service.pipeline.epoch, begun).rows.to_arrow()
         else:
             given = self.service.execute(statement.deltic.text, values, user=self.client.user, signal=self._signal)
             if not isinstance(given, Answer):
