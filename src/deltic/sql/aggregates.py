@@ -200,6 +200,10 @@ class _Asked:
         )
         return coerced(result, Type.FLOAT64) if result.type.type is Type.TIMESTAMP else result
 
+    def integer(self, node: exp.Expression) -> Typed:
+        """The value of an argument that is an integer."""
+        return self.one_of(node, "an integer", lambda type_: type_.is_integer, Type.INT64)
+
     def condition_of(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a condition."""
         return self.one_of(node, "a condition", lambda type_: type_ is Type.BOOLEAN, Type.BOOLEAN)
@@ -261,11 +265,6 @@ def _count_if(asked: _Asked) -> LoweredAggregates:
     )
 
 
-def _approx_count_distinct(asked: _Asked) -> LoweredAggregates:
-    asked.take(1, 2)
-    return _one("count_distinct", asked.ordered(asked.arguments[0]))
-
-
 def _sum(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
@@ -311,40 +310,23 @@ def _mean_interval(span: Typed) -> LoweredAggregates:
     return LoweredAggregates((units,), (AggregateColumn("checked_sum", (0,)), AggregateColumn("count", (0,))), mean)
 
 
-def _extreme(function: str) -> Rule:
-    """The least or the greatest value."""
+Taken = Callable[[_Asked, exp.Expression], Typed]
+"""How an argument is taken."""
+
+
+def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
+    """One aggregate of the circuit, of arguments that are taken so; of up to `most` the others say nothing."""
 
     def rule(asked: _Asked) -> LoweredAggregates:
-        asked.take(1, 2 if asked.name in ("first", "last", "any_value") else 1)
-        return _one(function, asked.ordered(asked.arguments[0]))
+        asked.take(len(takes), max(most, len(takes)))
+        return _one(function, *(take(asked, argument) for take, argument in zip(takes, asked.arguments, strict=False)))
 
     return rule
-
-
-def _of_condition(function: str) -> Rule:
-    """The least or the greatest truth value."""
-
-    def rule(asked: _Asked) -> LoweredAggregates:
-        asked.take(1, 1)
-        return _one(function, asked.condition_of(asked.arguments[0]))
-
-    return rule
-
-
-def _bits(asked: _Asked) -> LoweredAggregates:
-    asked.take(1, 1)
-    integer = asked.one_of(asked.arguments[0], "an integer", lambda type_: type_.is_integer, Type.INT64)
-    return _one(asked.name, integer)
 
 
 def _of_doubles(function: str, count: int) -> Rule:
     """A function of so many columns of DOUBLE."""
-
-    def rule(asked: _Asked) -> LoweredAggregates:
-        asked.take(count, count)
-        return _one(function, *map(asked.double, asked.arguments))
-
-    return rule
+    return _of(function, *[_Asked.double] * count)
 
 
 def _collect(asked: _Asked) -> LoweredAggregates:
@@ -568,15 +550,17 @@ _ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
 _RULES: dict[str, Rule] = {
     "count": _count,
     "count_if": _count_if,
-    "approx_count_distinct": _approx_count_distinct,
+    "approx_count_distinct": _of("count_distinct", _Asked.ordered, most=2),
     "sum": _sum,
     "try_sum": _try_sum,
     "avg": _avg,
-    **dict.fromkeys(("min", "first", "any_value"), _extreme("min")),
-    **dict.fromkeys(("max", "last"), _extreme("max")),
-    "bool_and": _of_condition("min"),
-    "bool_or": _of_condition("max"),
-    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _bits),
+    "min": _of("min", _Asked.ordered),
+    "max": _of("max", _Asked.ordered),
+    **dict.fromkeys(("first", "any_value"), _of("min", _Asked.ordered, most=2)),
+    "last": _of("max", _Asked.ordered, most=2),
+    "bool_and": _of("min", _Asked.condition_of),
+    "bool_or": _of("max", _Asked.condition_of),
+    **{name: _of(name, _Asked.integer) for name in ("bit_and", "bit_or", "bit_xor")},
     **dict.fromkeys(("bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg"), _bitmap),
     **{name: _of_doubles(name, 1) for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")},
     **{name: _of_doubles(name, 1) for name in ("skewness", "kurtosis")},
