@@ -1,4 +1,4 @@
-"""What changes the rows of a pipeline: transactions, and time that passes."""
+"""Methods of a pipeline that change rows: transactions, and the passing of time."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Changing(PipelineParts):
         return self._noted(self._transaction(conflicts, timeout, is_kept=False))
 
     def _noted(self, made: Transaction) -> Transaction:
-        """A transaction that this thread or task has open from now on; raises DelticError where it has another one."""
+        """Note a transaction as the open one of this thread or task; raises DelticError where it has another."""
         self._opened.refuse("transactions do not nest")
         self._opened.note(made)
         return made

@@ -1,4 +1,4 @@
-"""Programs that are run by commands of their own, as DDlog's are: what a front end offers for them."""
+"""The interface of front ends whose programs are run by commands, such as DDlog."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from deltic.pipeline.definitions.front_ends import front_end
 
 
 class CommandSession(Protocol):
-    """Runs commands over a pipeline with a program, and prints what they print."""
+    """Runs commands over a pipeline with a program, and prints their output."""
 
     def begin(self, is_silent: bool = False) -> None:
-        """Compute what follows from facts alone, and print it unless it is to be silent."""
+        """Derive the rows that follow from facts alone, and print them unless silent."""
 
     def run(self, text: str, file: str = "<commands>", folder: Path | None = None) -> None:
         """Run commands to their end. Raises DataError, with the place of the command that failed."""
@@ -28,7 +28,7 @@ class CommandedFrontEnd(FrontEnd):
 
     @abstractmethod
     def session(self, pipeline: Defining, part: FrontEndDefinitions) -> CommandSession:
-        """What runs commands over a pipeline with a program, of which `part` was defined."""
+        """Make a session for commands over a pipeline; `part` has the definitions of the program."""
 
 
 def commanded(language: str) -> CommandedFrontEnd:

@@ -1,4 +1,4 @@
-"""What connects a pipeline with places outside: tables that have the rows of sources, views that are published."""
+"""Methods of a pipeline for external sources of tables and publications of views."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Connecting(Watching):
     @property
     @abstractmethod
     def _refreshing(self) -> Refresher:
-        """What refreshes tables from their sources, and publishes views."""
+        """Refreshes tables from their sources, and publishes views."""
 
     def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
         """Give a table another source from the next refresh on; the difference is inserted and deleted.

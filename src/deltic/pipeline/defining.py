@@ -1,4 +1,4 @@
-"""What changes the definitions of a pipeline: programs, tables, views, functions."""
+"""Methods of a pipeline that change definitions: programs, tables, views, functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Defining(Connecting):
-    """Adds tables, views and functions, replaces and drops them; each says by an Evolution what changed."""
+    """Adds, replaces and drops tables, views and functions; each method returns an Evolution that lists the changes."""
 
     def datalog(
         self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
@@ -59,7 +59,7 @@ class Defining(Connecting):
         return self._warned(self._evolving.evolve(lambda now: now.replacing(text, file, macros)))
 
     def _warned(self, evolution: Evolution) -> Evolution:
-        """What became of definitions; of what is likely wrong in their programs Python's warnings tell, once each."""
+        """Return the evolution, and raise each warning of its programs once as a Python warning."""
         for finding in self.checked.warnings:
             warnings.warn(finding.render(), ProgramWarning, stacklevel=3)
         return evolution
@@ -137,7 +137,7 @@ class Defining(Connecting):
         return evolution
 
     def _begin(self, name: str, rows: Any) -> None:
-        """Let a new table have its first rows; where they do not fit it, it goes again."""
+        """Insert the first rows of a new table; drop the table where they do not fit it."""
         try:
             with self.transaction() as change:
                 change.insert(name, rows)

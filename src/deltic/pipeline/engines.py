@@ -1,4 +1,4 @@
-"""The engines by name, and how they keep recursive views fresh."""
+"""Engines by name, and their options."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Engines:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a state depends on, and which engine a reader of it needs."""
+        """The options that a state depends on, and the engine that a reader needs."""
         split = {"engine": "spark", "shards": self.shards.count} if self.shards and self.name == "spark" else {}
         return {"strategy": dict(self.recursion.chosen) or self.recursion.default, **split}
 
     @property
     def bound(self) -> str:
-        """Why all epochs are those of the local engine, though there is a session of Spark; "" where that is not so."""
+        """The reason why all epochs run in this process despite a Spark session; "" where they need not."""
         if self.name != "auto" or self.spark is None or self.shards is not None:
             return ""
         return (
@@ -61,7 +61,7 @@ class Engines:
 
     @deep
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-        """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
+        """The circuit of a catalog with on-demand recursions rewritten, and the names of those."""
         if not self.maintenance.rewrites.demand:
             return catalog.composed, ()
         always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
@@ -69,18 +69,18 @@ class Engines:
 
     @cached_property
     def _compiler(self) -> Compiler:
-        """What makes the programs of the pipeline's engines, one of which has much in common with the one before."""
+        """The compiler of the pipeline's programs; it reuses parts of the previous program."""
         from deltic.program.compiling import Compiler
 
         return Compiler()
 
     def for_answer(self, circuit: Circuit) -> Engine:
-        """An engine for one answer, which nothing was chosen for; it is in one process."""
+        """An engine in this process for one query, with default options."""
         name: EngineName = "reference" if self.name == "reference" else "local"
         return replace(self, name=name, recursion=self.recursion.of_any, shards=None).new(circuit)
 
     def new(self, circuit: Circuit) -> Engine:
-        """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
+        """An engine for the circuit, without rows; raises UnsupportedError where it cannot run the circuit."""
         if self.name == "reference":
             from deltic.engine.reference import ReferenceEngine
 
@@ -88,7 +88,7 @@ class Engines:
         return self._incremental(circuit)
 
     def _incremental(self, circuit: Circuit) -> IncrementalEngine:
-        """An engine that is not the reference."""
+        """An incremental engine."""
         from deltic.engine.engine import IncrementalEngine
         from deltic.engine.plan.plans import Plans
         from deltic.engine.recursion.strategy import Strategy
@@ -123,7 +123,7 @@ class Engines:
         return {**options, **self._placed(shards, self.spark)}
 
     def _placed(self, shards: Shards, spark: SparkSession) -> dict[str, Any]:
-        """The options of an engine that chooses, for each epoch, between the places that there are."""
+        """The options of an engine that chooses an executor for each epoch."""
         from deltic.engine.executors.inline.executor import InlineExecutor
         from deltic.engine.executors.shards.compaction import FROZEN
         from deltic.engine.executors.shards.program import ShardsExecutor
@@ -153,7 +153,7 @@ class Engines:
         return {"executor": partial(PlacedExecutor, placement=placement, homes=homes), "frozen": FROZEN}
 
     def restored(self, circuit: Circuit, saved: Saved, tables_alone: bool) -> Engine:
-        """An engine for the circuit with a state that was written by one of any kind."""
+        """An engine for the circuit with a state that any engine has written."""
         written = shards_of(saved)
         taken = {self.shards.count if self.shards else 0} | ({0} if self.name == "auto" else set())
         if written in taken or self.name == "reference":
@@ -169,5 +169,5 @@ class Engines:
 
 
 def shards_of(saved: Saved) -> int:
-    """How many shards have written a state; 0 for the local engine."""
+    """The number of shards of a stored state; 0 for the local engine."""
     return len(saved.about.get("shards", ()))

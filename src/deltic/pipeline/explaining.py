@@ -1,4 +1,4 @@
-"""What `explain` prints about a view: how an engine keeps it fresh, and what is derived on demand for it."""
+"""The text of `explain` for a view: how it is maintained, and what is derived on demand."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def explained(
 
 
 def _outside(name: str, definitions: Definitions) -> Iterator[str]:
-    """Where the rows of the tables come from that a view depends on, and where it is published."""
+    """The sources of the tables that a view depends on, and its publications."""
     below = [op.name for op in definitions.catalog.circuit_of(name).operators if isinstance(op, Source)]
     yield from (f"{t} has the rows of {definitions.sources[t]}" for t in below if t in definitions.sources)
     yield from (f"published to {made.to}" for made in definitions.outside.of(name, None))
 
 
 def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
-    """How late rows of the tables may come that a view depends on, and which are late by now."""
+    """The lateness and watermarks of the tables that a view depends on."""
     marks = watermarks(catalog, engine)
     for operator in catalog.circuit_of(name).operators:
         if isinstance(operator, Source) and (late := catalog.tables[operator.name].lateness) is not None:
@@ -77,7 +77,7 @@ def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
 
 
 def _limits(name: str, catalog: Catalog, limits: Recursion) -> Iterator[str]:
-    """How long the recursions that compute values may go on, of those that a view depends on."""
+    """The limits of recursions that compute values, among those that a view depends on."""
     for operator in operators_inside(catalog.circuit_of(name)):
         if isinstance(operator, Fixpoint) and computing_rules(operator.body):
             timeout = limits.recursion_timeout
@@ -87,7 +87,7 @@ def _limits(name: str, catalog: Catalog, limits: Recursion) -> Iterator[str]:
 
 
 def _demand_below(name: str, catalog: Catalog, pushed: Sequence[PushedDemand]) -> Iterator[str]:
-    """What is derived on demand of the recursions that a view depends on, and what is not though it is declared."""
+    """Which recursions below a view derive on demand, and which do not although they are declared so."""
     inside = operators_inside(catalog.circuit_of(name))
     below = {operator.name for operator in inside if isinstance(operator, Feedback)}
     yield from (str(each) for each in pushed if each.relation in below)

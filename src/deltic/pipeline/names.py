@@ -1,4 +1,4 @@
-"""What a user names: tables, views, choices and numbers, with errors that know the nearest name."""
+"""Checks of names, choices and numbers from users, with errors that suggest the nearest name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED = 20
 
 
 def find(name: str, kind: str, known: Mapping[str, T], why: Mapping[str, str] | None = None, within: str = "") -> T:
-    """What is known under a name, `within` something; raises DelticError with the nearest name, or what `why` says."""
+    """Look up a name; raises DelticError with the nearest name, or the text of `why`."""
     if name in known:
         return known[name]
     if why and name in why:

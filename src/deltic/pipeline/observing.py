@@ -19,7 +19,7 @@ LOGGER = logging.getLogger("deltic")
 
 @contextmanager
 def logged(as_json: bool) -> Iterator[None]:
-    """Let records of epochs go to standard error while the block lasts."""
+    """Log epochs to standard error during the block."""
     handler, level = logging.StreamHandler(), LOGGER.level
     handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(message)s"))
     LOGGER.addHandler(handler)
@@ -32,7 +32,7 @@ def logged(as_json: bool) -> Iterator[None]:
 
 
 def log_epoch(number: int, result: EpochResult) -> None:
-    """One record for an epoch, on level INFO; its `deltic` has the numbers."""
+    """Log an epoch at level INFO; the record's attribute `deltic` has the numbers."""
     if LOGGER.isEnabledFor(logging.INFO):
         report = report_of(result, number)
         changed = {name: [c.inserted, c.deleted] for name, c in report.changed.items()}

@@ -1,4 +1,4 @@
-"""What a pipeline is made of."""
+"""The parts of a pipeline that its methods share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LiveEpochs(EpochSource):
         return self._epochs.last
 
     def present(self) -> PublishedEpoch:
-        """The last epoch; what facts alone give is derived before the first transaction."""
+        """The last epoch; rows that follow from facts alone are derived before the first transaction."""
         if not self._epochs.have_begun:
             self._engines.recursion.check(self._epochs.last.definitions.catalog)
             with self._epochs.writing():
@@ -38,7 +38,7 @@ class LiveEpochs(EpochSource):
 
 
 class PipelineParts(Reading):
-    """Tables and views by name, and the parts of a pipeline that keep them, for all that is done with it."""
+    """The parts of a pipeline: epochs, definitions, engines, state."""
 
     _epochs: Epochs
     _evolving: DefinitionChanger

@@ -22,10 +22,10 @@ TIERS = ("core", "numpy", "Arrow", "DuckDB", "Python")
 
 @dataclass(frozen=True)
 class ListedFunction:
-    """A function: its names in each language, and what computes it.
+    """A function: its names in each language, and its implementation.
 
-    `entries` are the functions of the table that do, none for the core's; `beside` says it of languages that compute
-    the function by themselves.
+    `entries` are its functions in the table, empty for the compiled core; `beside` names languages with an
+    implementation of their own.
     """
 
     languages: Mapping[str, tuple[str, ...]]
@@ -34,18 +34,18 @@ class ListedFunction:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names; those of a language with modules also without theirs."""
+        """All names; those with a module also without it."""
         whole = [name for names in self.languages.values() for name in names]
         return *whole, *(name.rpartition("::")[2] for name in whole if "::" in name)
 
     @property
     def in_table(self) -> bool:
-        """Whether the core or the table of functions computes it in a language."""
+        """Whether the core or the function table computes it in a language."""
         return not self.languages.keys() <= self.beside.keys()
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """What computes it, the last choice last."""
+        """The tiers that compute it, the last resort last."""
         if not self.in_table:
             return tuple(dict.fromkeys(self.beside.values()))
         result = {"core" if entry == "core" else FUNCTIONS[entry].tier for entry in self.entries} or {"core"}
@@ -53,7 +53,7 @@ class ListedFunction:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why Python computes it, where it does."""
+        """The reasons where Python computes it."""
         own = (FUNCTIONS[entry].reason for entry in self.entries if entry != "core")
         return tuple(dict.fromkeys(filter(None, own)))
 
@@ -76,7 +76,7 @@ def listed() -> Sequence[ListedFunction]:
 
 
 def _meaning(name: str) -> object:
-    """What is equal for names of one function."""
+    """The key that names of one function share."""
     return tuple((one.parameters, one.body) for one in DEFINED.get(name, ())), RULES.get(name), calls(name)
 
 

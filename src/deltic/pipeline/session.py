@@ -1,4 +1,4 @@
-"""The pipeline, which a user holds: how it is made, and what brings several of its doors together."""
+"""The pipeline: its construction, and the methods that combine several of its parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ALTER of tables and views: what becomes of definitions, and what stands against it."""
+"""ALTER of tables and views: the new definitions, and the reasons to refuse it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ How = Mapping[str, Any]
 
 
 def altered_by(now: Definitions, statement: Altering) -> Definitions:
-    """Definitions after ALTER, without it in their history. Raises ProgramError."""
+    """Return the definitions after an ALTER statement, without a history entry. Raises ProgramError."""
     result = spelt(statement.name.name, now.catalog.relations)
     if not result and isinstance(statement, AlterTable) and statement.if_there:
         return now
@@ -55,7 +55,7 @@ def altered_by(now: Definitions, statement: Altering) -> Definitions:
 
 
 def with_altered(now: Definitions, name: str, alterations: Sequence[Alteration]) -> Definitions:
-    """Definitions with a table altered. Raises CatalogError where it cannot be, or a view has no meaning then."""
+    """Return the definitions with a table altered. Raises CatalogError where that is impossible or breaks a view."""
     before = now.catalog.shown_tables[name]
     table = altered(before, alterations)
     for column in (a.name for a in alterations if isinstance(a, SetDefault)):
@@ -87,7 +87,7 @@ def _check_default(table: CatalogTable, name: str) -> None:
 
 
 def _check_readers(now: Definitions, name: str, to: str, columns: Sequence[str]) -> None:
-    """Raises CatalogError where views name what is not there any more."""
+    """Raises CatalogError where views name a dropped or renamed column."""
     readers = [view for definition in now.catalog.definitions if name in definition.reads for view in definition.names]
     if to != name:
         now.catalog.check_free(to)
@@ -109,7 +109,7 @@ def _readers(views: Sequence[str]) -> str:
 
 
 def _with_renamed_view(now: Definitions, name: str, to: str) -> Definitions:
-    """Definitions with another name for a view of SQL that nothing else knows by its name."""
+    """Return the definitions with an SQL view renamed that no other definition reads."""
     if name not in now.sql.names:
         raise CatalogError(f"view {name} is defined in {now.catalog.front(name)}: change its definition there")
     if to.lower() != name.lower() or to in now.catalog.relations:
@@ -127,13 +127,13 @@ def _with_renamed_view(now: Definitions, name: str, to: str) -> Definitions:
 
 
 def altering(now: Definitions, table: str, how: How) -> Definitions:
-    """Definitions with a table altered in a way that Python has told; raises CatalogError."""
+    """Return the definitions after `Pipeline.alter`; raises CatalogError."""
     made = with_altered(now, table, list(alterations_of(how)))
     return now if made is now else made.after(now, "alter", table=table, how=how)
 
 
 def alterations_of(how: How) -> Iterator[Alteration]:
-    """The alterations that `Pipeline.alter` takes, in their order. Raises CatalogError for what is no type."""
+    """The alterations for the arguments of `Pipeline.alter`, in order. Raises CatalogError for an invalid type."""
     defaults = dict(how["defaults"])
     yield from (DropColumn(name) for name in how["drop"])
     yield from (RenameColumn(name, to) for name, to in how["rename"].items())
@@ -161,7 +161,7 @@ def how_of(
     key: Sequence[str] | None,
     to: str,
 ) -> How:
-    """What Python says of alterations as JSON, with values as constants of SQL."""
+    """The arguments of `Pipeline.alter` as JSON for the history, with values as constants of SQL."""
     from sqlglot import exp
 
     return {

@@ -1,4 +1,4 @@
-"""Tables as Python gives them: by types, which may be SQL's, or by rows that they begin with."""
+"""Tables defined in Python: by types, which may be SQL's names, or by their first rows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SHOWN = 60
 
 
 def columns_of(name: str, given: Any) -> tuple[Schema, tuple[ColumnStorage, ...]] | None:
-    """The columns that a mapping or schema tells, and how SQL stores values in them; None for rows.
+    """The columns of a mapping or schema, and their storage rules; None where `columns` are rows.
 
-    Types are those of Python and of SQL. Raises CatalogError.
+    Types have Python's or SQL's names. Raises CatalogError.
     """
     if isinstance(given, Mapping):
         read = {column: _of_sql(type_, column) for column, type_ in given.items()}
@@ -42,7 +42,7 @@ def columns_of(name: str, given: Any) -> tuple[Schema, tuple[ColumnStorage, ...]
 
 
 def _of_sql(type_: Any, column: str) -> tuple[Any, ColumnStorage | None]:
-    """The type that a text is in SQL and how it is stored, where it is one and no type of Python's texts."""
+    """The type and storage rule of an SQL type name; other types, and names that are ours too, stay as they are."""
     if not isinstance(type_, str) or value_type(type_) is not None:
         return type_, None
     source = SourceText(type_.removesuffix("?"), "<type>")
@@ -55,9 +55,9 @@ def _of_sql(type_: Any, column: str) -> tuple[Any, ColumnStorage | None]:
 
 
 def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:
-    """The rows that a table begins with, and its columns: those of the key are never NULL, the others may be.
+    """The first rows of a table and its columns: those of the key are not nullable, the others are.
 
-    Raises CatalogError where these are no rows, have no names, or have a type that no column has.
+    Raises CatalogError for values that are no rows, have no column names, or have an unknown type.
     """
     rows = _read(name, given)
     fields = arrow_schema_of(rows) if is_dataframe(rows) else rows.schema
@@ -75,7 +75,7 @@ def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:
 
 
 def _read(name: str, given: Any) -> Any:
-    """The rows as a table of Arrow, or a DataFrame of Spark as it is."""
+    """Read rows into an Arrow table; a Spark DataFrame is returned unchanged."""
     if is_dataframe(given):
         return given
     if isinstance(given, str | Path):
@@ -97,7 +97,7 @@ def _read(name: str, given: Any) -> Any:
 
 
 def _named(row: Any) -> dict[str, Any] | None:
-    """A row by the names of its columns; None where it has none."""
+    """A row as a dict; None where it has no column names."""
     if isinstance(row, Mapping):
         return dict(row)
     if is_dataclass(row) and not isinstance(row, type):

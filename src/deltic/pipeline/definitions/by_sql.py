@@ -1,4 +1,4 @@
-"""What a statement of SQL defines, alters or drops, given the present definitions."""
+"""Definitions after an SQL statement that defines, alters or drops something."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deltic.sql.statements.statements import (
 
 
 def defining(now: Definitions, statement: Statement) -> Definitions:
-    """With what a statement of SQL defines, or without what it drops. Raises ProgramError."""
+    """Return the definitions after an SQL statement. Raises ProgramError."""
     made = _defining(now, statement)
     return now if made is now else made.after(now, "sql", text=statement.in_place, file=statement.source.file)
 
@@ -93,7 +93,7 @@ def _check_free(now: Definitions, statement: CreateTable | CreateView | DeclareV
 
 
 def _check_kind(now: Definitions, statement: CreateTable | CreateView | Drop, name: str) -> None:
-    """Raises ProgramError where a relation is no table or view as a statement says."""
+    """Raises ProgramError where a statement names a view as a table, or a table as a view."""
     kind = "view" if name in now.catalog.views else "table"
     if kind != statement.kind:
         remedy = f"write DROP {kind.upper()}" if isinstance(statement, Drop) else "choose another name"

@@ -1,4 +1,4 @@
-"""What the front ends of a pipeline have defined, and the catalog that it makes."""
+"""The definitions of all front ends, and the catalog that they make."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PYTHON = "Python"
 
 @dataclass(frozen=True)
 class Definitions:
-    """Programs of every front end, SQL's statements, and what Python gave. A change makes another value.
+    """All programs, SQL statements, and definitions of Python; immutable, a change makes a new value.
 
-    `history` are the changes that made it, as texts; `functions` are those of Python, by their names in lower case.
-    `parts` are of front ends of other packages. `pragmas` are put behind each program of Datalog.
-    The `memory` is of the clauses that earlier values have, too.
+    `history` has the changes that led here, as texts; `functions` are Python functions by their lower-case names.
+    `parts` are those of front ends of other packages. `pragmas` are added to each Datalog program. `memory` caches
+    clauses and is shared with earlier values.
     """
 
     programs: tuple[ParsedProgram, ...] = ()
@@ -48,12 +48,12 @@ class Definitions:
     memory: ClauseMemory = field(default_factory=ClauseMemory, compare=False, repr=False)
 
     def since(self, before: Definitions) -> tuple[Edit, ...]:
-        """The changes that lead here from earlier definitions."""
+        """The changes between earlier definitions and these."""
         count = len(before.history)
         return self.history[count:] if self.history[:count] == before.history else self.history
 
     def after(self, before: Definitions, do: str, **edit: Any) -> Definitions:
-        """These, which come about by a change of other ones, as it was written."""
+        """Return these definitions with the history of `before` and one more change."""
         return replace(self, history=(*before.history, {"do": do, **edit}))
 
     @cached_property
@@ -77,7 +77,7 @@ class Definitions:
         return (self.python, self._sql_part, *self.parts, define(self.checked, self.memory))
 
     def _with_sources(self, part: FrontEndDefinitions) -> FrontEndDefinitions:
-        """A part whose tables have the sources that were attached to them."""
+        """Return a part with attached sources entered in its tables."""
         attached = self.outside.attached
         if not any(table.name in attached for table in part.tables):
             return part
@@ -85,12 +85,12 @@ class Definitions:
         return replace(part, tables=tuple(tables))
 
     def check(self) -> None:
-        """Raises ProgramError or CatalogError when definitions are wrong, or do not go together."""
+        """Raises ProgramError or CatalogError where definitions are wrong or conflict."""
         _ = self.catalog
 
     @cached_property
     def _sql_part(self) -> FrontEndDefinitions:
-        """What SQL has defined, over the relations of Python, and those of Datalog as they are declared."""
+        """The definitions of SQL, over the relations of Python and the declared ones of Datalog."""
         if not (self.functions or self.sql.functions):
             return self.sql.part(self.others)
         from deltic.sql.scalars.functions.python import knowing
@@ -100,14 +100,14 @@ class Definitions:
 
     @cached_property
     def others(self) -> Mapping[str, ZSetType]:
-        """What SQL may rely on of the relations that others define."""
+        """The edge types that SQL sees of relations of other front ends."""
         given = {name: t for part in (self.python, *self.parts) for name, t in _types(part).items()}
         return {**given, **declared_types(self.programs)}
 
     def with_function(self, function: OfPython) -> Definitions:
-        """With a function of Python, in the place of one of that name; raises CatalogError for one of SQL's.
+        """Add or replace a Python function; raises CatalogError for the name of an SQL function.
 
-        Those that SQL does not see are called as they like.
+        Functions that SQL does not see may have any name.
         """
         from deltic.sql.dialect import taken
 
@@ -120,9 +120,9 @@ class Definitions:
         return replace(self, functions={**self.functions, name: function}).after(self, "function", name=name)
 
     def adding(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
-        """With a Datalog program beside the others, of whose components it may have instances. Raises ProgramError.
+        """Add a Datalog program, which may use components of earlier ones. Raises ProgramError.
 
-        One that is there already is there once: a script may run again on the state that it has made.
+        The same program again changes nothing, so a script may run again on the state that it has made.
         """
         program = parse(with_pragmas(text, self.pragmas), file, components(self.programs), macros)
         if program in self.programs:
@@ -133,12 +133,12 @@ class Definitions:
     def with_part(
         self, part: FrontEndDefinitions, language: str, text: str, file: str, options: Mapping[str, Any]
     ) -> Definitions:
-        """With the tables and views that a program defines in a language of another package, which has the text."""
+        """Add the tables and views of a program in the language of another package."""
         made = replace(self, parts=(*self.parts, part))
         return made.after(self, language, text=text, file=file, **options)
 
     def replacing(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
-        """With a Datalog program whose relations take the place of those of the same names. Raises ProgramError."""
+        """Add a Datalog program that replaces relations of the same names. Raises ProgramError."""
         program = parse(with_pragmas(text, self.pragmas), file, components(self.programs), macros)
         programs = tuple(replacing(self.programs, program))
         gone = defined(program)
@@ -151,25 +151,25 @@ class Definitions:
             self.catalog.check_free(name)
 
     def with_table(self, table: CatalogTable) -> Definitions:
-        """With a table; raises CatalogError when its name is taken."""
+        """Add a table; raises CatalogError where its name is taken."""
         self._check_name(table.name)
         made = replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
         return made.after(self, "table", **table_to_json(table))
 
     @cached_property
     def sources(self) -> Mapping[str, External]:
-        """Where the rows of tables come from that are refreshed."""
+        """The sources of tables that have one."""
         return {name: table.source for name, table in self.catalog.shown_tables.items() if table.source}
 
     def attaching(self, name: str, source: External | None) -> Definitions:
-        """With a source for a table, in place of the one that it had; None for the one that its definition names."""
+        """Attach a source to a table in place of its present one; None returns to that of the definition."""
         if self.outside.attached.get(name) == source:
             return self
         made = replace(self, outside=self.outside.attaching(name, source))
         return made.after(self, "attach", name=name, source=None if source is None else to_json(source))
 
     def publishing(self, publication: Publication) -> Definitions:
-        """With a publication, if there is none of that view to that place."""
+        """Add a publication, unless that view is already published to that place."""
         if self.outside.of(publication.view, publication.to):
             return self
         made = replace(self, outside=self.outside.publishing(publication))
@@ -177,12 +177,12 @@ class Definitions:
         return made.after(self, "publish", view=publication.view, to=to, id=publication.id)
 
     def unpublishing(self, view: str, to: External | None) -> Definitions:
-        """Without the publications of a view, or the one to a place."""
+        """Remove the publications of a view, or the one to a place."""
         made = replace(self, outside=self.outside.unpublishing(view, to))
         return made.after(self, "unpublish", view=view, to=None if to is None else to_json(to))
 
     def with_view(self, definition: ViewDefinitions, replaces: bool) -> Definitions:
-        """With a view, which takes the place of one of the same name when it `replaces` it."""
+        """Add a view, or replace the one of the same name if `replaces`."""
         if not replaces:
             for name in definition.names:
                 self._check_name(name)
@@ -193,12 +193,12 @@ class Definitions:
         return made.after(self, "view", name=view.name, text=view.text, hidden=view.is_hidden, replaces=replaces)
 
     def dropping(self, names: Collection[str]) -> Definitions:
-        """Without these relations; raises CatalogError when others read them."""
+        """Drop relations; raises CatalogError where others read them."""
         self.catalog.check_unread(names)
         return self.without(names).after(self, "drop", names=list(names))
 
     def without(self, names: Collection[str]) -> Definitions:
-        """Without these relations, which nobody is asked about; raises CatalogError for one of `parts`."""
+        """Drop relations without looking for readers; raises CatalogError for a relation of `parts`."""
         for part in self.parts:
             for name in sorted(part.names.intersection(names)):
                 raise CatalogError(
@@ -215,7 +215,7 @@ class Definitions:
 
 
 def _types(part: FrontEndDefinitions) -> dict[str, ZSetType]:
-    """What a definition may rely on of each relation of a part."""
+    """The edge types of the relations of a part."""
     return {**{t.name: t.type for t in part.tables}, **{view.name: view.type for view in part.views}}
 
 

@@ -1,4 +1,4 @@
-"""What a change of definitions did to a pipeline."""
+"""The result of a change of definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going on with other definitions while tables hold rows: what is new is computed, what is the same is kept."""
+"""Changing definitions while tables hold rows: new views are computed, unchanged ones are kept."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class DefinitionChanger:
-    """Changes the definitions of a pipeline; after any exception they, and all rows, are as they were."""
+    """Changes the definitions of a pipeline; after an exception definitions and rows are unchanged."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class DefinitionChanger:
         """The recursions that derive what is asked of them."""
 
     def evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
-        """Go on with other definitions; where the first view asks for the time, one more epoch tells it."""
+        """Switch to other definitions; where the first view reads the time, one more epoch sets the clock."""
         self._keeping.refuse_change()
         self._opened.refuse("definitions are changed before or after it")
         with self.epochs.writing():
@@ -61,7 +61,7 @@ class DefinitionChanger:
             return self._evolution(difference, result)
 
     def redefine(self, program: str | Path, options: SourceOptions = NO_OPTIONS, language: str = "") -> Evolution:
-        """Go on with just the definitions of a program; raises CatalogError where a table that holds rows would go."""
+        """Switch to the definitions of a program alone; raises CatalogError where this would drop a table with rows."""
         now = self.epochs.last
         wanted = program_of(program, now.definitions, options, language)
         difference = CatalogDifference.between(now.definitions.catalog, wanted.catalog)
@@ -78,18 +78,18 @@ class DefinitionChanger:
         return self.evolve(lambda _: wanted)
 
     def nothing(self) -> Evolution:
-        """What no definition at all changes."""
+        """The evolution that changes nothing."""
         return Evolution(CatalogDifference(), self._catalog.view_schemas, EpochResult(), self._spark)
 
     def restore(self, definitions: Definitions, saved: Saved | None, tables_alone: bool) -> None:
-        """Go on with the definitions of a checkpoint, and the rows that it has saved."""
+        """Restore the definitions and rows of a checkpoint."""
         circuit, self.pushed = self.engines.asked(definitions.catalog)
         engines = self.engines
         engine = engines.new(circuit) if saved is None else engines.restored(circuit, saved, tables_alone)
         self.epochs.restore(engine, definitions)
 
     def go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[CatalogDifference, EpochResult]:
-        """Go on with other definitions, as one epoch, while no other thread writes."""
+        """Switch to other definitions as one epoch, while no other thread writes."""
         before = self.epochs.last.definitions
         definitions = change(before)
         difference = CatalogDifference.between(before.catalog, definitions.catalog)
@@ -116,9 +116,9 @@ class DefinitionChanger:
     def _refuse_lost_rows(
         self, catalog: Catalog, difference: CatalogDifference, altered: Mapping[str, FormerTable]
     ) -> None:
-        """Raises CatalogError where a table that holds rows would be no table any more, or have other columns.
+        """Raises CatalogError where a table with rows would be dropped or have other columns.
 
-        Those that were `altered` are to have rows of before.
+        `altered` tables keep their rows in a new form.
         """
         tables, version = self._catalog.tables, self.epochs.last.version
         for name in difference.replaced:
@@ -149,7 +149,7 @@ class DefinitionChanger:
 
 
 def _refuse_forgotten(made: EpochResult, difference: CatalogDifference) -> None:
-    """Raises CatalogError where a view that stays as it is would lose what its tables have forgotten."""
+    """Raises CatalogError where an unchanged view would lose rows that its tables have forgotten."""
     partial = made.extension.partial if made.extension is not None else {}
     for view in set(difference.kept) - set(difference.dependent):
         if view in partial:

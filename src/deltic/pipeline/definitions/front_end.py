@@ -1,4 +1,4 @@
-"""What a front end is: a language whose programs define tables and views."""
+"""The interface of a front end: a language whose programs define tables and views."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from deltic.pipeline.definitions.definitions import Definitions
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What a program is read with: `macros` defined before it, and `directories` of files that it imports."""
+    """Options for reading a program: `macros` defined before it, and `directories` of imported files."""
 
     macros: Mapping[str, str] = field(default_factory=dict)
     directories: tuple[str, ...] = ()
 
     @property
     def written(self) -> dict[str, list[str]]:
-        """The options as a history has them; macros stand in the text there."""
+        """The options for the history, without macros, which are in its text."""
         return {"directories": list(self.directories)} if self.directories else {}
 
     def places(self, file: str) -> list[Path]:
-        """Where files that the program imports are sought: beside it first."""
+        """The directories of imported files; that of the program comes first."""
         return [Path(file).parent, *map(Path, self.directories)]
 
 
@@ -34,7 +34,7 @@ NO_OPTIONS = SourceOptions()
 
 @dataclass(frozen=True)
 class FunctionName:
-    """A function of a language: its name, the one of SQL that means the same, and what computes it if not that one."""
+    """A function of a language: its name, the equivalent SQL function, and its own implementation if any."""
 
     name: str
     same_as: str = ""
@@ -42,7 +42,7 @@ class FunctionName:
 
 
 class FrontEnd(ABC):
-    """A language. One of another package is found by its entry point in the group `deltic.front_ends`."""
+    """A language. Other packages register theirs as an entry point in the group `deltic.front_ends`."""
 
     name: ClassVar[str]
     """What commands, states and entry points call the language."""
@@ -57,7 +57,7 @@ class FrontEnd(ABC):
 
     @abstractmethod
     def define(self, now: Definitions, text: str, file: str, options: SourceOptions = NO_OPTIONS) -> Definitions:
-        """Definitions with a program beside those that are there. Raises ProgramError or CatalogError.
+        """Add a program to the present definitions. Raises ProgramError or CatalogError.
 
         `now.with_part(part, self.name, text, file, options.written)` adds tables and views as the catalog has them.
         """
@@ -65,9 +65,9 @@ class FrontEnd(ABC):
     def program(
         self, start: Definitions, text: str, file: str, options: SourceOptions, before: Definitions
     ) -> tuple[Definitions, str]:
-        """What a program alone defines, and its text with all that it reads elsewhere, for a state to keep.
+        """The definitions of a program alone, and its text with all imported files, which a state stores.
 
-        It follows on the definitions `before`, of which those that it does not have go.
+        They replace the definitions `before`; those that the program lacks are dropped.
         """
         return self.define(start, text, file, options), text
 
@@ -76,7 +76,7 @@ class FrontEnd(ABC):
         return ()
 
     def check(self, options: SourceOptions) -> None:
-        """Raises CatalogError for options that the language has not."""
+        """Raises CatalogError for options that the language does not have."""
         if options.macros and not self.has_macros:
             raise CatalogError(f"{self.title} has no macros: they are for programs in Datalog")
         if options.directories and not self.has_imports:

@@ -1,4 +1,4 @@
-"""The front ends: SQL, Datalog, and those of other packages, which are found by their entry points."""
+"""The front ends: SQL, Datalog, and those of other packages, found by entry points."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Datalog(FrontEnd):
 
 
 def _with_all(now: Definitions, statements: Iterable[Statement]) -> Definitions:
-    """Definitions with those of statements; ProgramError for one that defines nothing."""
+    """Add the definitions of statements; raises ProgramError for a statement that defines nothing."""
     for statement in statements:
         if not isinstance(statement, Defining):
             remedy = "rows come from files; `deltic sql FILE` runs all kinds of statements"
@@ -85,13 +85,13 @@ def front_end(name: str) -> FrontEnd:
 
 
 def front_ends() -> Iterator[FrontEnd]:
-    """All that are installed, those of other packages after the core's own, in the order of their names."""
+    """All installed front ends: the core's own, then those of other packages by name."""
     yield from _OWN.values()
     yield from map(_loaded, sorted(entry_points(group=GROUP), key=lambda point: point.name))
 
 
 def front_end_of(path: Path, language: str = "") -> FrontEnd:
-    """The front end of a program in a file: of the language, or by the end of its name; Datalog's if no other has it.
+    """The front end of a program file: by language, else by suffix, else Datalog.
 
     Raises DelticError where it is not installed.
     """
@@ -108,7 +108,7 @@ def front_end_of(path: Path, language: str = "") -> FrontEnd:
 
 
 def _loaded(point: EntryPoint) -> FrontEnd:
-    """What an entry point names; DelticError where that is no front end, or cannot be imported."""
+    """Load an entry point; raises DelticError where it is no front end or cannot be imported."""
     package = point.dist.name if point.dist else "a package"
     try:
         result = point.load()

@@ -1,4 +1,4 @@
-"""What a program as a whole defines: a text, or a file, in the language of a front end."""
+"""Definitions of a whole program: a text or a file in the language of a front end."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)
 def program_of(
     given: str | Path, before: Definitions, options: SourceOptions = NO_OPTIONS, language: str = ""
 ) -> Definitions:
-    """What a program defines, in a file or as text, in a language: by default the one of the file's ending.
+    """Return the definitions of a program, a file or a text; the language defaults to that of the file's suffix.
 
-    A text is Datalog where it has a directive such as `.decl`, else SQL. Raises DataError for a file that is not text,
+    A text with a directive such as `.decl` is Datalog, any other is SQL. Raises DataError for a file that is not text,
     ProgramError, and DelticError for a front end that is not installed. Functions, and what is attached and published,
     stay as `before`.
     """
@@ -34,7 +34,7 @@ def program_of(
 
 
 def read_program(path: Path) -> str:
-    """The text of a program's file. Raises DataError where it is none, DelticError where it cannot be read."""
+    """Read a program file. Raises DataError where it is not text, DelticError where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -46,7 +46,7 @@ def read_program(path: Path) -> str:
 def program_definitions(
     text: str, file: str, language: str, before: Definitions, options: SourceOptions = NO_OPTIONS
 ) -> Definitions:
-    """What a program in a language defines; raises ProgramError, also for a statement that defines nothing."""
+    """Return the definitions of a program; raises ProgramError, also for a statement that defines nothing."""
     front = front_end(language)
     front.check(options)
     start = Definitions(functions=before.functions, pragmas=before.pragmas)
@@ -58,14 +58,14 @@ def program_definitions(
 
 
 def with_program(now: Definitions, text: str, file: str, language: str, options: SourceOptions) -> Definitions:
-    """Definitions with a program in a language beside those that are there. Raises what `program_of` does."""
+    """Add a program to the present definitions. Raises what `program_of` does."""
     front = front_end(language)
     front.check(options)
     return front.define(now, text, file, options)
 
 
 def _connected(definitions: Definitions, outside: Attachments) -> Definitions:
-    """Definitions with what is attached and published."""
+    """Return definitions with these attached sources and publications."""
     for name, source in outside.attached.items():
         definitions = definitions.attaching(name, source)
     return reduce(Definitions.publishing, outside.publications, definitions)

@@ -1,4 +1,4 @@
-"""Changes of definitions made again, as histories have them."""
+"""Replaying changes of definitions from a history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deltic.pipeline.definitions.written import Edit, table_of_json
 
 
 def replayed(now: Definitions, edits: Iterable[Edit]) -> Definitions:
-    """With changes that other definitions have in their history; raises what these changes raise."""
+    """Apply the changes in the history of other definitions; raises what these changes raise."""
     return reduce(_again, edits, now)
 
 
@@ -40,7 +40,7 @@ def _program(now: Definitions, text: str, file: str, language: str, directories:
 
 
 def _language(now: Definitions, do: str, text: str, file: str, directories: Sequence[str] = ()) -> Definitions:
-    """A program of a front end, by the name of which its change is called."""
+    """Replay the program of a front end; its change is named after it."""
     return with_program(now, text, file, do, SourceOptions(directories=tuple(directories)))
 
 
@@ -65,7 +65,7 @@ def _unpublish(now: Definitions, view: str, to: Mapping[str, Any] | None) -> Def
 
 
 def _function(now: Definitions, name: str) -> Definitions:
-    """Whoever replays has given the function."""
+    """Replay a function, which the caller has provided."""
     return now.after(now, "function", name=name)
 
 

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION and DROP FUNCTION: what becomes of definitions, and what stands against it."""
+"""CREATE FUNCTION and DROP FUNCTION: the new definitions, and the reasons to refuse them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltic.sql.types import written
 
 
 def with_function(now: Definitions, statement: CreateFunction) -> Definitions:
-    """With a function of SQL. Raises ProgramError where its name is taken, or its body is wrong."""
+    """Add an SQL function. Raises ProgramError where its name is taken or its body is wrong."""
     from deltic.sql.dialect import taken
 
     function, source = statement.function, statement.source
@@ -49,7 +49,7 @@ def _check_body(made: Definitions, function: SqlFunction) -> None:
 
 
 def without_function(now: Definitions, statement: DropFunction) -> Definitions:
-    """Without a function of SQL. Raises ProgramError where there is none, or others call it."""
+    """Drop an SQL function. Raises ProgramError where there is none, or others call it."""
     if statement.name.name.lower() not in now.sql.functions and statement.if_there:
         return now
     name = find_name(statement.name, "function of SQL", now.sql.functions, statement.source)

@@ -1,4 +1,4 @@
-"""The statements of a text of SQL, with what they take from elsewhere."""
+"""The statements of an SQL text, completed with columns of external sources."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def completed(
     text: str, file: str, before: Definitions, args: Args | None = None, outside: bool = True
 ) -> tuple[str, Sequence[Statement]]:
-    """A text of SQL with the columns of tables that have those of their sources, and its statements.
+    """Parse an SQL text, and add the columns of tables that are defined by their source alone.
 
-    A table that is there with that source keeps its columns; otherwise the source is asked. `args` are the values of
-    parameters. Raises ProgramError; without `outside` also for a table whose rows are elsewhere.
+    A present table with that source keeps its columns; otherwise the source is read. `args` are the values of
+    parameters. Raises ProgramError; without `outside` also for a table with an external source.
     """
     statements = parse_statements(text, file, args)
     for statement in statements if not outside else ():
@@ -36,7 +36,7 @@ def completed(
 
 
 def parse_statements(text: str, file: str, args: Args | None = None) -> tuple[Statement, ...]:
-    """The statements of a text of SQL."""
+    """Parse an SQL text into statements."""
     from deltic.sql.statements.parse import parse as parse_sql
 
     return parse_sql(text, file, args)

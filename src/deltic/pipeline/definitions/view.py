@@ -1,4 +1,4 @@
-"""A view by a circuit: as the circuit itself, as its text, or as a flow."""
+"""Views defined by a circuit, its text, or a flow."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> ViewDefinitions:
-    """The definition of a view by a circuit, its text, or a flow: the sink of that name, or the one that there is.
+    """The definition of a view by a circuit, its text, or a flow: the sink of that name, or the only sink.
 
-    Raises ProgramError where the text cannot be read, CatalogError where the circuit is not that of a view.
+    Raises ProgramError where the text cannot be read, CatalogError where the circuit has no such sink.
     """
     check_name(name)
     if isinstance(given, str):
@@ -42,6 +42,6 @@ def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> 
 
 
 def _named(circuit: Circuit, name: str) -> Circuit:
-    """The circuit of one sink with that name for it."""
+    """Return the circuit with its only sink renamed."""
     nodes = (replace(n, operator=Sink(name)) if isinstance(n.operator, Sink) else n for n in circuit.nodes)
     return Circuit(tuple(nodes), circuit.depth)

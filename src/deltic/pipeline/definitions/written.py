@@ -1,4 +1,4 @@
-"""Changes of definitions as they are written down, and tables in them."""
+"""Changes of definitions in their stored form, and tables in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Edit = Mapping[str, Any]
 
 
 def table_to_json(table: CatalogTable) -> dict[str, Any]:
-    """A table of Python as it is kept: its text is that of a circuit."""
+    """Convert a table defined in Python to JSON."""
     node = Node(Source(table.name, table.schema, not table.is_bag), (), table.type)
     late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
     source = {} if table.source is None else {"source": to_json(table.source)}
@@ -33,7 +33,7 @@ def table_of_json(
     source: Mapping[str, Any] | None = None,
     bounds: Sequence[tuple[str, int, bool]] = (),
 ) -> CatalogTable:
-    """The table that was kept so."""
+    """The inverse of `table_to_json`."""
     from deltic.circuit.reading.parser import parse_circuit
 
     (result,) = parse_circuit(text, "<table>").operators

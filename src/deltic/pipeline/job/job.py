@@ -99,10 +99,10 @@ def run(settings: JobSettings, pipeline: Pipeline, reader: RowReader, writer: Wr
 def load_program(
     program: Path, front: FrontEnd, pipeline: Pipeline, macros: Mapping[str, str], directories: Sequence[Path] = ()
 ) -> str:
-    """Let a pipeline have the definitions of the program in a file, and say what this changed of earlier ones.
+    """Define the program of a file in a pipeline, and return a text that lists changes of earlier definitions.
 
-    `macros` are defined before it, modules that it imports are in the directories. Raises ProgramError when the program
-    is wrong, DataError when it is not text.
+    `macros` are defined before it; imported modules are in the directories. Raises ProgramError where the program is
+    wrong, DataError where it is not text.
     """
     is_new = not len(pipeline)
     evolution = pipeline.redefine(program, macros, front.name, directories if front.has_imports else ())
@@ -113,7 +113,7 @@ def load_program(
 def load_facts(
     front: FrontEnd, facts: Path, text: TextForm, pipeline: Pipeline, reader: RowReader, allow_outside: bool
 ) -> None:
-    """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
+    """Load the facts of a program into a pipeline; raises DataError where they are wrong."""
     if not allow_outside:
         check_inside(pipeline.checked.directives, facts, None)
     files = _interface(front, pipeline).reading(text)
@@ -124,12 +124,12 @@ def load_facts(
 
 
 def _interface(front: FrontEnd, pipeline: Pipeline) -> Interface:
-    """What a program reads and writes: Datalog says it by directives."""
+    """The inputs and outputs of a program; Datalog declares them by directives."""
     return interface(pipeline.checked) if front is DATALOG else catalog_interface(pipeline.catalog)
 
 
 def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[TableFiles]:
-    """The files of the initial rows; raises DataError for tables with `.input` that have none, unless they may."""
+    """The files of the initial rows; raises DataError for tables with `.input` without a file, unless allowed."""
     result = {source: locate(source, folder) for source in files.inputs}
     absent = [source for source, located in result.items() if source.required and located is None]
     if absent and not missing_is_empty:
@@ -138,7 +138,7 @@ def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[Table
 
 
 def _refuse_overwriting(read: Sequence[TableFiles], files: Interface, settings: JobSettings) -> None:
-    """Raises DelticError when an output would take the place of a file that is read."""
+    """Raises DelticError where an output would overwrite an input file."""
     inputs = {path.resolve() for result in read for path in [*result.paths, *(p.parent for p in result.paths)]}
     for output in files.outputs:
         if output.device != "file":
@@ -167,7 +167,7 @@ class _Job:
         self._last: str | None = pipeline.positions.get(POSITION)
 
     def load(self, initial: EpochFiles) -> None:
-        """The first epoch: files of facts are sets, in which a row that stands twice is one row."""
+        """The first epoch: files of facts are sets, in which equal rows are one."""
         if self._last is not None:
             self.outcome.notes.append(f"the state continues after {self._last}; what came before is not read again")
             return
@@ -180,7 +180,7 @@ class _Job:
         self._done(EpochDone(initial.name, change.report, reading, 0.0, self._rejects.count - rejected))
 
     def follow(self, following: Sequence[EpochFiles], conflicts: Conflicts) -> None:
-        """The epochs of changes, up to the first one that is rejected."""
+        """Apply the epochs of changes, up to the first rejected one."""
         behind = self._behind([epoch.name for epoch in following])
         for epoch in following[behind:]:
             try:
@@ -190,7 +190,7 @@ class _Job:
                 return
 
     def _behind(self, names: Sequence[str]) -> int:
-        """How many of the epochs of changes the state has; DelticError where its last one is not among them."""
+        """How many epochs of changes the state already has; raises DelticError where its last one is not among them."""
         if self._last in (None, INITIAL) or not names:
             return 0
         if self._last not in names:

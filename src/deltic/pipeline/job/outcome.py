@@ -1,4 +1,4 @@
-"""What a job over files did, and how it reports its progress."""
+"""The outcome and the progress of a job over files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class WrittenRelation:
 
 @dataclass
 class JobOutcome:
-    """What the job did; `failure` is why it stopped before its last epoch, if it did."""
+    """The results of a job; `failure` is the reason where it stopped early."""
 
     watched: tuple[str, ...] = ()
     """The views that the program outputs or whose size it prints."""

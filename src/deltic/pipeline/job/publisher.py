@@ -1,4 +1,4 @@
-"""Views, and their changes in each epoch, to files."""
+"""Writes views, and their changes in each epoch, to files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Publisher:
         clear(self.late_folder)
 
     def write_changes(self, epoch: str, change: Transaction, pipeline: Pipeline) -> None:
-        """What a committed transaction changed in each view that is an output, to OUT/changes/<epoch>."""
+        """Write the changes of each output view to OUT/changes/<epoch>."""
         for output in self._outputs:
             if output.name in pipeline.views:
                 changes = change.of(output.name).to_arrow()
@@ -45,13 +45,13 @@ class Publisher:
                 self._writer.write(changes, target) if len(changes) else clear(target.path)
 
     def write_late(self, epoch: str, rows: LateRows) -> None:
-        """The changes of a table that came too late, to OUT/late/<epoch>, in the form in which changes are read."""
+        """Write late changes of a table to OUT/late/<epoch>, in the form of input changes."""
         schema = Schema.of_arrow(rows.rows.schema.remove(len(rows.rows.schema) - 1))
         self._writer.write(rows.rows, change_target(Output(rows.table, schema), self.late_folder / epoch, self._format))
         self.late += rows.count
 
     def write_views(self, pipeline: Pipeline) -> Iterator[WrittenRelation]:
-        """Each output, as it is now."""
+        """Write the present rows of each output."""
         for output in self._outputs:
             rows = pipeline[output.name].to_arrow()
             if output.device in ("stdout", "json"):

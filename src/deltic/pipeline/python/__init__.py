@@ -1,1 +1,1 @@
-"""What a user writes in Python: views, functions, aggregates, operators."""
+"""Extensions that users write in Python: views, functions, aggregates, operators."""

@@ -1,4 +1,4 @@
-"""Aggregates of a user's own: for SQL and Datalog, and as operators that look at the groups of a change alone."""
+"""User-defined aggregates for SQL and Datalog, also as operators that visit only changed groups."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _Values:
         self._function, self._weights = function, dict[Any, int]()
 
     def update(self, value: Any, weight: int) -> None:
-        """Add a value so often."""
+        """Add a value with a weight."""
         total = self._weights.pop(value, 0) + weight
         if total:
             self._weights[value] = total
@@ -100,7 +100,7 @@ class _Groups:
         self._rows: dict[Row, Row] = {}
 
     def update(self, rows: ZSet[Row]) -> ZSet[Row]:
-        """The groups' rows as they are, less those that were there."""
+        """The change of the groups' result rows."""
         changed: dict[Row, None] = {}
         for key, value, weight in _parts(rows, self._keys, self._alone):
             if key not in self._states:
@@ -121,7 +121,7 @@ class _Groups:
 
 
 def _parts(rows: ZSet[Row], keys: int, alone: bool) -> Iterator[tuple[Row, Any, int]]:
-    """The key, the value and the weight of each row; first what comes, so that no group is empty in between."""
+    """The key, value and weight of each row; insertions first, so that no group is empty in between."""
     for row, weight in sorted(rows, key=lambda pair: pair[1] < 0):
         yield row[:keys], row[keys] if alone else row[keys:], weight
 

@@ -63,7 +63,7 @@ Epoch = Sequence[Sequence[Step]]
 
 
 def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
-    """Raise AssertionError where one of the changes leads elsewhere."""
+    """Raise AssertionError where a change gives another result than recomputing."""
     values: list[ZSet[Any]] = [ZSet()] * len(operator.takes)
     for epoch in epochs:
         deltas = [_possible(value, steps) for value, steps in zip(values, epoch, strict=True)]
@@ -75,7 +75,7 @@ def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
 
 
 def _possible(value: ZSet[Any], steps: Sequence[Step]) -> ZSet[Any]:
-    """A change that inserts rows, and deletes some of those that are there."""
+    """A change that inserts rows and deletes some present ones."""
     delta: ZSet[Any] = ZSet()
     for row, place in steps:
         there = sorted(((value + delta).support()), key=repr)
@@ -108,7 +108,7 @@ def _failure(
 
 
 def _rows(schema: Schema) -> SearchStrategy[tuple[Any, ...]]:
-    """Rows of few different values."""
+    """Rows with few distinct values."""
     from hypothesis import strategies as st
 
     return st.tuples(*(_values(column.value_type) for column in schema))

@@ -163,7 +163,7 @@ class Flow:
             raise CircuitError(f"{error}; the columns are {', '.join(self.columns)}") from None
 
     def _number(self, builder: CircuitBuilder, made: dict[int, int]) -> int:
-        """The number of its node in a circuit, in which others may be `made` already."""
+        """The number of its node in a circuit; `made` has the nodes of flows that were added before."""
         if id(self) not in made:
             numbers = [flow._number(builder, made) for flow in self._inputs]
             made[id(self)] = self._add(builder, *numbers)

@@ -1,4 +1,4 @@
-"""Functions of Python for SQL and Datalog: what a user declares of one, and modules of them."""
+"""Python functions for SQL and Datalog: their declarations, and modules of them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def functor(body: Any = None, /, **options: Any) -> Any:
 def _signature(
     name: str, body: Callable[..., Any], arguments: Sequence[Any] | None, returns: Any
 ) -> tuple[list[ValueType], ValueType]:
-    """The types that are given, or annotated."""
+    """The argument and result types, given or annotated."""
     hints = _hints(body) if arguments is None or returns is None else {}
     if arguments is None:
         parameters = list(inspect.signature(body).parameters)
@@ -94,7 +94,7 @@ def _hints(body: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _type(name: str, given: Any) -> ValueType:
-    """A type, one of Python `| None` too."""
+    """A type; a Python class may be `| None`."""
     parts = get_args(given) if get_origin(given) is types.UnionType else ()
     inner = [part for part in parts if part is not type(None)]
     result = value_type(inner[0] if len(inner) == 1 and len(parts) == 2 else given)
@@ -104,9 +104,9 @@ def _type(name: str, given: Any) -> ValueType:
 
 
 def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
-    """What `deltic.function`, `functor`, `aggregate` and `operator` have made: these, or all that a file of Python has.
+    """Collect Python functions, functors, aggregates and operators: the given ones, or those of a Python file.
 
-    Raises DataError for a file that is none or has none, and CatalogError for what is nothing of that kind.
+    Raises DataError for a file without any, and CatalogError for other values.
     """
     result = _in_module(Path(given)) if isinstance(given, str | Path) else list(given)
     for each in result:
@@ -115,7 +115,7 @@ def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
 
 
 def check_made(given: Any) -> None:
-    """Raise CatalogError for what none of ours has made."""
+    """Raise CatalogError for a value that no decorator of Deltic has made."""
     if not isinstance(given, PythonFunction | CustomOperator):
         raise CatalogError(f"function {given!r}: make it one by deltic.function, functor, aggregate or operator")
 

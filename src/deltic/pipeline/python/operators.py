@@ -1,4 +1,4 @@
-"""Operators of a user's own: what is declared of one."""
+"""User-defined operators: their declaration."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tables and views, to be read as of one epoch."""
+"""Reading tables and views as of one epoch."""

@@ -1,4 +1,4 @@
-"""What changed: the rows of one view that came and went in one transaction."""
+"""The change of one view in one transaction."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Delta(Rows):
 
     @property
     def inserted(self) -> int:
-        """How many rows came."""
+        """The number of inserted rows."""
         return count(self._weights())[0]
 
     @property
     def deleted(self) -> int:
-        """How many rows went."""
+        """The number of deleted rows."""
         return count(self._weights())[1]
 
     def _weights(self) -> Any:

@@ -1,4 +1,4 @@
-"""Questions in DuckDB's dialect over the tables and views as they are, which DuckDB answers over Arrow."""
+"""Queries in DuckDB's dialect over tables and views, evaluated by DuckDB over Arrow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Read = Callable[[str, Sequence[str]], pa.Table]
 
 
 def answer(text: str, schemas: Mapping[str, Schema], read: Read, external_access: bool = False) -> pa.Table:
-    """The answer to one question, which reads files too with `external_access`; what it does not ask for is not read.
+    """Answer one query, which may read files with `external_access`; unused columns are not read.
 
     Raises DelticError with DuckDB's reason.
     """
@@ -43,7 +43,7 @@ def answer(text: str, schemas: Mapping[str, Schema], read: Read, external_access
 def _message(
     connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema], error: duckdb.Error
 ) -> str:
-    """What is wrong with a question, by itself: without what was put around it, and among the names that there are."""
+    """DuckDB's message about a query, with the user's own text and names."""
     import duckdb
 
     if (missing := re.search(r"Table with name (\S+) does not exist", str(error))) is not None:
@@ -58,7 +58,7 @@ def _message(
 
 
 def _used(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema]) -> list[str]:
-    """The tables and views that a text reads. Raises DelticError for what is not one question."""
+    """The tables and views that a query reads. Raises DelticError for a text that is not one query."""
     import duckdb
 
     statements = connection.extract_statements(text)
@@ -88,7 +88,7 @@ def _read_below(node: dict[str, Any]) -> Iterator[str]:
 
 
 def _table(name: str, schema: Schema, columns: set[str], read: Read) -> pa.Table:
-    """The relation with the values of these columns, and nulls in the others, which are not looked at."""
+    """The relation with the values of these columns, and nulls in the unused ones."""
     wanted = [column for column in schema.names if column in columns] or list(schema.names[:1])
     result = read(name, wanted)
     lengths = [len(chunk) for chunk in result.column(0).chunks]
@@ -97,6 +97,6 @@ def _table(name: str, schema: Schema, columns: set[str], read: Read) -> pa.Table
 
 
 def _nulls(lengths: Sequence[int], type_: pa.DataType) -> pa.ChunkedArray:
-    """Chunks of nulls that have the memory of the longest in common."""
+    """Chunks of nulls that share the memory of the longest one."""
     nulls = pa.nulls(max(lengths, default=0), type_)
     return pa.chunked_array([nulls.slice(0, length) for length in lengths], type_)

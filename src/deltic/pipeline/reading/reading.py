@@ -152,7 +152,7 @@ class Reading(ABC):
         return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))
 
     def _relations(self) -> list[tuple[str, str, str, int | str]]:
-        """The names, kinds, columns and numbers of rows of what can be read."""
+        """The readable relations: name, kind, columns, number of rows."""
         tables, version = self.tables, self._displayed()
         return [
             (
@@ -186,7 +186,7 @@ class Reading(ABC):
 
     @property
     def _schemas(self) -> dict[str, Schema]:
-        """The columns of what can be read."""
+        """The schemas of the readable relations."""
         return {**self.tables, **self.views}
 
     def _readable(self, name: str) -> Schema:
@@ -195,7 +195,7 @@ class Reading(ABC):
 
     @property
     def _unreadable(self) -> dict[str, str]:
-        """Why relations that are there cannot be read."""
+        """The reason why an existing relation cannot be read."""
         return {**dict.fromkeys(self.checked.inlined, _INLINED), **dict.fromkeys(self.catalog.views, _HIDDEN)}
 
     def _check_view(self, name: str) -> None:
@@ -210,7 +210,7 @@ class Reading(ABC):
         )
 
     def _version_with(self, name: str) -> Version:
-        """The rows, to read those of a relation from, which may have been dropped since."""
+        """A version of the rows that has the relation, which may have been dropped since."""
         self._readable(name)
         return self._version()
 

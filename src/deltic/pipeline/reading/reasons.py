@@ -1,4 +1,4 @@
-"""What `why`, `why_not` and `lineage` are asked with: a row, or values of some columns, checked."""
+"""The arguments of `why`, `why_not` and `lineage`, checked: a row, or values of some columns."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Reasons:
         self._search = ExplanationSearch(definitions.catalog, version, through, others, earlier)
 
     def why(self, name: str, schema: Schema, row: RowPattern, depth: int | None, budget: int) -> Explanation:
-        """Why a row is there; of several with these values the first one."""
+        """Explain the first row with these values."""
         return self._search.why(name, self._search.row_with(name, bound(name, schema, row)), depth, budget)
 
     def whys(self, name: str) -> str:
-        """Why the first rows are there, one explanation after the other."""
+        """Explain the first rows, one after the other."""
         rows = self._search.rows_with(name, {})
         explanations = [str(self._search.why(name, row)) for row in rows[:_MOST]]
         return "\n".join(
@@ -61,7 +61,7 @@ class Reasons:
         )
 
     def why_not(self, name: str, schema: Schema, row: RowPattern) -> WhyNot:
-        """Why no row is there with these values."""
+        """Explain why no row has these values."""
         from deltic.why.absence import why_not
 
         return why_not(self._search, name, bound(name, schema, row))
@@ -69,13 +69,13 @@ class Reasons:
     def additions(
         self, name: str, pattern: Mapping[str, Any], most: int, makes: Callable[[TableRows], bool]
     ) -> list[TableRows]:
-        """The smallest sets of rows of tables with which a row would be there: those that `makes` finds right."""
+        """The smallest sets of table rows that would derive the row, as `makes` confirms."""
         from deltic.why.additions import Additions, additions
 
         schemas = self._catalog.table_schemas
 
         def given(rows: Additions) -> TableRows:
-            """The rows as Python has them, in order."""
+            """The rows as Python values, in order."""
             leaves = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
             return [
                 (table, tuple(values.to_python(value, column.type) for value, column in row)) for table, row in leaves
@@ -85,7 +85,7 @@ class Reasons:
         return [*map(given, found)]
 
     def why_nots(self, name: str) -> str:
-        """Why a query has no rows; where a view that it reads has none for it, why that one has none."""
+        """Explain why a query has no rows, following views that lack the needed row."""
         from deltic.why import Absence
         from deltic.why.absence import why_not
 
@@ -112,7 +112,7 @@ def _json(row: Sequence[Any], schema: Schema) -> str:
 
 
 def bound(name: str, schema: Schema, row: RowPattern) -> dict[str, Any]:
-    """The values by column, as rows have them; raises DelticError for columns and values that do not fit."""
+    """The values by column, in their stored form; raises DelticError for unknown columns and wrong types."""
     if not isinstance(row, Mapping):
         if isinstance(row, str) or len(row) != len(schema):
             message = count_of(len(schema), "column")

@@ -1,4 +1,4 @@
-"""Rows that were read: in the form that is asked for."""
+"""Rows that were read, converted on demand."""
 
 from __future__ import annotations
 

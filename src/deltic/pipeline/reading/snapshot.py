@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PinnedEpoch(EpochSource):
-    """One epoch, whatever is committed meanwhile, until it is released."""
+    """An epoch that stays readable until it is released."""
 
     def __init__(self, published: PublishedEpoch) -> None:
         self._number = published.version.epoch
@@ -42,7 +42,7 @@ class PinnedEpoch(EpochSource):
         return self._published
 
     def release(self) -> None:
-        """Let go of the memory of its rows."""
+        """Release the memory of its rows."""
         self._published = None
 
 
@@ -69,7 +69,7 @@ class Snapshot(Reading):
         return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, PlannedQuery) else step
 
     def explained_rows(self, query: ViewDefinitions, kind: str) -> Rows:
-        """Why a query has its rows, why it has none, or the rows of tables that they rest on."""
+        """Explain the rows of a query, its absent rows, or their lineage."""
         from deltic.pipeline.sql.answers import TextAnswer
 
         (view,) = query.views
@@ -82,7 +82,7 @@ class Snapshot(Reading):
 
     @property
     def version(self) -> Version:
-        """The rows, as an engine has published them."""
+        """The version that the engine has published."""
         return self._version()
 
     def __enter__(self) -> Snapshot:
@@ -130,7 +130,7 @@ def change_of(
     tables: Mapping[str, Schema],
     spark: SparkSession | None,
 ) -> Delta:
-    """How an epoch changed a view; raises DelticError when there is none of that name."""
+    """The change of a view in an epoch; raises DelticError where there is no such view."""
     schema = find(view, "view", views, dict.fromkeys(tables, "it is a table"))
     change = result.changes.batch(view)
     return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), spark)

@@ -1,4 +1,4 @@
-"""What rows can be had as: tables and frames of other libraries, and named tuples."""
+"""Conversions of rows: tables and frames of other libraries, and named tuples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 10
 
 
 class Tabular(ABC):
-    """Rows with named columns, for whom `to_arrow` is enough to be all the others.
+    """Rows with named columns: `to_arrow` gives all other forms.
 
     Whatever reads Arrow's streams takes them as they are: `polars.DataFrame(rows)`, `pyarrow.table(rows)`, DuckDB.
     """
@@ -68,7 +68,7 @@ class Tabular(ABC):
         return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def _text(self, count: int = _SHOWN) -> str:
-        """The names of the columns, the first rows, and how many more there are, a line for each."""
+        """The column names, the first rows, and the number of further ones, as lines."""
         lines = [f"  {row}" for row in islice(self, count)]
         more = len(self.to_arrow()) - len(lines)
         return "\n".join([", ".join(self.columns), *lines, *([f"  and {more:,} more"] if more else [])])
@@ -76,21 +76,21 @@ class Tabular(ABC):
 
 @cache
 def row_type(names: Sequence[str]) -> Any:
-    """The named tuples of rows with these columns; names that are none in Python are _0, _1, … by their places.
+    """The named tuple class for these columns; invalid field names become _0, _1, … by position.
 
-    They print and are sent to other processes as plain tuples.
+    Its values are printed and pickled as plain tuples.
     """
     base = namedtuple("Row", names, rename=True)  # type: ignore[misc]
     return type("Row", (base,), {"__slots__": (), "__repr__": tuple.__repr__, "__reduce__": _reduced})
 
 
 def _reduced(row: tuple[Any, ...]) -> tuple[type, tuple[tuple[Any, ...]]]:
-    """How a row is sent: as a plain tuple."""
+    """Pickle a row as a plain tuple."""
     return tuple, (tuple(row),)
 
 
 def _with_floats(table: pa.Table) -> pa.Table:
-    """A table whose decimals are floats of 64 bits."""
+    """Return the table with decimals as float64."""
     import pyarrow as pa
 
     fields = [f.with_type(pa.float64()) if pa.types.is_decimal(f.type) else f for f in table.schema]

@@ -101,6 +101,6 @@ class View(Tabular):
         return f"{self.name}{self.schema}: {self._size()}"
 
     def _size(self) -> str:
-        """How many rows there are, for a display, which begins no epoch."""
+        """The number of rows for a display, without starting an epoch."""
         version = self._displayed()
         return count_of(version.count(self.name), "row") if version.epoch else "no epoch yet"

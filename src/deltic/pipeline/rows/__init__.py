@@ -1,1 +1,1 @@
-"""Rows in whatever form a user has them."""
+"""Rows in the forms that users have."""

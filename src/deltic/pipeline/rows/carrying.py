@@ -1,4 +1,4 @@
-"""The rows of tables that are altered, as rows of the tables that these have become."""
+"""The rows of altered tables, converted to the new definitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from deltic.values.types import Type
 
 
 def formers(before: Catalog, after: Catalog) -> dict[str, FormerTable]:
-    """The tables that were altered, by their new names, with what they were."""
+    """The altered tables by their new names, with the old definitions."""
     result = {name: origin(table, before.tables) for name, table in after.shown_tables.items()}
     return {name: former for name, former in result.items() if former is not None}
 
@@ -63,7 +63,7 @@ def _fixed(value: FixedValue, type_: Type, count: int) -> pa.Array:
 
 
 def _check_rows(rows: pa.Table, table: CatalogTable, former: FormerTable) -> None:
-    """Raises CatalogError where rows of a set would be one, or have one key."""
+    """Raises CatalogError where two rows of a set would be equal or share a key."""
     if table.is_bag or (table.key == former.table.key and table.key):
         return
     kept = {source for source in former.columns if isinstance(source, str)}

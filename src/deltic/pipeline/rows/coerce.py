@@ -1,4 +1,4 @@
-"""Rows in whatever form the user has them, as an Arrow table of a table's columns."""
+"""Conversion of rows in any form to an Arrow table with a table's columns."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int) -> p
 
 
 def _misfits(name: str, numbers: Sequence[int], reasons: Iterable[str], rows: Iterable[Sequence[Any]]) -> DataError:
-    """The error for the rows with these numbers, the first of them with reasons and values."""
+    """The error for the rows with these numbers; it shows the reasons and values of the first ones."""
     result = [
         Diagnostic(f"{_place(f'{name}, row {number}', reason)}; the row is {shown(row, _LONGEST)}")
         for number, reason, row in zip(numbers[:SHOWN], reasons, rows, strict=True)
@@ -126,7 +126,7 @@ def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
 
 
 def _from_signed_rows(name: str, layout: FileLayout, rows: Any, before: int) -> pa.Table:
-    """Rows by names with a weight or a sign, envelopes of Debezium, and either of them as JSON."""
+    """Convert rows with a weight or sign, or envelopes of Debezium, each also as JSON."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
     result = [signed for each in _each(name, rows, partial(_signed, layout=layout), before) for signed in each]
@@ -154,7 +154,7 @@ def _signed(row: Any, layout: FileLayout) -> list[Signed]:
 
 
 def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int = 0) -> list[T]:
-    """What is read of each row; raises DataError, which lists the first ones that cannot be read."""
+    """Read each row; raises DataError that lists the first unreadable ones."""
     result, diagnostics, count = [], list[Diagnostic](), 0
     for number, row in enumerate(rows, before + 1):
         try:
@@ -190,7 +190,7 @@ _ALIKE = [set(), *({kind} for kind in (int, float, str, bytes, bool, datetime.da
 
 
 def _column(name: str, column: Column, values: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pa.Array:
-    """The values of one column as an array, checked all at once where Arrow sees one type in them."""
+    """The values of one column as an array, checked together where Arrow infers one type."""
     try:
         if set(map(type, values)) - {type(None)} in _ALIKE:
             inferred = pa.array(values)

@@ -1,4 +1,4 @@
-"""Which columns rows have that a user gives, where they need not be all of a table's."""
+"""The columns of given rows, which may be only some of a table's."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from deltic.values.types import Schema
 
 
 def with_key_alone(rows: Any, table: CatalogTable) -> tuple[Any, bool]:
-    """The rows, to be read from now on in place of the given ones, and whether they have the key's columns alone.
+    """Return the rows, and whether they have only the key's columns. An iterator is replaced by a list.
 
-    The first row decides; of tuples their length does.
+    The first row decides; for tuples their length.
     """
     names = _column_names(rows)
     if names is None and getattr(rows, "ndim", 1) == 2:
@@ -65,7 +65,7 @@ def _columns(names: Collection[str], table: CatalogTable) -> Schema:
 
 
 def _column_names(rows: Any) -> list[str] | None:
-    """The names of a frame's columns; None where it is no frame."""
+    """The column names of a frame; None for other values."""
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
     if isinstance(rows, pa.Table | pa.RecordBatch | pa.RecordBatchReader):

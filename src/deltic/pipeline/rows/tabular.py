@@ -45,7 +45,7 @@ def tabular(table: str, rows: Any, names: tuple[str, ...], check: Check) -> Any:
 
 
 def is_column(value: Any) -> bool:
-    """Whether this is one column of a frame, of Arrow's, pandas' or Spark's, and no rows."""
+    """Whether this is a single column of Arrow, pandas or Spark instead of rows."""
     if isinstance(value, pa.Array | pa.ChunkedArray):
         return True
     is_one = type(value).__name__ in ("Series", "Index", "Column")
@@ -57,7 +57,7 @@ def _is_of(library: str, value: Any) -> bool:
 
 
 def _of_arrow(rows: Any, check: Check) -> pa.Table:
-    """What hands itself out as Arrow: a batch, a reader, a frame of polars, a relation of DuckDB."""
+    """An object with Arrow's interface: a batch, a reader, a polars frame, a DuckDB relation."""
     try:
         if isinstance(rows, pa.RecordBatch) or not hasattr(rows, "__arrow_c_stream__"):
             rows = pa.Table.from_batches([pa.record_batch(rows)]).to_reader()
@@ -70,7 +70,7 @@ def _of_arrow(rows: Any, check: Check) -> pa.Table:
 
 
 def _of_pandas(frame: pd.DataFrame, check: Check) -> Any:
-    """The columns by their labels, what is missing as null."""
+    """Convert a pandas DataFrame by column labels; missing values become null."""
     frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
     columns = {name: frame[name] for name in frame.columns if list(frame.columns).count(name) == 1}
     if len(columns) < frame.shape[1]:
@@ -79,7 +79,7 @@ def _of_pandas(frame: pd.DataFrame, check: Check) -> Any:
 
 
 def _of_numpy(array: np.ndarray[Any, Any], names: tuple[str, ...], check: Check) -> Any:
-    """The fields of a structured array by their names, the columns of two dimensions by their places."""
+    """Convert a structured array by field names, a two-dimensional one by column positions."""
     if array.dtype.names is not None and array.ndim == 1:
         columns = {name: array[name] for name in array.dtype.names}
     elif array.ndim == 2 and array.shape[1] == len(names):
