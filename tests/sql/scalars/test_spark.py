@@ -32,6 +32,16 @@ REFUSED = {
 # NULL of no type is BOOLEAN, intervals in arrays and structs have all fields; Spark refuses the last three.
 OTHERWISE = {
     "array_max(array())": ("boolean", "None"),
+    "array_max(NULL)": ("boolean", "None"),
+    "array_min(NULL)": ("boolean", "None"),
+    "sort_array(NULL)": ("array<boolean>", "None"),
+    "array_distinct(NULL)": ("array<boolean>", "None"),
+    "array_compact(NULL)": ("array<boolean>", "None"),
+    "map_keys(NULL)": ("array<boolean>", "None"),
+    "map_values(NULL)": ("array<boolean>", "None"),
+    "slice(NULL, 1, 1)": ("array<boolean>", "None"),
+    "arrays_zip(NULL, array(1))": ("array<struct<0:boolean,1:int>>", "None"),
+    "map_entries(NULL)": ("array<struct<key:boolean,value:boolean>>", "None"),
     """from_json('{"a":{"k":1,"l":2}}', 'a MAP<STRING, INT>')""": (
         "struct<a:map<string,int>>",
         "Row(a={'k': 1, 'l': 2})",

@@ -401,6 +401,8 @@ class _Translation:
 
     def complement(self, node: exp.Expression) -> Typed:
         operand = self.of(node.this)
+        if operand.is_null:
+            return coerced(operand, Type.INT32)
         if not operand.type.type.is_integer:
             raise Mismatch("only integers have bits")
         return folded(applied(exp.BitwiseNot, operand))

@@ -16,6 +16,7 @@ from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import (
     apply,
     array_of,
+    array_or_null,
     attempt,
     literal_of,
     map_of,
@@ -47,16 +48,16 @@ def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
 @kind("texts")
 def _texts(values: Typed, _: str) -> Typed:
     """An array as one of texts."""
-    array_of(values)
-    return coerced(values, Type.array(TEXT.or_null))
+    return coerced(array_or_null(values), Type.array(TEXT.or_null))
 
 
 @kind("ordered")
 def _ordered(values: Typed, _: str) -> Typed:
     """An array whose elements have an order."""
-    if not array_of(values).is_ordered:
+    items = array_or_null(values)
+    if not items.type.type.is_ordered:
         raise Mismatch("the elements have no order")
-    return values
+    return items
 
 
 @rule("array")
@@ -84,7 +85,7 @@ def _of_arrays(name: str, first: Typed, second: Typed) -> Typed:
 
 
 def _of_one_array(name: str, values: Typed) -> Typed:
-    return attempt(name, *_arrays(values))
+    return attempt(name, *_arrays(array_or_null(values)))
 
 
 def _with_element(name: str, values: Typed, value: Typed) -> Typed:
@@ -233,9 +234,8 @@ def arrays_zip(names: Sequence[str], arrays: Sequence[Typed]) -> Typed:
     """The array of structs of what stands at each place of several arrays, whose fields have these names."""
     if not arrays:
         raise Mismatch("arrays_zip takes arrays")
-    for value in arrays:
-        array_of(value)
-    return attempt("arrays_zip", *(constant(name, TEXT) for name in names), *arrays)
+    items = [array_or_null(value) for value in arrays]
+    return attempt("arrays_zip", *(constant(name, TEXT) for name in names), *items)
 
 
 @rule("arrays_zip")

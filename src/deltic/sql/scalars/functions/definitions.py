@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from deltic.sql.scalars.functions.rules import array_of, map_of, to
+from deltic.sql.scalars.functions.rules import array_of, array_or_null, map_or_null, to
 from deltic.sql.scalars.operators import INTERVALS, Mismatch
 from deltic.sql.scalars.typed import Typed
 from deltic.values.types import Kind, Type
@@ -152,7 +152,7 @@ _DEFINITIONS: dict[str, str] = {
     "convert_timezone (source STRING, target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(source, target, time)",
     # arrays and maps
     "get (items array, index INT)": "try_spark_get(items, index)",
-    "slice (items array, start INT, length INT)": "spark_slice(items, start, length)",
+    "slice (items array_or_null, start INT, length INT)": "spark_slice(items, start, length)",
     "element_at (items array!, place whole)": (
         "CASE WHEN place <> 0 AND place >= -size(items) AND place <= size(items)"
         " THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
@@ -164,9 +164,9 @@ _DEFINITIONS: dict[str, str] = {
     "array_join (items texts, separator STRING, instead STRING)": "try_spark_array_join(items, separator, instead)",
     "reverse (items array!)": "try_spark_array_reverse(items)",
     "sort_array (items ordered, ascending any = TRUE)": "try_spark_sort_array(items, ascending)",
-    "map_keys (value map)": "try_spark_map_keys(value)",
-    "map_values (value map)": "try_spark_map_values(value)",
-    "map_entries (value map)": "try_spark_map_entries(value)",
+    "map_keys (value map_or_null)": "try_spark_map_keys(value)",
+    "map_values (value map_or_null)": "try_spark_map_values(value)",
+    "map_entries (value map_or_null)": "try_spark_map_entries(value)",
 }
 
 Taken = TypeVar("Taken", bound=Callable[[Typed, str], Typed])
@@ -282,10 +282,8 @@ def _array(value: Typed, _: str) -> Typed:
     return value
 
 
-@kind("map")
-def _map(value: Typed, _: str) -> Typed:
-    map_of(value)
-    return value
+kind("array_or_null")(lambda value, _: array_or_null(value))
+kind("map_or_null")(lambda value, _: map_or_null(value))
 
 
 @kind("whole")

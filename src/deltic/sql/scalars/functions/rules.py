@@ -122,6 +122,22 @@ def map_of(value: Typed) -> Type:
     return value.type.type
 
 
+def array_or_null(value: Typed) -> Typed:
+    """An argument that must be an array; a bare NULL counts as one."""
+    if value.is_null:
+        return coerced(value, Type.array(Type.BOOLEAN.or_null))
+    array_of(value)
+    return value
+
+
+def map_or_null(value: Typed) -> Typed:
+    """An argument that must be a map; a bare NULL counts as one."""
+    if value.is_null:
+        return coerced(value, Type.map(Type.BOOLEAN, Type.BOOLEAN.or_null))
+    map_of(value)
+    return value
+
+
 def where_present(made: Typed, *arguments: Typed) -> Typed:
     """A value, NULL where one of the arguments is."""
     are_there = [operators.logic(exp.Not, [conditions.is_null(one)]) for one in arguments if one.type.nullable]
