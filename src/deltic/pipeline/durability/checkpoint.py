@@ -1,4 +1,4 @@
-"""Writing a checkpoint: what is new of an image goes to new files, and a manifest names these and those of before.
+"""Writes checkpoints: the new part of an image goes to new files, and a manifest names these and the earlier ones.
 
 Nothing is blocked by it: an image does not change.
 """
@@ -24,7 +24,7 @@ FOLDER = "runs"
 
 @dataclass(frozen=True)
 class CheckpointContents(StateDescription):
-    """What a checkpoint is to hold; `image` is None before the first epoch."""
+    """The contents of a checkpoint; `image` is None before the first epoch."""
 
     image: Image | None
 
@@ -32,9 +32,9 @@ class CheckpointContents(StateDescription):
 def write_checkpoint(
     files: Files, number: int, moment: CheckpointContents, before: Manifest | None, compact: bool
 ) -> Manifest:
-    """Write what is new since the manifest `before`, or all of it to `compact`, and publish the manifest.
+    """Write what is new since the manifest `before`, or everything to `compact`, and publish the manifest.
 
-    After an exception the directory has some files more that no manifest names.
+    After an exception, files that no manifest names may be left.
     """
     image, there = moment.image or Image({}), ImageContents() if before is None else before.contents
     prefix = f"{FOLDER}/{number:012}-{secrets.token_hex(4)}"
@@ -51,10 +51,10 @@ def write_checkpoint(
 
 
 def collect_garbage(files: Files, keep: int) -> None:
-    """Remove all but the newest manifests that are whole, what none of them names, and logs that none has behind it.
+    """Remove all but the newest whole manifests, files that none of them names, and logs that none of them needs.
 
-    With a record of the log go the files of its rows. Runs of a later checkpoint, which another process may be writing
-    by now, stay.
+    The files of a record's rows are removed with the record. Runs of a later checkpoint stay: another process may be
+    writing it.
     """
     kept: list[Manifest] = []
     numbers = manifest.numbers(files)
@@ -76,12 +76,12 @@ def collect_garbage(files: Files, keep: int) -> None:
 
 
 def _number(name: str) -> int:
-    """The number of the checkpoint that a file of runs was written for."""
+    """Return the number of the checkpoint for which a file of runs was written."""
     number = name.rpartition("/")[2].partition("-")[0]
     return int(number) if number.isdecimal() else 0
 
 
 def leftovers(files: Files) -> Iterable[str]:
-    """The names of files that were being written when a process ended."""
+    """Return the names of files that were being written when a process ended."""
     names = chain.from_iterable(files.names(folder) for folder in (FOLDER, manifest.FOLDER, log.FOLDER, log.ROWS))
     return [name for name in names if name.endswith(".part")]

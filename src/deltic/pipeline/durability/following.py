@@ -1,7 +1,7 @@
 """A state that another process writes: read as of an epoch, and followed from there to later ones.
 
-The checkpoint before the epoch is restored, and the log is done again up to it, and further when that is asked for. So
-epochs can be had from the oldest checkpoint on that is still there.
+The checkpoint before the epoch is restored, and the log is replayed up to it, and further on demand. So all epochs
+since the oldest existing checkpoint can be read.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class FollowedState:
-    """A state as of `epoch`, the last one if not told; `pipeline` has it, in memory, and is for reading alone.
+    """A state as of `epoch`, by default the last one. `pipeline` has it in memory, for reading only.
 
-    Raises StateError for an epoch that cannot be had: it is no longer retained, or has not been.
+    Raises StateError for an epoch that is no longer retained, or does not exist yet.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class FollowedState:
         self._open(place, epoch)
         self.begin = self.epoch
         self.changes: dict[int, Changes] = {}
-        """How the epochs after `begin` have changed views, up to the one that was reached."""
+        """The changes of views in the epochs after `begin`, up to the one that was reached."""
 
     @property
     def epoch(self) -> int:
@@ -51,9 +51,9 @@ class FollowedState:
         return self.pipeline.epoch
 
     def go_on(self, epoch: int | None = None, rows: int | None = None) -> None:
-        """Go on to an epoch, or the last one that there is; with `rows`, no further than these many changes of tables.
+        """Continue to an epoch, or the last one. With `rows`, stop after at least this many changes of tables.
 
-        Raises StateError where what comes next is no longer there.
+        Raises StateError if the next record no longer exists.
         """
         done = 0
         for record in self._records():
@@ -68,17 +68,17 @@ class FollowedState:
                 self.ended |= dict.fromkeys(result.extension.ended, self.epoch)
 
     def forget(self, epoch: int) -> None:
-        """Forget how epochs up to this one changed views."""
+        """Forget the changes of views in epochs up to this one."""
         self.begin = max(self.begin, epoch)
         self.changes = {number: changes for number, changes in self.changes.items() if number > epoch}
 
     def part(self, name: str, number: int, parts: int, counted: bool) -> pa.Table:
-        """One of several equal parts of the rows of a table or view; where `counted`, with weights."""
+        """Return part `number` of `parts` disjoint parts of the rows of a table or view; if `counted`, with weights."""
         version = cast(StateVersion, self.pipeline.snapshot().version)
         return version.part(name, number, parts, counted=counted)
 
     def _open(self, place: str | Path, epoch: int | None) -> None:
-        """Open the state, again where its writer has removed a file meanwhile."""
+        """Open the state. Retry if its writer has removed a file in the meantime."""
         for left in reversed(range(TRIES)):
             self._state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
             try:
@@ -98,7 +98,7 @@ class FollowedState:
         self._reader = LogReader(self._state.files, self._state.sequence)
         self.changes = {}
         self.ended: dict[str, int] = {}
-        """With which epoch views ended, the last one of each name, of the epochs that were gone through."""
+        """The epoch in which each view last ended, among the epochs that were replayed."""
         self.go_on(epoch)
         if epoch is not None and self.epoch != epoch:
             raise StateError(
@@ -106,7 +106,7 @@ class FollowedState:
             )
 
     def _records(self) -> Iterator[Record]:
-        """What comes next in the log."""
+        """Yield the next records of the log."""
         starts = segments(self._state.files)
         if starts and starts[0][0] > self._reader.last + 1:
             raise StateError(
@@ -117,13 +117,13 @@ class FollowedState:
 
 
 def _options(made: Manifest) -> dict[str, Any]:
-    """The options of a pipeline that reads a checkpoint by the engine that wrote it."""
+    """Return the pipeline options with which to read a checkpoint by the engine that wrote it."""
     shards = len((made.engine or {}).get("shards", ()))
     return grouped({**made.options, **({"engine": "spark", "shards": shards} if shards else {})})
 
 
 def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path = ()) -> Definitions:
-    """What a state defines now; no row is read. Raises StateError."""
+    """Return the present definitions of a state, without reading rows. Raises StateError."""
     from deltic.pipeline.session import Pipeline
 
     state = StateDirectory.open(place, Durability(readonly=True))
@@ -136,9 +136,9 @@ def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path
 
 
 def manifest_for(files: Files, epoch: int | None) -> Manifest | None:
-    """The newest checkpoint that is not after an epoch; None for the state before the first record.
+    """Return the newest checkpoint that is not after an epoch; None for the state before the first record.
 
-    Raises StateError where the epoch is no longer retained.
+    Raises StateError if the epoch is no longer retained.
     """
     oldest = None
     for number in manifest.numbers(files):

@@ -1,11 +1,11 @@
-"""The log: what came since the last checkpoint, record by record, each on the disk before it is acknowledged.
+"""The log: the records since the last checkpoint, each on the disk before it is acknowledged.
 
 A record is a transaction, its batches as Arrow streams, or a change of definitions as text. Rows that tasks have
-written stay in their files: these stand in a folder beside the log, under names that begin with the number of their
-record, so that they are nobody's before it is there, and go with it. Records have consecutive numbers; a file begins
-with the number in its name. Before each record stand its length and checksums, of itself and of these numbers, so that
-three cases are told apart: a record whose end is not there, or was never written, is the crash's own and was not
-acknowledged; one with another checksum was damaged; a gap means that a file is missing.
+written stay in their files, in a folder beside the log. Their names start with the number of their record, so they
+belong to no record before it exists, and are removed with it. Records have consecutive numbers; a file starts with the
+number in its name. Each record is preceded by its length and two checksums, of its body and of these fields. So three
+cases can be distinguished: a record without its end, which a crash left and which was not acknowledged; one with
+another checksum, which was damaged; and a gap, which means that a file is missing.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 
 FOLDER, ROWS = "log", "rows"
 _MAGIC = b"DLOG"
-# That of records with rows in files of their own, and that of others.
+# The version of records with rows in files of their own, and that of others.
 _VERSIONS = 2, 1
-# Magic, version, length of the body, checksum of the body; then the checksum of these.
+# Magic, version, length of the body, checksum of the body; then the checksum of these fields.
 _HEAD, _SUM = struct.Struct("<4sIQI"), struct.Struct("<I")
 _LENGTH = struct.Struct("<I")
 _END = b"\xff"
 _START = _HEAD.size + _SUM.size
-# The files of a store that are read at once.
+# The number of files of a store that are read at once.
 _AT_ONCE = 16
-# A disk writes so many bytes at once: after a loss of power those that are missing are zero from such a border on. No
+# A disk writes this many bytes at once: after a loss of power, missing bytes are zero from such a border on. No
 # record ends with a zero.
 _SECTOR = 512
 
 
 @dataclass(frozen=True)
 class Record:
-    """One change of the state: of tables, or of definitions. `epoch` is the number of the epoch that it was."""
+    """One change of the state: of tables, or of definitions. `epoch` is the number of its epoch."""
 
     sequence: int
     epoch: int
@@ -60,17 +60,17 @@ class Record:
     tables: Mapping[str, Batch] | None = None
     """The changes of the tables; None for a change of definitions."""
     edits: tuple[Json, ...] = ()
-    """What became of the definitions, in order; with neither these nor tables the record is void."""
+    """The changes of the definitions, in order. Without these and tables, the record is void."""
     writer: str = ""
-    """Who wrote it, where two processes may think that they are the one that writes."""
+    """The identity of the writer, in case two processes believe that they are the writer."""
 
     @property
     def is_void(self) -> bool:
-        """Whether it changes nothing, and only keeps its number from other records."""
+        """Return whether it changes nothing, and only reserves its number."""
         return self.tables is None and not self.edits
 
     def kept_in(self, files: Files) -> Record:
-        """The record with the files, here, of rows that tasks have written; raises OSError, StateError."""
+        """Return the record after taking over its files of rows that tasks have written. Raises OSError, StateError."""
         prefix = f"{ROWS}/{self.sequence:012}-"
         tables = {
             name: ConcatenatedBatch.of(
@@ -82,23 +82,23 @@ class Record:
 
     @property
     def in_messages(self) -> list[tuple[str, MessageBatch]]:
-        """The rows that stand in files of their own, by table."""
+        """The rows in files of their own, by table."""
         batches = (self.tables or {}).items()
         return [(name, _messages(p)) for name, batch in batches for p in apart(batch) if not isinstance(p, TableBatch)]
 
     def check_rows(self) -> None:
-        """Read the rows that stand in files of their own; raises StateError where one is damaged or missing."""
+        """Read the rows in files of their own. StateError if a file is damaged or missing."""
         for _, rows in self.in_messages:
             for _ in rows.parts():
                 pass
 
     @property
     def nbytes(self) -> int:
-        """The bytes of these files that the record needs."""
+        """The size of these files, as far as the record needs them, in bytes."""
         return sum(rows.nbytes for _, rows in self.in_messages)
 
     def to_bytes(self) -> bytes:
-        """The record as it stands in a file."""
+        """Return the record as it is in a file."""
         in_messages = self.in_messages
         streams = [to_stream(_in_memory(batch)) for batch in (self.tables or {}).values()]
         direct = [message.content for _, rows in in_messages for message in rows.messages if not message.file]
@@ -120,7 +120,7 @@ class Record:
 
     @classmethod
     def of(cls, body: bytes, files: Files) -> Record:
-        """The record with this body; `files` are those of the state."""
+        """Return the record with this body; `files` are those of the state."""
         (length,) = _LENGTH.unpack_from(body)
         at = _LENGTH.size + length
         about = json.loads(body[_LENGTH.size : at])
@@ -141,7 +141,7 @@ class Record:
 
 
 def _messages(batch: Changed) -> MessageBatch:
-    """What a batch is that is no table in memory."""
+    """Return a batch that is not a table in memory."""
     from deltic.engine.executors.shards.staged_rows import MessageBatch
 
     assert isinstance(batch, MessageBatch)
@@ -149,14 +149,14 @@ def _messages(batch: Changed) -> MessageBatch:
 
 
 def _in_memory(batch: Batch) -> pa.Table:
-    """Those rows of a batch that are tables in memory."""
+    """Return those rows of a batch that are tables in memory."""
     parts = apart(batch)
     tables = [part.table for part in parts if isinstance(part, TableBatch)]
     return pa.concat_tables(tables) if tables else _messages(parts[0]).nothing
 
 
 def _to_json(rows: MessageBatch) -> Json:
-    """What is said of rows in messages: those that are not in files come behind, one after the other."""
+    """Describe rows in messages. Messages without a file follow, one after the other."""
     messages = [
         [message.shard, message.file, message.start, message.size or len(message.content), message.checksum]
         for message in rows.messages
@@ -165,7 +165,7 @@ def _to_json(rows: MessageBatch) -> Json:
 
 
 def _from_json(fields: Json, files: Files, nothing: pa.Table, behind: memoryview) -> MessageBatch:
-    """The rows of which this was said."""
+    """Return the rows of this description."""
     from deltic.engine.executors.shards.messages import Message
     from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
 
@@ -184,7 +184,7 @@ def _from_json(fields: Json, files: Files, nothing: pa.Table, behind: memoryview
 
 @dataclass(frozen=True)
 class LogTail:
-    """Where the whole records of a file end, and the bytes of the file."""
+    """The end of the whole records of a file, and the size of the file."""
 
     name: str
     end: int
@@ -194,8 +194,8 @@ class LogTail:
 class LogReader:
     """Reads records from one number on; `tail` is that of the last file, when all are read.
 
-    A record is done with once the next one is asked for: asked again, the reader goes on behind the last of these.
-    Rows that stand in files of their own are left to who needs them, unless records are read `with_rows`.
+    A record is done once the next one is requested. A second call of `records` continues after the last one that is
+    done. Rows in files of their own are only read `with_rows`.
     """
 
     def __init__(self, files: Files, after: int, with_rows: bool = False) -> None:
@@ -203,11 +203,11 @@ class LogReader:
         self.last = after
         self.bytes = 0
         self.name, self.end = "", 0
-        """The file that is read, and where the last of its records ends that was."""
+        """The file that is read, and the end of its last record that was read."""
         self.tail: LogTail | None = None
 
     def records(self) -> Iterator[Record]:
-        """The records behind `after` that are not void; raises StateError where one is damaged or missing."""
+        """Yield the non-void records after the last one that was read. StateError if one is damaged or missing."""
         starts = segments(self.files)
         done = sum(following <= self.last + 1 for following, _ in starts[1:])
         for (first, name), data in self._read(starts[done:]):
@@ -216,7 +216,7 @@ class LogReader:
             yield from self._records(name, data, first, name == starts[-1][1])
 
     def _read(self, starts: list[tuple[int, str]]) -> Iterator[tuple[tuple[int, str], bytes]]:
-        """The files with what they hold: of a store, where each record is one, several are read at once."""
+        """Yield the files with their contents. In a store, where each record is a file, several are read at once."""
         if self.files.appends:
             yield from ((start, self.files.read(start[1])) for start in starts)
             return
@@ -250,7 +250,7 @@ class LogReader:
         self.tail = LogTail(name, at, len(data))
 
     def _body(self, name: str, data: bytes, at: int, is_last: bool) -> bytes | None:
-        """The body of the record at a place; None where it ends the file unfinished."""
+        """Return the body of the record at this position; None if the record is unfinished and ends the file."""
         record, start = f"the record at byte {at:,}", at + _START
         head = data[at : at + _HEAD.size]
         if start <= len(data) and zlib.crc32(head) != _SUM.unpack_from(data, at + _HEAD.size)[0]:
@@ -273,7 +273,7 @@ class LogReader:
         return body
 
     def _check_unwritten(self, name: str, message: str, is_last: bool, data: bytes) -> None:
-        """Raises StateError for a record with another checksum, but for the last one when its end was not written."""
+        """Raise StateError for a record with a wrong checksum, unless it is the last one and lacks its end."""
         if not is_last or any(data[(len(data) - 1) // _SECTOR * _SECTOR :]):
             raise self._damaged(name, f"{message} has another checksum than was written")
 
@@ -283,13 +283,13 @@ class LogReader:
 
 
 def segments(files: Files) -> list[tuple[int, str]]:
-    """The files of the log with the numbers of their first records, in order."""
+    """Return the files of the log with the numbers of their first records, in order."""
     named = ((name.rpartition("/")[2], name) for name in files.names(FOLDER))
     return sorted((int(number), name) for number, name in named if number.isdecimal())
 
 
 def rows_of(files: Files, which: Callable[[int], bool]) -> list[str]:
-    """The files of rows of those records whose numbers are such."""
+    """Return the files of rows of the records whose numbers satisfy `which`."""
     named = ((name.rpartition("/")[2].partition("-")[0], name) for name in files.names(ROWS))
     return [name for number, name in named if number.isdecimal() and which(int(number))]
 
@@ -306,10 +306,10 @@ class LogWriter:
             files.truncate(tail.name, tail.end)
 
     def append(self, record: Record) -> int:
-        """Write a record, durably; the bytes that it takes. After an exception it is not there.
+        """Write a record durably, and return its size in bytes. After an exception the record does not exist.
 
-        Its number may be taken then, by a void record: `last` is the last one that is. Raises OSError, and StateError
-        where a file of rows is gone, or nothing can be written any more.
+        Its number may then be taken by a void record: `last` is the last existing one. Raises OSError, and StateError
+        if a file of rows is gone, or nothing can be written any more.
         """
         if self._failure:
             raise StateError(f"state {self._files.place}: {self._failure}")
@@ -334,14 +334,14 @@ class LogWriter:
         return len(data) + record.nbytes
 
     def void(self) -> None:
-        """Take the next number, so that no other process's record can; raises OSError, StateError."""
+        """Take the next number, so that no record of another process can. Raises OSError, StateError."""
         self._append(self._void(self.last + 1))
 
     def _void(self, number: int) -> Record:
         return Record(number, 0, writer=self._files.writer)
 
     def _create(self, record: Record, data: bytes) -> None:
-        """Write a record as a file, where nobody has written one of its number."""
+        """Write a record as a file, if no process has written one with its number."""
         name = f"{FOLDER}/{record.sequence:012}"
         try:
             self._files.create(name, [data])
@@ -352,7 +352,7 @@ class LogWriter:
                 raise
 
     def _has_arrived(self, record: Record, name: str, data: bytes, error: OSError) -> bool:
-        """Whether a record is there whose writing failed; where it is not, a void one takes its place for good."""
+        """Return whether a record exists although its write failed. If not, a void record takes its number for good."""
         try:
             self._files.create(name, [self._void(record.sequence).to_bytes()])
         except FileExistsError:
@@ -367,17 +367,17 @@ class LogWriter:
         return False
 
     def failed(self, reason: str) -> StateError:
-        """Write nothing from now on; the error that says why."""
+        """Stop writing for good, and return the error with the reason."""
         self._failure = f"{reason}; open the state again"
         return StateError(f"state {self._files.place}: {self._failure}")
 
     def rotate(self) -> None:
-        """Begin another file with the next record."""
+        """Start another file with the next record."""
         self.close()
         self._name = None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._appender is not None:
             self._appender.close()
             self._appender = None

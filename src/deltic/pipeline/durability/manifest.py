@@ -1,7 +1,7 @@
-"""Manifests: each lists all that belongs to one checkpoint, and what log is behind it.
+"""Manifests: each lists the contents of one checkpoint, and its position in the log.
 
-A manifest is one file, JSON after a line with the format's version, a checksum and the length. It is there once all of
-it is, under a number that no other has, and never changes.
+A manifest is one file, JSON after a line with the format's version, a checksum and the length. It appears when it is
+complete, has a unique number, and never changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class OtherVersion(StateError):
 
 @dataclass(frozen=True)
 class StateDescription:
-    """What is said of a state, but for its rows: the one after the record `sequence` of the log."""
+    """A state without its rows, as of record `sequence` of the log."""
 
     sequence: int
     epoch: int
@@ -47,7 +47,7 @@ class Manifest(StateDescription):
     number: int
     written: str
     engine: Mapping[str, Json] | None
-    """What the engine says of its image; None before the first epoch."""
+    """The engine's description of its image; None before the first epoch."""
     contents: ImageContents = field(default_factory=ImageContents)
 
     @property
@@ -56,7 +56,7 @@ class Manifest(StateDescription):
         return name_of(self.number)
 
     def to_bytes(self) -> bytes:
-        """The file."""
+        """Return the content of the file."""
         fields = asdict(self)
         where = fields.pop("contents")
         body = json.dumps({**fields, **where}, separators=(",", ":")).encode()
@@ -64,7 +64,7 @@ class Manifest(StateDescription):
 
     @classmethod
     def of(cls, data: bytes, name: str, place: str) -> Self:
-        """The manifest in a file; raises StateError for one that is damaged, or of another version of the format."""
+        """Return the manifest in a file. StateError if it is damaged, or of another version of the format."""
         first = _FIRST_LINE.match(data)
         if first is None:
             raise _damaged(place, name, "it does not begin as a manifest does")
@@ -84,18 +84,18 @@ class Manifest(StateDescription):
 
 
 def name_of(number: int) -> str:
-    """The name of the file of the manifest of that number."""
+    """Return the name of the file of the manifest with this number."""
     return f"{FOLDER}/{number:012}"
 
 
 def numbers(files: Files) -> list[int]:
-    """The numbers of the manifests that are there, the newest first."""
+    """Return the numbers of the existing manifests, the newest first."""
     named = (name.rpartition("/")[2] for name in files.names(FOLDER))
     return sorted((int(name) for name in named if name.isdecimal()), reverse=True)
 
 
 def read(files: Files, number: int) -> Manifest:
-    """A manifest; raises StateError, and FileNotFoundError where it is gone."""
+    """Read a manifest. Raises StateError, and FileNotFoundError if it is gone."""
     return Manifest.of(files.read(name_of(number)), name_of(number), files.place)
 
 

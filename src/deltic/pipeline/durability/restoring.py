@@ -1,4 +1,4 @@
-"""Going on with the state of a directory: its last checkpoint, the log after it, and a program that may be new."""
+"""Restores the state of a directory: its last checkpoint, the log after it, and a program that may be new."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.options import Durability
 
 TRIES = 5
-"""How often following restarts, when the writer has removed what was being read."""
+"""The number of tries of following when the writer removes files that are being read."""
 
 
 def go_on(
@@ -28,10 +28,10 @@ def go_on(
     evolving: DefinitionChanger,
     program: str | Path | None,
 ) -> Evolution | None:
-    """Take the state in a directory, which is kept there from then on; what the program changed, where there is one.
+    """Take over the state in a directory, and keep it there. Return what the program changed, if there is one.
 
-    Raises StateError, UnsupportedError for an engine that keeps none, and what `redefine` raises for the program; the
-    directory is free then.
+    Raises StateError, UnsupportedError for an engine without durable state, and the errors of `redefine` for the
+    program; the directory is unlocked then.
     """
     if evolving.engines.name == "reference":
         raise UnsupportedError(f"state {place}: the reference engine keeps none; leave out engine, or state")
@@ -51,9 +51,9 @@ def go_on(
 
 
 def restore(state: StateDirectory, evolving: DefinitionChanger, tables_alone: bool = False) -> None:
-    """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log after it.
+    """Restore the pipeline that wrote the state: its last checkpoint, and the log after it.
 
-    With `tables_alone` views are computed from the tables of the checkpoint.
+    With `tables_alone`, views are computed from the tables of the checkpoint.
     """
     begin_with_checkpoint(state, evolving, tables_alone)
     for record in state.records():
@@ -62,15 +62,15 @@ def restore(state: StateDirectory, evolving: DefinitionChanger, tables_alone: bo
 
 
 def begin_with_checkpoint(state: StateDirectory, evolving: DefinitionChanger, tables_alone: bool = False) -> None:
-    """Be as what the state's manifest has, where it has one."""
+    """Restore the checkpoint of the state's manifest, if there is one."""
     if state.manifest is not None:
         evolving.restore(_definitions(state, evolving.epochs), state.saved(), tables_alone)
 
 
 def follow(state: StateDirectory | None, evolving: DefinitionChanger) -> None:
-    """Apply what the writer of a state has logged since; where the log was cut, begin with the last checkpoint.
+    """Apply what the writer of a state has logged since. If the log was cut, start from the last checkpoint.
 
-    Raises StateError, and DelticError for a state that is not only read.
+    Raises StateError, and DelticError for a state that is not read-only.
     """
     if state is None or not state.readonly:
         raise DelticError(
@@ -97,10 +97,10 @@ def _follow(state: StateDirectory, evolving: DefinitionChanger) -> None:
 
 
 def replay(record: Record, state: StateDirectory, evolving: DefinitionChanger, is_news: bool = False) -> EpochResult:
-    """Repeat what a record of the log says; raises StateError where it becomes another epoch than it was.
+    """Repeat a record of the log. StateError if it becomes another epoch than it was.
 
-    So it does where rows in files of their own are damaged, which are read by who applies them. Where it `is_news`
-    those are told who follow views.
+    StateError also if rows in files of their own are damaged, which are read when applied. If it `is_news`, followers
+    of views are notified.
     """
     epochs = evolving.epochs
     with epochs.writing():
@@ -117,7 +117,7 @@ def replay(record: Record, state: StateDirectory, evolving: DefinitionChanger, i
 
 
 def _definitions(state: StateDirectory, epochs: Epochs) -> Definitions:
-    """Those of the last checkpoint, with the functions of Python that the pipeline has been given."""
+    """Return the definitions of the last checkpoint, with the Python functions of the pipeline."""
     assert state.manifest is not None
     try:
         given = epochs.last.definitions

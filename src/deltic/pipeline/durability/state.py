@@ -1,4 +1,4 @@
-"""A directory of state in the hands of a pipeline: opened, logged to, checkpointed, closed."""
+"""The directory of a pipeline's state: opened, logged to, checkpointed, closed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deltic.pipeline.options import Durability
 MARK = "deltic-state"
 _MARK = b"deltic state 1\n"
 _NOTE = "the log has record %012d\n"
-"""What stands behind it: the last record that was acknowledged, as far as the system wrote it before a crash."""
+"""The text after it: the last acknowledged record, as far as the system wrote it before a crash."""
 _NOTED = re.compile(rb"the log has record (\d+)\n")
 _LOG = logging.getLogger("deltic.state")
 
@@ -32,7 +32,7 @@ class StateDirectory:
     """The state of one pipeline in a directory.
 
     After `open` the records of the log are read, then `begin` is called; from then on records are written. A state
-    that is opened `readonly` is left as it is.
+    that is opened `readonly` does not change.
     """
 
     def __init__(self, files: Files, durability: Durability) -> None:
@@ -41,7 +41,7 @@ class StateDirectory:
         self.positions: dict[str, Json] = {}
         self.sequence = 0
         self.noted = 0
-        """The last record that was acknowledged, as far as that is known."""
+        """The last acknowledged record, as far as known."""
         self._is_whole = True
         self._reader = LogReader(files, 0)
         self._log: LogWriter | None = None
@@ -51,9 +51,9 @@ class StateDirectory:
 
     @classmethod
     def open(cls, place: str | Path, durability: Durability, is_whole: bool = True) -> StateDirectory:
-        """The state in a directory, which is made if it is not there; raises StateError.
+        """Open the state in a directory, which is created if necessary. Raises StateError.
 
-        One that is not known to be whole has no manifest yet: who opens it chooses one by `go_on_from`.
+        If the state may be damaged (not `is_whole`), it has no manifest yet: the caller chooses one by `go_on_from`.
         """
         files = files_at(place)
         state = cls(files, durability)
@@ -71,7 +71,7 @@ class StateDirectory:
         return state
 
     def _find(self) -> None:
-        """Take the newest manifest that is whole."""
+        """Take the newest whole manifest."""
         damaged: StateError | None = None
         numbers = manifest.numbers(self.files)
         self._newest = max(numbers, default=0)
@@ -89,19 +89,19 @@ class StateDirectory:
             _LOG.warning("%s; going on from the manifest before it", damaged)
 
     def go_on_from(self, found: Manifest | None) -> None:
-        """Be at this manifest; without one, before the first record."""
+        """Start from this manifest; from before the first record if it is None."""
         self.manifest = found
         self.sequence, self.positions = (found.sequence, dict(found.positions)) if found else (0, {})
         self._reader, self._since = LogReader(self.files, self.sequence), [0, 0]
 
     @property
     def log_bytes(self) -> int:
-        """The bytes of the records that came since the last checkpoint was begun."""
+        """The bytes of the records since the start of the last checkpoint."""
         return self._since[1]
 
     @property
     def writer(self) -> str:
-        """Who writes to it, as its lock says."""
+        """Describe the process that writes to it, from its lock."""
         try:
             said = self.files.read("lock")
         except OSError:
@@ -109,14 +109,14 @@ class StateDirectory:
         return holder(said.decode(errors="replace")) if b'"pid"' in said else "no process has it open for writing"
 
     def saved(self) -> Saved | None:
-        """What the manifest has of the engine; None where there was no epoch yet."""
+        """Return the engine's state in the manifest; None if there was no epoch yet."""
         result = self.manifest
         if result is None or result.engine is None:
             return None
         return result.contents.saved(self.files, result.engine)
 
     def records(self) -> Iterator[Record]:
-        """What came after the manifest; raises StateError where it is damaged."""
+        """Yield the records after the manifest. StateError if the log is damaged."""
         try:
             for record in self._reader.records():
                 yield record
@@ -128,12 +128,12 @@ class StateDirectory:
         self._check_whole()
 
     def _check_whole(self) -> None:
-        """Raises StateError where the log ends before a record that was acknowledged."""
+        """Raise StateError if the log ends before an acknowledged record."""
         if self._is_whole and self.sequence < self.noted:
             raise StateError(self.short_log_message(self.sequence))
 
     def short_log_message(self, last: int) -> str:
-        """What is said of a log that ends with this record, before the last one that was acknowledged."""
+        """Return the message about a log that ends with this record, before the last acknowledged one."""
         place = self.files.place
         return (
             f"state {place}: {FOLDER}/ ends with record {last:,}, and record {self.noted:,} was acknowledged, says "
@@ -141,7 +141,7 @@ class StateDirectory:
         )
 
     def check_epoch(self, record: Record, epoch: int) -> None:
-        """Raises StateError where a record was another epoch than it has become."""
+        """Raise StateError if a record's epoch differs from the one that it has become."""
         if record.epoch != epoch:
             raise StateError(
                 f"state {self.files.place}: record {record.sequence:,} of the log was epoch {record.epoch:,}, and is "
@@ -149,7 +149,7 @@ class StateDirectory:
             )
 
     def begin(self) -> None:
-        """Let records be written, after those that were read."""
+        """Allow records to be written, after those that were read."""
         if self.readonly:
             return
         try:
@@ -164,7 +164,7 @@ class StateDirectory:
             raise StateError(f"state {self.files.place}: {error.strerror or error}") from error
 
     def write(self, record: Record) -> None:
-        """Append a record, durably. Raises StateError, and nothing is written then."""
+        """Append a record durably. StateError if nothing was written."""
         assert self._log is not None
         try:
             self.files.check_held()
@@ -178,7 +178,7 @@ class StateDirectory:
         self._note()
 
     def _note(self) -> None:
-        """Say beside the log how far it goes: a hint, whose loss is no failure."""
+        """Note the last record beside the log. It is only a hint, so a failure is ignored."""
         with suppress(OSError):
             self.files.note(_MARK.decode() + _NOTE % self.sequence)
 
@@ -191,7 +191,7 @@ class StateDirectory:
 
     @property
     def is_due(self) -> bool:
-        """Whether a checkpoint is to be begun; waits for one under way when much came since."""
+        """Return whether a checkpoint must be started. Waits for a running one if much has been logged since."""
         if self._log is None or not self.durability.are_due(*self._since):
             return False
         if self._thread is not None and self._thread.is_alive():
@@ -201,7 +201,7 @@ class StateDirectory:
         return True
 
     def begin_checkpoint(self, moment: CheckpointContents) -> None:
-        """Write a checkpoint while epochs go on. Where that fails a warning tells, and the log goes on."""
+        """Write a checkpoint while epochs go on. A failure is logged as a warning, and the log goes on."""
         self._wait()
         self._rotate()
         self._thread = threading.Thread(target=self._try, args=(moment,), name="deltic checkpoint")
@@ -214,7 +214,7 @@ class StateDirectory:
             _LOG.warning("state %s: no checkpoint was made (%s); the log continues", self.files.place, error)
 
     def checkpoint(self, moment: CheckpointContents, compact: bool = False) -> None:
-        """Write a checkpoint now; raises StateError."""
+        """Write a checkpoint now. Raises StateError."""
         self._wait()
         self._rotate()
         try:
@@ -247,33 +247,33 @@ class StateDirectory:
             self._thread = None
 
     def check_there(self) -> None:
-        """Raises StateError where the directory is a state no more, as when it was removed."""
+        """Raise StateError if the directory is no state any more, for example because it was removed."""
         _claim(self.files, readonly=True)
 
     @property
     def is_behind(self) -> bool:
-        """Whether the log no longer has what comes next, for a checkpoint has it."""
+        """Return whether the log no longer has the next record, because a later checkpoint has it."""
         starts = segments(self.files)
         return bool(starts) and starts[0][0] > self.sequence + 1
 
     def reopen(self) -> None:
-        """Be at the newest manifest, as if the state were opened now."""
+        """Take the newest manifest, as if the state were opened now."""
         self.manifest = None
         self._find()
 
     @property
     def is_outdated(self) -> bool:
-        """Whether another process has published a manifest since: files of the one that was taken may be gone."""
+        """Return whether another process has published a manifest since: files of ours may be gone."""
         return max(manifest.numbers(self.files), default=0) != self._newest
 
     @property
     def is_current(self) -> bool:
-        """Whether the last checkpoint has everything."""
+        """Return whether the last checkpoint has everything."""
         self._wait()
         return self.manifest is not None and self.manifest.sequence == self.sequence
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Close and unlock the directory."""
         self._wait()
         if self._log is not None:
             self._log.close()
@@ -282,7 +282,7 @@ class StateDirectory:
 
 
 def _claim(files: Files, readonly: bool) -> int:
-    """Make sure that the directory is ours, and that nobody else writes to it; the last record that is noted."""
+    """Check that the directory is ours, and lock out other writers. Return the last noted record."""
     there, result = files.names(), b""
     if MARK in there:
         if not (result := files.read(MARK)).startswith(_MARK):
@@ -311,11 +311,11 @@ def _claim(files: Files, readonly: bool) -> int:
 
 
 MOVABLE = ("engine", "shards")
-"""The options that tell where a state was: it can be opened elsewhere."""
+"""Options that only say where a state was: it can be opened elsewhere."""
 
 
 def check_options(state: StateDirectory, options: Mapping[str, Json]) -> None:
-    """Raises StateError where the state was written with other options than these."""
+    """Raise StateError if the state was written with other options than these."""
     if state.manifest is None:
         return
     for name, value in state.manifest.options.items():

@@ -1,4 +1,4 @@
-"""What connects a pipeline with the directory of its state: epochs and definitions are logged, and checkpoints made."""
+"""Connects a pipeline with the directory of its state: logs epochs and definitions, and makes checkpoints."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
 
 
 class StateKeeper:
-    """Keeps the epochs of a pipeline in its `state`; without one nothing is kept, and nothing is to be done.
+    """Keeps the epochs of a pipeline in its `state`. Without a state, it does nothing.
 
-    `options` are those of the pipeline that a state depends on.
+    `options` are the pipeline options on which a state depends.
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
@@ -28,39 +28,39 @@ class StateKeeper:
 
     @property
     def files(self) -> Files | None:
-        """The files of the state; None where nothing is kept."""
+        """The files of the state; None without a state."""
         return None if self.state is None else self.state.files
 
     @property
     def place(self) -> str | None:
-        """Where the state is kept; None where it is not."""
+        """The address of the state; None without a state."""
         return None if self.state is None else self.state.files.place
 
     def before_epoch(self, epochs: Epochs) -> None:
-        """Begin a checkpoint that is due."""
+        """Start a checkpoint that is due."""
         if self.state is not None and not self.state.readonly and self.state.is_due:
             self.state.begin_checkpoint(self.moment(self.state, epochs))
 
     def log_epoch(self, epoch: Prepared, logged: LoggedEpoch) -> None:
-        """Write an epoch to the log, which is about to be committed."""
+        """Write an epoch to the log, just before it is committed."""
         state = self.state
         if state is not None and not state.readonly:
             number = state.sequence + 1
             state.write(Record(number, epoch.number, epoch.token, logged.conflicts, logged.positions, logged.batches))
 
     def log_edits(self, edits: tuple[Edit, ...], epoch: int) -> None:
-        """Write to the log that definitions were changed, and are so from this epoch on."""
+        """Write a change of definitions to the log, which applies from this epoch on."""
         if self.state is not None and not self.state.readonly and edits:
             self.state.write(Record(self.state.sequence + 1, epoch, edits=edits))
 
     def checkpoint(self, epochs: Epochs) -> None:
-        """Write what the last checkpoint has not."""
+        """Write what the last checkpoint lacks."""
         with epochs.writing():
             state = self._writable("checkpoint")
             state.checkpoint(self.moment(state, epochs))
 
     def compact(self, epochs: Epochs) -> None:
-        """Rewrite all of it, and merge what an engine keeps in files."""
+        """Rewrite the whole state, and merge the engine's runs in files."""
         with epochs.writing():
             if epochs.engine.compact() and self.state is None:
                 return
@@ -68,9 +68,9 @@ class StateKeeper:
             state.checkpoint(self.moment(state, epochs), compact=True)
 
     def close(self, epochs: Epochs) -> None:
-        """Write what the last checkpoint has not, and let go of the directory: from then on nothing may change.
+        """Write what the last checkpoint lacks, and close the directory: nothing may change after that.
 
-        Where epochs are broken nothing is written: the log has all that was committed.
+        If epochs are broken, nothing is written: the log has all that was committed.
         """
         if epochs.failure is not None:
             state, self.state, self._is_closed = self.state, None, True
@@ -89,19 +89,19 @@ class StateKeeper:
                 state.close()
 
     def refuse_change(self) -> None:
-        """Raises DelticError where nothing may change: the pipeline is closed, or its state is only read."""
+        """Raise DelticError if nothing may change: the pipeline is closed, or its state is read-only."""
         if self._is_closed or self.state is not None:
             self._writable("a change")
 
     def moment(self, state: StateDirectory, epochs: Epochs) -> CheckpointContents:
-        """What a checkpoint of a state is to hold now."""
+        """Return the contents of a checkpoint of a state now."""
         engine = epochs.engine
         image = engine.capture() if epochs.have_begun else None
         facts = dict(epochs.positions), self.options, epochs.last.definitions.history
         return CheckpointContents(state.sequence, engine.epoch, engine.token, *facts, image)
 
     def _writable(self, what: str) -> StateDirectory:
-        """The state, to be written to; raises DelticError where there is none."""
+        """Return the state for writing. DelticError if there is none."""
         if self._is_closed:
             raise DelticError("the pipeline is closed: open its state with another one")
         if self.state is None:

@@ -1,4 +1,4 @@
-"""What a directory of state has, told from its manifest and its log; no engine is made."""
+"""The status of a directory of state, from its manifest and its log, without an engine."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from deltic.pipeline.options import Durability
 
 @dataclass(frozen=True)
 class KeptRelation:
-    """What a checkpoint keeps of a table, a view, or a relation that no one reads."""
+    """What a checkpoint stores of a table, a view, or a hidden relation."""
 
     name: str
     kind: str
-    """"table", "view" or "hidden": what others need."""
+    """"table", "view" or "hidden": needed by others."""
     rows: int
-    """Its rows; of what is kept by the number of derivations alone, about: those that went count until runs merge."""
+    """Its rows; if only derivation counts are stored, an estimate: removed rows count until runs merge."""
     bytes: int
     arrangements: Mapping[str, int]
-    """The bytes of each arrangement: its role, and the columns by which it is sorted."""
+    """The bytes of each arrangement, by its role and sort columns."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """What a directory has."""
+    """The contents of a directory."""
 
     place: str
     epoch: int
     token: str
     positions: Mapping[str, Json]
     checkpoint: Mapping[str, Json] | None
-    """The newest: its number, epoch and time; None before the first."""
+    """The newest checkpoint: its number, epoch and time; None before the first."""
     retained: list[int]
-    """The epochs of all checkpoints that are there, the newest first."""
+    """The epochs of all existing checkpoints, the newest first."""
     log_records: int
     log_bytes: int
     relations: list[KeptRelation]
     text_bytes: int
-    """What the texts and other interned values take."""
+    """The bytes of texts and other interned values."""
     run_bytes: int
-    """What the run files take."""
+    """The bytes of run files."""
     used_bytes: int
-    """What of the run files some checkpoint needs; the rest goes with a later one, when it is most of a file."""
+    """The bytes of run files that some checkpoint needs. The rest is removed later, once it is most of a file."""
     file_bytes: int
-    """What all files take."""
+    """The bytes of all files."""
 
 
 def status_of(place: str | Path) -> Status:
-    """The status of a directory; raises StateError. Nothing is changed, and a writer does not matter."""
+    """Return the status of a directory. Raises StateError. It changes nothing, and a writer may be active."""
     state = StateDirectory.open(place, Durability(readonly=True))
     files, result = state.files, state.manifest
     epoch, token, records = (result.epoch, result.token, 0) if result else (0, "", 0)
@@ -84,7 +84,7 @@ def status_of(place: str | Path) -> Status:
 
 
 def _stores(engine: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    """What is said of the store of an engine, or of those of its shards."""
+    """Return the description of an engine's store, or of those of its shards."""
     return [shard["store"] for shard in engine["shards"]] if "shards" in engine else [engine["store"]]
 
 

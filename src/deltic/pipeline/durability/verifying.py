@@ -1,8 +1,8 @@
-"""Whether a directory of state is whole, and what becomes of one that is not.
+"""Verifies a directory of state, and repairs a damaged one.
 
-All checksums are compared; on request views are compared with what the tables make of them. A repair takes the newest
-manifest from which the state can be had, with what is whole of its files, computes from the tables what is not, and
-continues with the log up to the first record that is damaged; then it writes all of it as a new checkpoint.
+All checksums are compared; on request, views are compared with a recomputation from the tables. A repair takes the
+newest manifest from which the state can be restored, with its undamaged files. It computes the rest from the tables,
+and replays the log up to the first damaged record. Then it writes all of it as a new checkpoint.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from deltic.pipeline.session import Pipeline
 
 @dataclass
 class VerificationReport:
-    """What was looked at, and what is wrong."""
+    """What was checked, and what is damaged."""
 
     pieces: int = 0
     bytes: int = 0
@@ -38,13 +38,13 @@ class VerificationReport:
     views: list[str] = field(default_factory=list)
     """The views that were compared."""
     forgotten: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The views that could not be, with the tables below them of which rows have been forgotten."""
+    """The views that could not be compared, with the tables below them with forgotten rows."""
     wrong: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
 
 
 def verify(place: str | Path, full: bool = False, sample: int = 0) -> VerificationReport:
-    """Compare all checksums, and all views (`full`) or some with what the tables make of them; raises StateError."""
+    """Compare all checksums, and all views (`full`) or some with a recomputation from the tables. Raises StateError."""
     result = VerificationReport()
     state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
     last = max((_check_manifest(state.files, number, result) for number in manifest.numbers(state.files)), default=0)
@@ -57,7 +57,7 @@ def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verificati
 
 
 def _check_manifest(files: Files, number: int, found: VerificationReport) -> int:
-    """The last record that a manifest has; 0 where it cannot be read."""
+    """Check a manifest, and return its last record; 0 if it cannot be read."""
     try:
         made = manifest.read(files, number)
     except StateError as error:
@@ -84,7 +84,7 @@ def _damage(files: Files, made: Manifest, name: str, found: VerificationReport) 
 
 
 def _check_log(files: Files, found: VerificationReport) -> int:
-    """The last record that the log has."""
+    """Check the log, and return its last record."""
     starts = segments(files)
     reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
     try:
@@ -96,7 +96,7 @@ def _check_log(files: Files, found: VerificationReport) -> int:
 
 
 def _compare(place: str | Path, sample: int | None, found: VerificationReport) -> None:
-    """Compare views as they are kept with what the tables of the checkpoint, and the log, make of them."""
+    """Compare stored views with a recomputation from the tables of the checkpoint, and the log."""
     state = StateDirectory.open(place, Durability(readonly=True))
     kept, computed = (_pipeline(state, alone) for alone in (False, True))
     engine = kept._epochs.engine
@@ -113,7 +113,7 @@ def _compare(place: str | Path, sample: int | None, found: VerificationReport) -
 
 
 def _same(one: object, other: object) -> bool:
-    """Whether two tables have the same rows, in any order."""
+    """Return whether two tables have the same rows, in any order."""
     query = "SELECT count(*) FROM ((SELECT * FROM one EXCEPT ALL SELECT * FROM other) UNION ALL "
     query += "(SELECT * FROM other EXCEPT ALL SELECT * FROM one))"
     with in_memory() as connection:
@@ -124,7 +124,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def _pipeline(state: StateDirectory, tables_alone: bool) -> Pipeline:
-    """A pipeline in memory with the state."""
+    """Return a pipeline in memory with the state."""
     options = state.manifest.options if state.manifest is not None else {}
     pipeline = Pipeline(**grouped(options))
     state.go_on_from(state.manifest)
@@ -133,12 +133,12 @@ def _pipeline(state: StateDirectory, tables_alone: bool) -> Pipeline:
 
 
 def _moment(pipeline: Pipeline, state: StateDirectory) -> CheckpointContents:
-    """What a checkpoint of a pipeline that was made in memory is to hold."""
+    """Return the contents of a checkpoint of a pipeline in memory."""
     return pipeline._keeping.moment(state, pipeline._epochs)
 
 
 def repair(place: str | Path, full: bool = False, sample: int = 0) -> VerificationReport:
-    """Make a state whole again, from what is whole of it; raises StateError where too little is."""
+    """Repair a state from its undamaged parts. StateError if too little is left."""
     result = verify(place, full, sample)
     are_views_wrong = bool(result.views) and bool(result.wrong)
     if not result.wrong:
@@ -159,7 +159,7 @@ def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verificati
 
 
 def _set_aside_log(files: Files, found: VerificationReport) -> None:
-    """Cut the log off before the first record that is damaged; all of its files from there on are kept elsewhere."""
+    """Cut the log before the first damaged record. All its files from there on are moved aside."""
     starts = segments(files)
     reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
     try:
@@ -182,7 +182,7 @@ def _set_aside_log(files: Files, found: VerificationReport) -> None:
 
 
 def _attempt(state: StateDirectory, number: int | None, tables_alone: bool) -> Pipeline | None:
-    """The pipeline from a manifest and the log after it, if they are whole as far as they are needed."""
+    """Return the pipeline from a manifest and the log after it, if the needed parts are undamaged; else None."""
     try:
         state.go_on_from(None if number is None else manifest.read(state.files, number))
         if number is None and (not segments(state.files) or segments(state.files)[0][0] != 1):
@@ -216,7 +216,7 @@ def _write(
 
 
 def compact(place: str | Path) -> tuple[int, int]:
-    """Rewrite a state, in as few files as can be; the bytes of all files before and after. Raises StateError."""
+    """Rewrite a state in few files. Return the bytes of all files before and after. Raises StateError."""
     before = status_of(place).file_bytes
     state = StateDirectory.open(place, Durability())
     try:

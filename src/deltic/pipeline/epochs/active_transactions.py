@@ -1,4 +1,4 @@
-"""The transactions that threads and tasks have open: one for each, in a with-block, or between BEGIN and COMMIT."""
+"""The open transactions of threads and tasks: one for each, in a with-block, or between BEGIN and COMMIT."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from deltic.sql.statements.statements import TransactionBracket
 
 @dataclass
 class _OfWorker:
-    """The last transaction of a thread or task, which is not kept alive for that, and the last one of BEGIN."""
+    """The last transaction of a thread or task, by a weak reference, and the last one of BEGIN."""
 
     last: Callable[[], Transaction | None] = lambda: None
     bracketed: Transaction | None = None
 
 
 class ActiveTransactions:
-    """What the thread or task that asks has open."""
+    """The open transaction of the calling thread or task."""
 
     def __init__(self) -> None:
         self._by_worker: weakref.WeakKeyDictionary[object, _OfWorker] = weakref.WeakKeyDictionary()
@@ -31,11 +31,11 @@ class ActiveTransactions:
         return self._by_worker.setdefault(current_worker(), _OfWorker())
 
     def note(self, transaction: Transaction) -> None:
-        """Know of a transaction that may be opened."""
+        """Remember a transaction that may be opened."""
         self._mine.last = weakref.ref(transaction)
 
     def refuse(self, what: str) -> None:
-        """Raises DelticError where a transaction is open."""
+        """Raise DelticError if a transaction is open."""
         result = self._mine.last()
         if result is not None and result.is_open:
             remedy = "COMMIT or ROLLBACK ends it" if result is self._mine.bracketed else "its `discard` ends it at once"
@@ -43,12 +43,12 @@ class ActiveTransactions:
 
     @property
     def bracketed(self) -> Transaction | None:
-        """The transaction that BEGIN has opened, as long as it is open."""
+        """The open transaction that BEGIN has started, if any."""
         begun = self._mine.bracketed
         return begun if begun is not None and begun.is_open else None
 
     def take(self, bracket: TransactionBracket, new: Callable[[], Transaction]) -> Transaction:
-        """Open a transaction, commit or discard it; raises ProgramError where there is none."""
+        """Open a transaction, or commit or discard it. ProgramError if there is none."""
         if bracket.word == "begin":
             self._mine.bracketed = begun = new().__enter__()
             return begun

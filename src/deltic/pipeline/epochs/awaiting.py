@@ -1,4 +1,4 @@
-"""Work that programs of asyncio wait for without blocking their event loop."""
+"""Work for which asyncio programs wait without blocking their event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def finished(work: Callable[[], T]) -> T:
-    """The result of work in a thread. It always ends: a task that is cancelled meanwhile is so after the work."""
+    """Return the result of work in a thread. The work always finishes: a task that is cancelled ends after it."""
     working = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(working)
@@ -25,7 +25,7 @@ async def finished(work: Callable[[], T]) -> T:
 
 
 def current_worker() -> object:
-    """The task that runs, or the thread where none does."""
+    """Return the running task, or the thread if there is none."""
     with suppress(RuntimeError):
         if (task := asyncio.current_task()) is not None:
             return task
@@ -33,18 +33,18 @@ def current_worker() -> object:
 
 
 class Arrivals:
-    """Wakes tasks that wait for something to happen; any thread may say that it did."""
+    """Wakes tasks that wait for an event. Any thread may signal it."""
 
     def __init__(self) -> None:
         self._waiting: set[Callable[[], object]] = set()
 
     def tell(self) -> None:
-        """Wake all that wait."""
+        """Wake all waiting tasks."""
         for wake in tuple(self._waiting):
             wake()
 
     async def wait(self, has_happened: Callable[[], bool]) -> None:
-        """Wait until something has happened, which is asked whenever somebody tells."""
+        """Wait until `has_happened` returns True. It is called after each `tell`."""
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:

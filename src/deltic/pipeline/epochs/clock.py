@@ -1,4 +1,4 @@
-"""The time that `current_timestamp` is in a pipeline: that of the machine, or one that stands until it is advanced."""
+"""The time of `current_timestamp` in a pipeline: the machine's, or one that stands until it is advanced."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Time = datetime | str
 
 
 class Clock:
-    """What time it is, in UTC where nothing else is said. It never goes back: an epoch has the time before it at least.
+    """The present time, by default in UTC. It never goes back: an epoch has at least the time of the one before.
 
-    Where the clock stands `at` a time it is that one until `advance`; else it goes with the machine's.
+    If the clock stands `at` a time, it is that time until `advance`; else it follows the machine's.
     """
 
     def __init__(self, at: Time | None = None) -> None:
@@ -32,14 +32,14 @@ class Clock:
         self._at = None if at is None else _instant(at)
 
     def advance(self, to: Time, catalog: Catalog, engine: Engine) -> None:
-        """Let the next epoch have a time; raises DelticError where that of the last one is later."""
+        """Set the time of the next epoch. DelticError if that of the last one is later."""
         wanted, now = _instant(to), _shown(engine) if CLOCK.name in catalog.tables else None
         if now is not None and wanted < now:
             raise DelticError(f"time does not go back: it is {now.isoformat()}, and {wanted.isoformat()} is before it")
         self._at = wanted
 
     def tick(self, catalog: Catalog, engine: Engine) -> dict[str, TableBatch]:
-        """How the clock's table changes in the next epoch, where a view asks for the time."""
+        """Return the change of the clock's table in the next epoch, if a view reads it."""
         if CLOCK.name not in catalog.tables:
             return {}
         now = _shown(engine)
@@ -48,12 +48,12 @@ class Clock:
         }
 
     def time(self, now: datetime | None) -> datetime:
-        """The time of an epoch after one of the time `now`."""
+        """Return the time of an epoch after one at time `now`."""
         asked = self._at if self._at is not None and self._stands else max(self._at or _FIRST, datetime.now(UTC))
         return asked if now is None else max(asked, now)
 
     def show(self, engine: Engine, circuit: Circuit) -> Engine:
-        """The engine, made for one answer of a circuit, with the time where that asks for it."""
+        """Set the time of an engine that was made for one answer, if its circuit reads it. Return the engine."""
         if any(isinstance(operator, Source) and operator.name == CLOCK.name for operator in circuit.operators):
             engine.apply({CLOCK.name: TableBatch(_rows({self.time(None): 1}, None))})
         return engine
@@ -68,13 +68,13 @@ def _rows(weights: dict[datetime, int], now: datetime | None) -> pa.Table:
 
 
 def _shown(engine: Engine) -> datetime | None:
-    """The time of the last epoch, if it had one."""
+    """Return the time of the last epoch, if it had one."""
     rows = engine.read(CLOCK.name, table=True).column("now")
     return rows[0].as_py().astimezone(UTC) if len(rows) else None
 
 
 def _instant(time: Time) -> datetime:
-    """A time as an instant. Raises DelticError for a text that is none."""
+    """Return a time as an instant. DelticError for an invalid text."""
     if isinstance(time, str):
         try:
             time = datetime.fromisoformat(time)
@@ -84,7 +84,7 @@ def _instant(time: Time) -> datetime:
 
 
 def both(first: Changes, second: Changes) -> Changes:
-    """The changes of one epoch and of the next one as one."""
+    """Return the combined changes of two successive epochs."""
     parts = {view: [c for each in (first, second) if (c := each.batch(view))] for view in {**first, **second}}
     return Changes({view: result[0] if len(result) == 1 else _sum(result) for view, result in parts.items()})
 

@@ -3,8 +3,8 @@
 What must hold:
 
 * Everything that changes an epoch runs inside `writing()`. Readers take `last`, one reference, without a lock.
-* An epoch is prepared, then logged, then committed, then published. Before the log is written it may be given up
-  without a trace; after that it must succeed, or the pipeline is broken and refuses all work.
+* An epoch is prepared, then logged, then committed, then published. Before the log is written it may be abandoned
+  without a trace. After that it must succeed, or the pipeline is broken and refuses all work.
 * Keys are checked on the prepared epoch, before it is logged, unless conflicts are trusted.
 * Positions of sources and watermarks change only with a commit.
 * A committed epoch has the next number; the last `retain` of them are readable.
@@ -55,7 +55,7 @@ Batches = Mapping[str, Batch]
 
 @dataclass(frozen=True)
 class LoggedEpoch:
-    """What is to be known of an epoch beside its number: how far sources have been read is part of it."""
+    """An epoch as it is logged, including the positions of sources."""
 
     batches: Batches
     conflicts: Conflicts
@@ -63,11 +63,11 @@ class LoggedEpoch:
 
 
 class Epochs:
-    """An engine, and what it has published of the last epochs, as many as are to be retained.
+    """An engine, and its last published epochs, as many as are retained.
 
-    A method that changes something is called inside `with epochs.writing():`, where interrupts wait, too: for the next
-    place where an epoch can be given up, or for the end of the block. `before` is called before an epoch is prepared,
-    and `log` before one is committed; `clock` tells the time of each.
+    Methods that change something are called inside `with epochs.writing():`. Interrupts also wait there, for the next
+    safe point or for the end of the block. `before` is called before an epoch is prepared, and `log` before one is
+    committed; `clock` gives the time of each.
     """
 
     def __init__(
@@ -93,31 +93,31 @@ class Epochs:
         self._phases = Phases()
         self._process = os.getpid()
         self.failure: BrokenError | None = None
-        """Why nothing is done any more."""
+        """The reason why no work is done any more."""
         self._first = engine.epoch
         self._retained: dict[int, PublishedEpoch] = {}
         self.history = ChangeHistory(engine.epoch)
         self.positions: Mapping[str, Any] = {}
-        """How far sources have been read: what epochs said of them, the last word on each."""
+        """The latest positions of sources."""
         self.observers: list[Callable[[int, EpochResult], None]] = [log_epoch]
-        """Receive each epoch that was committed; they raise nothing."""
+        """Called with each committed epoch. They must not raise."""
         self._publish(definitions)
 
     # Reading
 
     @property
     def last(self) -> PublishedEpoch:
-        """What is to be seen of the last epoch."""
+        """The last published epoch."""
         self.check_process()
         return self._last
 
     @property
     def have_begun(self) -> bool:
-        """Whether there was an epoch."""
+        """Return whether there was an epoch."""
         return self.last.version.epoch > 0
 
     def at(self, epoch: int) -> PublishedEpoch:
-        """What is to be seen of an epoch that is retained; raises DelticError for others."""
+        """Return a retained epoch. DelticError for others."""
         last = self.last
         result = last if epoch == last.version.epoch else self._retained.get(epoch)
         if result is None:
@@ -125,15 +125,15 @@ class Epochs:
         return result
 
     def _retained_epochs(self, last: int) -> str:
-        """Which epochs are retained."""
+        """Describe which epochs are retained."""
         first = max(last - self._retain + 1, self._first)
         what = f"epochs {first} to {last} are" if first < last else f"epoch {last} alone is"
         return f"{what} retained; Pipeline(transactions=Transactions(retain=N)) keeps the last N"
 
     def check_process(self) -> None:
-        """Raises DelticError in a process that was forked: threads that are at work here are not there.
+        """Raise DelticError in a forked process, because threads of the original process are missing there.
 
-        And BrokenError once an epoch could not be undone.
+        Raises BrokenError once an epoch could not be undone.
         """
         if self.failure is not None:
             raise BrokenError(str(self.failure)) from self.failure
@@ -146,9 +146,9 @@ class Epochs:
     # Writing
 
     def writing(self, timeout: float | None = None) -> WriteLock:
-        """For a with-block: no other thread writes meanwhile.
+        """Return a with-block in which no other thread writes.
 
-        Raises BusyError when another one does for longer than `timeout`, or that of all epochs, in seconds.
+        Raises BusyError if another thread writes for longer than `timeout`, or the default for all epochs, in seconds.
         """
         self.check_process()
         if self._section.is_mine:
@@ -156,9 +156,9 @@ class Epochs:
         return WriteLock(self, self._section, self._timeout if timeout is None else timeout)
 
     def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "", late: LatePolicy = "drop") -> Prepared:
-        """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted.
+        """Compute an epoch, and check the keys of tables. `commit` it, or it is aborted.
 
-        Rows that are too late are left out of it, or an error.
+        Late rows are left out of it, or an error.
         """
         self._before(self)
         self._phases = Phases()
@@ -184,13 +184,15 @@ class Epochs:
         return epoch
 
     def site(self, table: CatalogTable) -> StagingArea | None:
-        """Where tasks may write rows of a table for the next epoch; None where they are to come to this process."""
+        """Return the area where tasks may write rows of a table for the next epoch; None if this process must take
+        them.
+        """
         self.check_process()
         tasks = self.engine.tasks
         return None if tasks is None else tasks.site(table.name)
 
     def compared(self, table: CatalogTable, rows: StagedRows, beside: Beside) -> StagedRows | None:
-        """What rows that tasks have written amount to beside others, found by tasks; None where this process is to."""
+        """Compare rows that tasks have written with others, by tasks; None if this process must do it."""
         with self.writing():
             tasks = self.engine.tasks
             return None if tasks is None else tasks.compared(table.name, rows, beside)
@@ -198,12 +200,12 @@ class Epochs:
     def settled(
         self, conflicts: Conflicts, table: CatalogTable, changes: Sequence[RowChange | KeyedChange]
     ) -> Batch | None:
-        """What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
+        """Return the net effect of a table's changes, computed by shards; None if this process must compute it."""
         tasks = self.engine.tasks
         return None if tasks is None else tasks.settled(table.name, changes, conflicts, self._watermark(table))
 
     def are_late(self, table: CatalogTable, keys: pa.Table) -> Mask:
-        """Which keys of a table are of rows that are too late to change, whether they are there or not."""
+        """Return the mask of the keys of a table that are too late to change, whether they exist or not."""
         watermark = self._watermark(table)
         return np.zeros(len(keys), np.bool_) if watermark is None else watermark.before(keys)
 
@@ -211,9 +213,9 @@ class Epochs:
         return self._door.watermark(self._last.definitions.catalog, table, self.engine.version)
 
     def commit(self, epoch: Prepared, logged: LoggedEpoch) -> EpochResult:
-        """Make a prepared epoch real: this is where it happens, and the last place where an interrupt prevents it.
+        """Commit a prepared epoch. This is the last point at which an interrupt prevents it.
 
-        It is logged first. Called inside `with epoch:`, so that it is aborted where that fails.
+        It is logged first. Call it inside `with epoch:`, so that it is aborted if that fails.
         """
         postponed.check()
         self._phases.end("application")
@@ -225,20 +227,20 @@ class Epochs:
         return epoch.result
 
     def _take(self, epoch: Prepared, logged: LoggedEpoch) -> None:
-        """Go on with an epoch that was logged."""
+        """Make a logged epoch the last one."""
         self.positions = {**self.positions, **logged.positions}
         epoch.commit()
         self._door.remember(epoch.version, self._admitted.marks)
         self._publish(self._last.definitions)
 
     def begin(self) -> None:
-        """Derive what follows from facts alone, as the first epoch, if there was none."""
+        """Run the first epoch, which derives what follows from constants alone, if there was none."""
         if not self.engine.epoch:
             with self.prepare({}, "error") as epoch:
                 self.commit(epoch, LoggedEpoch({}, "error"))
 
     def replay(self, batches: Batches, conflicts: Conflicts, token: str, is_news: bool = False) -> EpochResult:
-        """Repeat an epoch that was logged; where it `is_news`, followers of views receive it."""
+        """Repeat a logged epoch. If it `is_news`, followers of views receive it."""
         result = self.engine.prepare(batches, conflicts, token).commit()
         self._publish(self._last.definitions)
         if is_news:
@@ -250,9 +252,9 @@ class Epochs:
     def extend(
         self, circuit: Circuit, definitions: Definitions, log: Callable[[int, EpochResult], None], rows: Batches
     ) -> EpochResult:
-        """Go on with other definitions, as an epoch in which no table changes; those begin with `rows` that have some.
+        """Continue with other definitions, in an epoch in which no table changes except those that start with `rows`.
 
-        `log` is called with its number and what it does before others see it, and prevents it by an exception.
+        `log` is called with its number and result before it is visible. An exception in it prevents the epoch.
         """
         with self.engine.prepare_extension(circuit, rows) as epoch:
             log(epoch.number, epoch.result)
@@ -265,25 +267,25 @@ class Epochs:
         return result
 
     def replace(self, engine: Engine, definitions: Definitions) -> None:
-        """Go on with another engine, before the first epoch."""
+        """Continue with another engine, before the first epoch."""
         self.engine = engine
         self._publish(definitions)
 
     def restore(self, engine: Engine, definitions: Definitions) -> None:
-        """Go on with an engine that has been restored, and its epochs."""
+        """Continue with a restored engine, and its epochs."""
         self._retained, self._first = {}, engine.epoch
         self.history.forget(engine.epoch)
         self.replace(engine, definitions)
 
     def _tell(self, result: EpochResult) -> None:
-        """Let those know of an epoch who follow views, and who watch."""
+        """Notify followers of views, and observers, of an epoch."""
         number = self._last.version.epoch
         self.history.add(number, result.changes, result.extension.ended if result.extension is not None else ())
         for observer in self.observers:
             observer(number, result)
 
     def _publish(self, definitions: Definitions) -> None:
-        """Let readers see the last epoch."""
+        """Make the last epoch visible to readers."""
         self._last = PublishedEpoch(definitions, self.engine.version)
         last = self._last.version.epoch
         self._retained[last] = self._last
@@ -291,7 +293,7 @@ class Epochs:
 
 
 class WriteLock:
-    """A with-block in which one thread writes; a BrokenError that leaves it is the last of it."""
+    """A with-block in which one thread writes. A BrokenError that leaves it ends all work."""
 
     def __init__(self, epochs: Epochs, section: CriticalSection, timeout: float | None) -> None:
         self._epochs, self._section, self._timeout = epochs, section, timeout

@@ -1,9 +1,9 @@
-"""Which transactions of several writers may be one epoch, so that each has the verdict that it would have alone.
+"""Groups transactions of several writers into one epoch, so that each has the result that it would have alone.
 
-Rows that come and go add up in an epoch, so that two changes which fit only together would both pass. So transactions
-that share one either insert rows alone, or name different rows (of a table with a key, different keys), or are
-statements, each of which is checked over the tables as those before have left them. Of rows that come late the rule is
-that of an epoch: no transaction of a group makes another one of it late.
+Insertions and deletions are summed in an epoch, so two changes that are only valid together would both pass. So
+transactions that share an epoch either only insert rows, or name different rows (of a table with a key, different
+keys), or are statements, each of which is checked on the tables as the earlier ones left them. Late rows follow the
+rule of an epoch: no transaction of a group makes another one of it late.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from deltic.pipeline.epochs.transaction import Transaction
 
 @dataclass(frozen=True)
 class _Footprint:
-    """What a transaction does to a table: `rows` identify those that it names; None where that is not known."""
+    """The effect of a transaction on a table: `rows` identify those that it names; None if unknown."""
 
     inserts: bool
-    """Whether rows come, and nothing else is done."""
+    """Whether it only inserts rows."""
     asks: bool
-    """Whether all that it does are statements about the rows of tables."""
+    """Whether it only has statements about the rows of tables."""
     rows: pa.Table | None
 
 
 @dataclass
 class _Group:
-    """Consecutive transactions, from the one of number `first` on, and what they do to each table."""
+    """Consecutive transactions, from number `first` on, and their effects on each table."""
 
     first: int
     members: list[Transaction] = field(default_factory=list)
@@ -50,7 +50,9 @@ class _Group:
             self.footprints.setdefault(table, []).append(footprint)
 
     def takes(self, transaction: Transaction, footprints: Mapping[str, _Footprint], clashes: Mapping[str, int]) -> bool:
-        """Whether one more may be of this group; `clashes` are the last ones before it that name a row of its own."""
+        """Return whether one more fits this group; `clashes` are the last earlier transactions that name one of its
+        rows.
+        """
         lead = self.members[0]
         if lead.was_looked_at or transaction.was_looked_at or not _agree(lead, transaction):
             return False
@@ -64,7 +66,7 @@ class _Group:
 def groups(
     transactions: Sequence[Transaction], tables: Mapping[str, CatalogTable], most_rows: int
 ) -> Iterator[list[Transaction]]:
-    """Open transactions, in their order, as groups for `Transaction.commit_with`, of about so many rows at most."""
+    """Yield open transactions, in order, as groups for `Transaction.commit_with` of about `most_rows` rows at most."""
     footprints = [_footprints(transaction, tables) for transaction in transactions]
     clashes = _clashes(footprints)
     group = _Group(0)
@@ -81,20 +83,20 @@ def groups(
 
 
 def _agree(one: Transaction, other: Transaction) -> bool:
-    """Whether two transactions are judged in the same way, and say nothing of the same source."""
+    """Return whether two transactions have the same terms, and no source position in common."""
     a, b = one.terms, other.terms
     return (a.conflicts, a.late, a.token) == (b.conflicts, b.late, b.token) and not a.positions.keys() & b.positions
 
 
 def _fits(earlier: Sequence[_Footprint], footprint: _Footprint, names_others: bool) -> bool:
-    """Whether a transaction may change a table after others of the same epoch."""
+    """Return whether a transaction may change a table after others of the same epoch."""
     if footprint.asks or (footprint.inserts and all(each.inserts for each in earlier)):
         return True
     return names_others and footprint.rows is not None and all(each.rows is not None for each in earlier)
 
 
 def _footprints(transaction: Transaction, tables: Mapping[str, CatalogTable]) -> dict[str, _Footprint]:
-    """What a transaction does to each table."""
+    """Return the effects of a transaction on each table."""
     by_table: dict[str, list[Operation]] = {}
     for operation in transaction.operations:
         by_table.setdefault(operation.table, []).append(operation)
@@ -112,7 +114,7 @@ def _footprint(table: CatalogTable | None, operations: Sequence[Operation]) -> _
 
 
 def _identities(table: CatalogTable, operation: Operation) -> pa.Table | None:
-    """What tells the rows apart that an operation names: their keys, or the rows."""
+    """Return the identities of the rows that an operation names: their keys, or the rows."""
     columns = list(table.key or table.schema.names)
     if isinstance(operation, KeyedChange):
         return operation.rows.select(columns)
@@ -122,7 +124,7 @@ def _identities(table: CatalogTable, operation: Operation) -> pa.Table | None:
 
 
 def _inserts(operation: Operation) -> bool:
-    """Whether rows come by it, whatever is there."""
+    """Return whether an operation only inserts rows, whatever the table has."""
     if isinstance(operation, KeyedChange):
         return False
     if isinstance(operation, RowChange):
@@ -134,14 +136,14 @@ def _inserts(operation: Operation) -> bool:
 
 
 def _size(operation: Operation) -> int:
-    """How many rows an operation names; one for a statement."""
+    """Return the number of rows that an operation names; one for a statement."""
     if isinstance(operation, KeyedChange):
         return len(operation.rows)
     return operation.rows.count() if isinstance(operation, RowChange) else 1
 
 
 def _clashes(footprints: Sequence[Mapping[str, _Footprint]]) -> list[dict[str, int]]:
-    """For each transaction and table the last one before it that names one of its rows there, if any does."""
+    """Return, for each transaction and table, the last earlier one that names one of its rows there, if any."""
     result: list[dict[str, int]] = [{} for _ in footprints]
     for table in {name: None for each in footprints for name in each}:
         owners = [number for number, each in enumerate(footprints) if table in each]
@@ -155,7 +157,7 @@ def _clashes(footprints: Sequence[Mapping[str, _Footprint]]) -> list[dict[str, i
 
 
 def _last_before(named: Sequence[tuple[int, pa.Table]]) -> Iterator[tuple[int, int]]:
-    """Pairs of a number and the greatest smaller one among those whose rows have one in common with its rows."""
+    """Yield pairs of a transaction's number and the greatest smaller one with a row in common."""
     together = pa.concat_tables([rows for _, rows in named])
     numbers = row_numbers(together, together.column_names)
     owners = np.repeat([number for number, _ in named], [len(rows) for _, rows in named])

@@ -1,4 +1,4 @@
-"""The changes of the last epochs, for those who follow a view."""
+"""The changes of the last epochs, for followers of views."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Epoch:
 
 
 class ChangeHistory:
-    """Retains the changes of the last epochs: so many, of at most so many rows together, as handles.
+    """Retains the changes of the last epochs, up to a number of epochs and of rows, as handles.
 
     One thread adds epochs; any may read.
     """
@@ -44,7 +44,7 @@ class ChangeHistory:
         """The epochs after `begin`, up to `epoch`, are retained."""
 
     def add(self, number: int, changes: Changes, ended: Collection[str] = ()) -> None:
-        """Retain the changes of an epoch, the next one, with which views `ended`: nothing follows on what they had."""
+        """Retain the changes of the next epoch. Views that `ended` with it have no continuous history across it."""
         rows = sum(change.rows for change in changes.handles())
         with self._changed:
             self._ended |= dict.fromkeys(ended, number)
@@ -57,7 +57,7 @@ class ChangeHistory:
         self._arrivals.tell()
 
     def since(self, position: int, view: str) -> tuple[int, list[tuple[int, ViewChange]]]:
-        """The last epoch, and the changes of a view in those after a position. Raises DelticError for another one."""
+        """Return the last epoch, and the changes of a view after a position. DelticError if they are not retained."""
         with self._changed:
             if position > self.epoch:
                 raise DelticError(f"there is no epoch {position} yet: the last one is {self.epoch}")
@@ -77,12 +77,12 @@ class ChangeHistory:
             return self.epoch, result[::-1]
 
     def wait(self, position: int, timeout: float | None) -> bool:
-        """Wait until there is an epoch after a position; whether there is."""
+        """Wait until there is an epoch after a position. Return whether there is."""
         with self._changed:
             return self._changed.wait_for(lambda: self.epoch > position, timeout)
 
     async def arrival(self, position: int) -> None:
-        """Wait until there is an epoch after a position; no thread is kept waiting."""
+        """Wait until there is an epoch after a position, without blocking a thread."""
         await self._arrivals.wait(lambda: self.epoch > position)
 
     def forget(self, epoch: int) -> None:
@@ -94,7 +94,7 @@ class ChangeHistory:
 
 
 class EpochChange(Delta):
-    """How one epoch changed a view: a Delta, and the number of the epoch."""
+    """The change of a view in one epoch: a Delta, with the number of the epoch."""
 
     def __init__(self, epoch: int, change: ViewChange, spark: SparkSession | None) -> None:
         super().__init__(change, spark)
@@ -129,11 +129,11 @@ class Subscription:
             await self.arrival()
 
     async def arrival(self) -> None:
-        """Wait until there is an epoch after `position`; no thread is kept waiting."""
+        """Wait until there is an epoch after `position`, without blocking a thread."""
         await self._history.arrival(self.position)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until there is an epoch after `position`, for so many seconds at most; whether there is."""
+        """Wait until there is an epoch after `position`, at most `timeout` seconds. Return whether there is."""
         return self._history.wait(self.position, timeout)
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from deltic.values.hashing import xxhash64
 def check_keys(
     tables: Mapping[str, CatalogTable], changes: Mapping[str, Batch], before: Version, version: Version
 ) -> None:
-    """Raises SharedKeys where rows that come have the key of another row, as tables are with the prepared epoch.
+    """Raise SharedKeys if an inserted row has the key of another row, in the tables after the prepared epoch.
 
     `before` is the version of the epoch before.
     """
@@ -36,6 +36,6 @@ def check_keys(
 
 
 def _differ(keys: pa.Table) -> bool:
-    """Whether no two keys are the same for sure: their hashes differ."""
+    """Return whether all keys surely differ, because their hashes do."""
     hashes = np.sort(xxhash64(keys.columns, len(keys)))
     return bool((hashes[1:] != hashes[:-1]).all())

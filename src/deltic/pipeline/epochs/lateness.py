@@ -1,8 +1,8 @@
-"""Event time at the door: rows that come too late are left out and told of, and watermarks rise with the others.
+"""Event time: rows that come too late are left out and reported, and watermarks rise with the others.
 
-The watermark of a table is the greatest time of a row that has come, less the lateness. What is too late in an epoch
-is decided by the watermark of before it, so that the order of rows in an epoch makes no difference. It is a row of a
-hidden table, which changes with the epoch: what is logged, checkpointed and taken back with the others.
+The watermark of a table is the greatest time of its inserted rows, minus the lateness. An epoch uses the watermark
+before it, so the order of rows in an epoch makes no difference. The watermark is a row of a hidden table, which changes
+with the epoch: it is logged, checkpointed and rolled back with the others.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.values.types import Type
 
 Batches = Mapping[str, Batch]
-# The watermarks of tables, in the units of their columns; none of a table that has had no row with a time.
+# The watermarks of tables, in the units of their columns. A table without any time has none.
 Marks = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class AdmittedChanges:
-    """What of an epoch's changes is in time, and how watermarks change with them."""
+    """The changes of an epoch that are in time, and the changes of watermarks."""
 
     batches: Batches
     ticks: Batches = field(default_factory=dict)
     late: tuple[LateRows, ...] = ()
     marks: Marks | None = None
-    """The watermarks after the epoch; None where nobody has looked for them."""
+    """The watermarks after the epoch; None if they have not been read."""
 
 
 class WatermarkGate:
-    """Lets the changes of tables in that are not too late, and remembers the watermarks of the last version."""
+    """Admits the changes of tables that are not too late, and caches the watermarks of the last version."""
 
     def __init__(self) -> None:
         self._known: tuple[Version | None, Marks] = (None, {})
 
     def admit(self, catalog: Catalog, batches: Batches, version: Version, policy: LatePolicy) -> AdmittedChanges:
-        """What comes in. Raises LateError where rows are late, and that is an error."""
+        """Return the admitted changes. LateError if rows are late, and the policy makes that an error."""
         timed = {n: table for n in batches if (table := catalog.tables[n]).lateness is not None}
         if not timed:
             return AdmittedChanges(batches, marks=self._known[1] if self._known[0] is version else None)
@@ -65,30 +65,30 @@ class WatermarkGate:
         return AdmittedChanges(kept, ticks, tuple(late), after)
 
     def watermark(self, catalog: Catalog, table: CatalogTable, version: Version) -> Watermark | None:
-        """That of a table in a version; None for one without a lateness."""
+        """Return the watermark of a table in a version; None for one without a lateness."""
         return None if table.lateness is None else _watermark(table, self.marks(catalog, version).get(table.name))
 
     def remember(self, version: Version, marks: Marks | None) -> None:
-        """Know the watermarks of a version, where they are known, without a look into it."""
+        """Cache the watermarks of a version, if they are known."""
         if marks is not None:
             self._known = version, marks
 
     def marks(self, catalog: Catalog, version: Version) -> Marks:
-        """The watermarks of a version."""
+        """Return the watermarks of a version."""
         if self._known[0] is not version:
             self._known = version, dict(_read(catalog, version))
         return self._known[1]
 
 
 def watermarks(catalog: Catalog, version: Version) -> dict[str, Any]:
-    """The watermark of each table that has a lateness, None before it has had a row: dates, datetimes, integers."""
+    """Return the watermark of each table with a lateness, None before its first row: dates, datetimes, integers."""
     marks = dict(_read(catalog, version))
     timed = {name: table for name, table in catalog.tables.items() if table.lateness is not None}
     return {name: None if name not in marks else _scalar(table, marks[name]) for name, table in timed.items()}
 
 
 def late_error(late: list[LateRows]) -> LateError:
-    """The error for rows that are too late."""
+    """Return the error for late rows."""
     message = "; ".join(each.summary for each in late)
     return LateError(
         f'{message}; nothing was changed. Leave them out, or pass late="drop", which ignores and reports them.'
@@ -100,7 +100,7 @@ def _watermark(table: CatalogTable, least: int | None) -> Watermark:
 
 
 def _sifted(watermark: Watermark, batch: Batch) -> tuple[Batch, Batch | None]:
-    """The changes that are not too late, and those that are, if there are any."""
+    """Split changes into those in time and those that are late, None if there are none."""
     if isinstance(batch, LateSplit):
         return batch, batch.late if batch.late.count() else None
     if not any(watermark.before(rows).any() for rows in batch.parts()):
@@ -111,7 +111,7 @@ def _sifted(watermark: Watermark, batch: Batch) -> tuple[Batch, Batch | None]:
 
 
 def _risen(table: CatalogTable, watermark: Watermark, batch: Batch) -> int | None:
-    """The watermark that the rows which come lead to, where it is above what there was."""
+    """Return the watermark after the inserted rows, if it rises."""
     assert table.lateness is not None
     if (latest := watermark.latest(batch)) is None:
         return None
@@ -148,11 +148,11 @@ _LEAST = {
     Type.TIMESTAMP: -62_135_596_800_000_000,
     Type.TIMESTAMP_NTZ: -62_135_596_800_000_000,
 }
-"""The least watermark of each type: of times, the first of January of the year 1. What would be below it is none."""
+"""The least watermark of each type: for times, January 1 of the year 1. Below it there is none."""
 
 
 def _tick(table: CatalogTable, before: int | None, after: int) -> Iterator[tuple[str, TableBatch]]:
-    """How the hidden table changes that holds the watermark."""
+    """Yield the change of the hidden table that holds the watermark."""
     mark = table.watermark
     assert mark is not None
     values = [after] if before is None else [before, after]
@@ -161,7 +161,7 @@ def _tick(table: CatalogTable, before: int | None, after: int) -> Iterator[tuple
 
 
 def _read(catalog: Catalog, version: Version) -> Iterator[tuple[str, int]]:
-    """The watermarks that there are."""
+    """Yield the existing watermarks."""
     for name, table in catalog.tables.items():
         if (mark := table.watermark) is not None:
             times = as_numbers(version.read(mark.name, table=True).column(0))

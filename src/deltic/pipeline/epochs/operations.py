@@ -1,7 +1,7 @@
-"""The change manager [DBSP §12.4]: what a transaction asks for, as the changes of tables that it amounts to.
+"""The change manager [DBSP §12.4]: turns the operations of a transaction into changes of tables.
 
-Rows that are inserted and deleted add up, in any order. What is said by key, and what statements of SQL say, counts for
-the tables as the transaction has made them so far.
+Inserted and deleted rows are summed, in any order. Changes by key and statements of SQL apply to the tables as the
+transaction has made them so far.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from deltic.sql.statements.effect import Effect
 Batches = Mapping[str, Batch]
 Operation = RowChange | KeyedChange | Effect
 Settle = Callable[[CatalogTable, Sequence[RowChange | KeyedChange]], Batch | None]
-"""What changes of a table amount to, one after the other, as shards find it; None where this process is to."""
+"""Returns the net effect of a table's changes, computed by shards; None if this process must compute it."""
 
 
 class ChangeManager:
-    """Turns operations, in their order, into one batch for each table.
+    """Turns operations, in order, into one batch for each table.
 
-    `version` has the tables before them. `prepare` computes an epoch of batches, to see what they lead to, and
-    `evaluate` the changes of a table by a statement; `are_late` says for keys of a table whether nothing may change
-    what has them. What tasks have written `settle` has shards look through, where they can.
+    `version` has the tables before them. `prepare` computes an epoch of batches, to see their effects, and `evaluate`
+    the changes of a table by a statement. `are_late` says which keys of a table must not change any more. `settle` lets
+    shards resolve rows that tasks have written, if they can.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class ChangeManager:
         self._counts = Counter[str]()
         self._parts: dict[str, list[Batch]] = {}
         self.affected: list[int] = []
-        """How many rows each operation was about: those of a batch, or those that a statement changed."""
+        """The number of rows that each operation affected: those of a batch, or those that a statement changed."""
 
     def batches(self, operations: Sequence[Operation]) -> dict[str, Batch]:
-        """What the operations amount to. Raises ChangeError and DataError for what they cannot do."""
+        """Return the batches of the operations. Raises ChangeError and DataError for invalid ones."""
         self._counts.update(operation.table for operation in operations)
         for is_effect, stretch in groupby(operations, lambda operation: isinstance(operation, Effect)):
             if is_effect:
@@ -75,7 +75,7 @@ class ChangeManager:
                 self._add(effect.table, TableBatch(rows))
 
     def _change(self, changes: Iterable[Operation]) -> None:
-        """Make changes of tables between which no statement looks at any."""
+        """Apply changes of tables, with no statement between them."""
         by_table = defaultdict[str, list[RowChange | KeyedChange]](list)
         for change in changes:
             assert not isinstance(change, Effect)
@@ -89,9 +89,9 @@ class ChangeManager:
                 self._change_here(table, own)
 
     def _elsewhere(self, table: CatalogTable, changes: Sequence[RowChange | KeyedChange]) -> Batch | None:
-        """What changes amount to that this process does not look through; None where it is to.
+        """Resolve changes outside this process; None if this process must do it.
 
-        Those are changes with rows that tasks have written, where no others are of the table.
+        That applies to changes with rows that tasks have written, if the table has no other changes.
         """
         if self._counts[table.name] > len(changes) or all(map(_is_here, changes)):
             return None
@@ -120,7 +120,7 @@ class ChangeManager:
         return {name: ConcatenatedBatch.of(parts) for name, parts in self._parts.items()}
 
     def _evaluated(self, effect: Effect) -> Sequence[pa.Table]:
-        """The changes by a statement, which sees what was changed before it."""
+        """Return the changes by a statement, which sees the earlier changes."""
         if not self._parts or not effect.reads:
             return self._evaluate(effect, self._version)
         with self._prepare(self._gathered()) as epoch:
@@ -128,12 +128,12 @@ class ChangeManager:
 
 
 def _is_here(change: RowChange | KeyedChange) -> bool:
-    """Whether the rows are in this process."""
+    """Return whether the rows are in this process."""
     return isinstance(change, KeyedChange) or isinstance(change.rows, TableBatch)
 
 
 def _weight(rows: pa.Table) -> int:
-    """How many rows come or go."""
+    """Return the number of inserted and deleted rows."""
     return int(np.abs(np.asarray(rows.column(WEIGHT))).sum())
 
 

@@ -1,4 +1,4 @@
-"""What one epoch did, in numbers."""
+"""The report of an epoch, in numbers."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class EpochReport:
     """One epoch in numbers."""
 
     rows_in: int
-    """Rows of the tables that really changed, those of all tables together."""
+    """The number of changed rows of all tables."""
     changed: Mapping[str, RowCounts] = field(default_factory=dict)
     """The views that changed."""
     seconds: float = 0.0
-    """What the engine took; not the reading and writing of files and DataFrames."""
+    """The time of the engine, without reading and writing of files and DataFrames."""
     rows_visited: int = 0
-    """Rows and index entries that the engine looked at: what the cost is made of."""
+    """The rows and index entries that the engine visited: the main part of the cost."""
     components: tuple[ComponentReport, ...] = ()
-    """What was done to each recursion that the epoch concerned, and why."""
+    """The action for each affected recursion, and the reason."""
     extension: Extension | None = None
-    """What was built, kept and dropped, where the epoch was a change of definitions."""
+    """What was built, kept and dropped, if the epoch changed definitions."""
     epoch: int = 0
     """The number of the epoch; 0 where there was none."""
     late: tuple[LateRows, ...] = ()
-    """Rows of tables that came too late and were left out, by table."""
+    """The rows of tables that came too late and were left out, by table."""
     placement: Placed | None = None
-    """Where the epoch ran, why, and what each place was expected to cost; None where the engine has no choice."""
+    """Where the epoch ran, why, and the expected cost of each place; None if the engine has no choice."""
     phases: Mapping[str, float] = field(default_factory=dict)
     """The seconds of each phase, in their order: lateness, moving (of the state, where it moves), encoding, evaluation,
     version, keys, application (what the caller did before it committed), log and publication. `seconds` is encoding,
@@ -56,7 +56,7 @@ class EpochReport:
     """Bytes that Spark's jobs have put into files: what is new of the state, and large batches of rows on their way,
     those that tasks have read of DataFrames and sources among them."""
     work: tuple[StratumWork, ...] = ()
-    """What each stratum that the epoch reached has cost, hidden relations among them; empty on shards."""
+    """The cost of each stratum that the epoch reached, including hidden relations; empty on shards."""
     tables: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each table changed."""
 
@@ -136,11 +136,11 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
 
 
 def _cells(component: ComponentReport) -> tuple[Any, ...]:
-    """A recursion as a row of a table, with why it was kept as it was, and where."""
+    """Return a recursion as a row of a table, with the reasons for its action and placement."""
     c, why = component, "; ".join(filter(None, (component.reason, component.way)))
     return _named(c), c.strategy, c.action, why, c.rows_visited, c.seconds, c.state_bytes
 
 
 def _named(component: ComponentReport) -> str:
-    """The relations of a recursion, without those that the plan has added."""
+    """Return the relations of a recursion, without those that the plan has added."""
     return ", ".join([name for name in component.relations if not name.startswith("%")] or component.relations)

@@ -54,7 +54,7 @@ class _Phase(enum.Enum):
 
 @dataclass(frozen=True)
 class TransactionTerms:
-    """What was agreed on for a transaction; `is_kept`: the end of its block commits it."""
+    """The terms of a transaction; `is_kept`: the end of its block commits it."""
 
     conflicts: Conflicts
     timeout: float | None = None
@@ -191,7 +191,7 @@ class Transaction:
 
     @contextmanager
     def _tried(self) -> Iterator[tuple[Prepared, tuple[int, ...]]]:
-        """The epoch of the changes so far, which is taken back, and how many rows each change is about."""
+        """Run the epoch of the changes so far, and abort it. Yield it with the numbers of rows that changes affect."""
         self._require(_Phase.OPEN)
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
@@ -238,7 +238,9 @@ class Transaction:
     def _applied(
         self, operations: Sequence[Operation], positions: Mapping[str, Any]
     ) -> tuple[EpochReport, EpochResult, Sequence[int]]:
-        """Commit operations as an epoch: what it did, and how many rows each of them was about."""
+        """Commit operations as an epoch. Return its report and result, and the number of rows that each operation
+        affects.
+        """
         manager = self._manager(operations)
         logged = LoggedEpoch(manager.batches(operations), self._terms.conflicts, positions)
         with self._prepare(logged.batches) as epoch:
@@ -246,7 +248,7 @@ class Transaction:
             return report, self._epochs.commit(epoch, logged), manager.affected
 
     def _take(self, report: EpochReport, result: EpochResult, affected: Sequence[int]) -> None:
-        """Be committed."""
+        """Record the commit."""
         self._report, self._result, self._affected = report, result, tuple(affected)
         self._phase, self._operations = _Phase.COMMITTED, []
 
@@ -345,7 +347,7 @@ class Transaction:
         await finished(partial(self.__exit__, kind, error, traceback))
 
     def _manager(self, operations: Sequence[Operation]) -> ChangeManager:
-        """What finds out what operations amount to, for the tables as they are now."""
+        """Return the manager that resolves operations, for the present tables."""
         if not self._epochs.have_begun and any(map(_reads, operations)):
             self._epochs.begin()
         last = self._epochs.last
@@ -363,13 +365,13 @@ class Transaction:
         return self._epochs.prepare(batches, self._terms.conflicts, self._terms.token, self._terms.late)
 
     def _changed_by(self, effect: Effect, version: Version) -> Sequence[pa.Table]:
-        """The rows that go and come by a statement, over these tables and views."""
+        """Return the deleted and inserted rows of a statement, over these tables and views."""
         from deltic.pipeline.sql.evaluation import changed_by
 
         return changed_by(effect, self._definitions.catalog.tables[effect.table], version, self._engine_of)
 
     def _check_unmoved(self) -> None:
-        """Raises ChangeError where another epoch was committed after a look at what this one does."""
+        """Raise ChangeError if another epoch was committed after a preview of this one."""
         last = self._epochs.last.version.epoch
         if self._seen is not None and last != self._seen:
             self._phase = _Phase.DISCARDED
@@ -379,7 +381,7 @@ class Transaction:
             )
 
     def _check_defined(self) -> None:
-        """Raises DefinitionsMovedError where what it changes or reads is defined in another way by now."""
+        """Raise DefinitionsMovedError if a table or view that it changes or reads was redefined."""
         last = self._epochs.last
         now, then = last.definitions.catalog, self._definitions.catalog
         for operation in self._operations:
@@ -401,7 +403,7 @@ class Transaction:
         self.append(table, batch)
 
     def _weighted(self, operation: str, table: CatalogTable, rows: Any, weight: int | None) -> Changed:
-        """Rows with this weight, or those that they say; of a DataFrame tasks write them where that can be."""
+        """Return rows with this weight, or with their own weights. Tasks write the rows of a DataFrame if possible."""
         with _telling(operation):
             if (result := posted(rows, table, table.schema, weight, self._epochs.site)) is not None:
                 return result
@@ -429,12 +431,12 @@ class Transaction:
         return result
 
     def _refuse_refreshed(self, name: str) -> None:
-        """Raises DelticError for a table whose rows are those of a source."""
+        """Raise DelticError for a table whose rows come from a source."""
         if (source := self._definitions.sources.get(name)) is not None:
             raise DelticError(f"table {name} has the rows of {source}: change these, and call `refresh`")
 
     def _keyed(self, name: str) -> CatalogTable:
-        """A table with a key; raises DelticError for one without."""
+        """Return a table with a key. DelticError for one without."""
         result = self._table(name)
         if not result.key:
             raise DelticError(
@@ -450,7 +452,7 @@ class Transaction:
 
 @contextmanager
 def _telling(operation: str) -> Iterator[None]:
-    """Let a DataError name the operation."""
+    """Add the operation to the message of a DataError."""
     try:
         yield
     except DataError as error:
@@ -458,5 +460,5 @@ def _telling(operation: str) -> Iterator[None]:
 
 
 def _reads(operation: Operation) -> bool:
-    """Whether an operation is a statement about the rows of tables and views."""
+    """Return whether an operation is a statement that reads tables or views."""
     return not isinstance(operation, RowChange | KeyedChange) and operation.reads
