@@ -1,4 +1,4 @@
-"""Datalog: text to syntax tree (`parse`), to a program without errors (`check`), to definitions (`define`)."""
+"""Datalog: `parse` makes a syntax tree of a text, `check` a program without errors, `define` catalog definitions."""
 
 from deltic.datalog.checks.check import check, declared_types
 from deltic.datalog.checks.checked import CheckedProgram, CheckedRelation, CheckedRule, Directive

@@ -1,4 +1,4 @@
-"""Programs edited: relations that get other rules, relations that go, and pragmas from outside."""
+"""Edits of programs: replacing and removing relations, and adding pragmas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deltic.datalog.syntax.program import (
 
 
 def with_pragmas(text: str, pragmas: Mapping[str, str]) -> str:
-    """A text that says these pragmas at its end, as it does already where it was made so."""
+    """A text with these pragmas at its end, unless they are there already."""
     lines = (f'.pragma "{name}"' + (f' "{value}"' if value else "") for name, value in pragmas.items())
     said = "".join(f"\n{line}" for line in lines)
     return text if text.endswith(said) else text + said
@@ -42,10 +42,10 @@ def components(programs: Sequence[ParsedProgram]) -> dict[str, ComponentDeclarat
 
 
 def replacing(programs: Sequence[ParsedProgram], program: ParsedProgram) -> list[ParsedProgram]:
-    """The programs with another one, whose statements take the place of those about the same relations.
+    """The programs with another one added, whose statements replace those about the same relations.
 
-    Where it declares a relation, nothing of it remains; where it only has facts and rules for one, the declaration
-    and the directives do. A type or component that it declares takes the place of that of the same name.
+    If it declares a relation, all older statements about it are removed; if it only has facts and rules for one, its
+    older declaration and directives are kept. A type or component that it declares replaces that of the same name.
     """
     types = {
         item.name
@@ -62,7 +62,10 @@ def without(
     underived: Collection[str] | None = None,
     types: Collection[str] = (),
 ) -> list[ParsedProgram]:
-    """The programs without some relations, without the facts and rules of `underived` (None: of the same) and types."""
+    """The programs without some relations and types, and without the facts and rules of `underived`.
+
+    If that is None, the facts and rules of the removed relations are removed.
+    """
     heads = relations if underived is None else underived
     return [
         replace(program, items=tuple(left for item in program.items for left in _left(item, relations, heads, types)))
@@ -71,7 +74,7 @@ def without(
 
 
 def _left(item: Item, relations: Collection[str], heads: Collection[str], types: Collection[str]) -> Iterator[Item]:
-    """What is left of a statement."""
+    """The parts of a statement that are kept."""
     if isinstance(item, Clause):
         atoms = tuple(atom for atom in item.heads if atom.relation not in heads)
         if atoms:

@@ -1,4 +1,4 @@
-"""What was made of the parts of programs, so that it need not be made again where a part, and what it reads, stays."""
+"""Caches of checked clauses and lowered strata, which are reused while a part and its dependencies are unchanged."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MadeT = TypeVar("MadeT")
 
 
 class MadeOnce(Generic[MadeT]):
-    """What was made of objects; what is not asked for between two calls of `forget` is forgotten.
+    """A cache keyed by the identity of objects; entries that are unused between two calls of `forget` are dropped.
 
-    Objects are told apart as such: clauses are equal that stand at several places, which messages name.
+    Equal objects are different keys, because clauses at different positions have different messages.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class MadeOnce(Generic[MadeT]):
         self._used: dict[tuple[int, ...], tuple[Sequence[object], MadeT]] = {}
 
     def get(self, *parts: object) -> MadeT | None:
-        """What was made of these objects."""
+        """The cached result for these objects, or None."""
         key = tuple(map(id, parts))
         result = self._known.get(key)
         if result is None:
@@ -34,22 +34,22 @@ class MadeOnce(Generic[MadeT]):
         return result[1]
 
     def keep(self, made: MadeT, *parts: object) -> None:
-        """Remember what was made of these objects, which are kept so that their identities are theirs alone."""
+        """Cache a result; the objects are kept alive, so that their identities stay unique."""
         self._known[tuple(map(id, parts))] = self._used[tuple(map(id, parts))] = parts, made
 
     def forget(self) -> None:
-        """Forget what was not asked for."""
+        """Drop the entries that were not used since the last call."""
         self._known, self._used = self._used, {}
 
 
 @dataclass(frozen=True)
 class RulesOf:
-    """The rules of a clause in which nothing is wrong, and what is likely wrong."""
+    """The rules of a clause without errors, and its warnings."""
 
     reads: tuple[str, ...]
     """The relations that it mentions."""
     given: Any
-    """What else its check depends on."""
+    """The other dependencies of its check."""
     rules: tuple[CheckedRule, ...]
     warnings: tuple[Diagnostic, ...]
 
@@ -61,16 +61,16 @@ class Defined:
     reads: tuple[str, ...]
     """The relations that its rules mention."""
     given: Any
-    """What else it depends on."""
+    """The other dependencies of the definition."""
     definition: ViewDefinitions
 
 
 @dataclass(frozen=True)
 class ClauseMemory:
-    """What was made of clauses and of strata, by checks and by lowering."""
+    """The caches of clauses and strata, for checks and lowering."""
 
     resolved: MadeOnce[Clause] = field(default_factory=MadeOnce)
-    """Clauses in which `exists` is the only quantifier, of those that were written."""
+    """Clauses with `exists` as the only quantifier, by the clauses as written."""
     rules: MadeOnce[RulesOf] = field(default_factory=MadeOnce)
     definitions: MadeOnce[Defined] = field(default_factory=MadeOnce)
-    """The definitions of strata, of their rules."""
+    """The definitions of strata, by their rules."""

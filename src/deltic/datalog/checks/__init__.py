@@ -1,1 +1,1 @@
-"""What a program must be to have a meaning: names, types, bound variables, negation without recursion."""
+"""Static checks of programs: names, types, bound variables, stratified negation."""

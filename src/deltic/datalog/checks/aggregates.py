@@ -1,8 +1,8 @@
-"""Aggregates out of the expressions of a rule: each becomes a literal, with names for its variables that no other has.
+"""Takes aggregates out of the expressions of a rule: each becomes a literal, with fresh names for its own variables.
 
-A variable of an aggregate's body is the aggregate's own unless it occurs outside, in the rule or in an aggregate
-around it; those of its targets are always its own. A name inside of a `min` or `max` that is used outside, but gets no
-value there, is a *witness*: it has the values of the bindings with the least or greatest target.
+A variable of an aggregate's body is local unless it occurs outside, in the rule or in an aggregate
+around it; variables of its targets are always local. A variable inside a `min` or `max` that is used outside, but not
+bound there, is a *witness*: it has the values of the bindings with the least or greatest target.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Names = Mapping[str, str]
 
 
 def name_aggregates(head: BodyAtom, body: Literals, findings: Findings) -> tuple[BodyAtom, Literals]:
-    """The rule with a variable in place of each aggregate, bound by an aggregation among the literals."""
+    """The rule with a variable in place of each aggregate, which an aggregation among the literals binds."""
     everything = {node.name for part in (head, *body) for node in nodes_in(part) if isinstance(node, Variable)}
     scope = _Scopes(everything, findings)
     result: list[Aggregation] = []
@@ -53,31 +53,33 @@ def name_aggregates(head: BodyAtom, body: Literals, findings: Findings) -> tuple
 
 
 class _Scopes:
-    """Makes names for the variables of one rule's aggregates."""
+    """Names the variables of one rule's aggregates."""
 
     def __init__(self, taken: set[str], findings: Findings) -> None:
         self._taken, self._findings = taken, findings
         self._targets: dict[str, Names] = {}
 
     def fresh(self, name: str) -> str:
-        """A name that the rule does not have yet."""
+        """A name that is unused in the rule."""
         result = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._taken)
         self._taken.add(result)
         return result
 
-    def change(self, names: Names, found: list[Aggregation]) -> Change:
-        """What gives the variables of an expression their names and takes aggregates out of it, into `found`."""
+    def change(self, names: Names, aggregates: list[Aggregation]) -> Change:
+        """A function that renames the variables of an expression and moves its aggregates to the list `aggregates`."""
 
         def part(expression: Expression) -> Expression:
             if isinstance(expression, Variable):
                 return replace(expression, name=names[expression.name])
             return (
-                self._take_out(expression, names, found) if isinstance(expression, AggregateExpression) else expression
+                self._take_out(expression, names, aggregates)
+                if isinstance(expression, AggregateExpression)
+                else expression
             )
 
         return lambda expression: rewrite(expression, part)
 
-    def _take_out(self, aggregate: AggregateExpression, names: Names, found: list[Aggregation]) -> Variable:
+    def _take_out(self, aggregate: AggregateExpression, names: Names, aggregates: list[Aggregation]) -> Variable:
         result = Variable(self.fresh(""), span=aggregate.span)
         own = {v.name for target in aggregate.targets for v in variables(target)}
         body = self._body_of(aggregate, own | names.keys())
@@ -94,26 +96,28 @@ class _Scopes:
         literals = self.conjunction(body, inside, frozenset(names.values()), aggregations)
         local |= set(_names(*literals)) - set(inside.values()) | {inner.result.name for inner in aggregations}
         function, entry = aggregate.function, aggregate.entry
-        found.append(Aggregation(result, function, targets, literals, frozenset(local), entry, span=aggregate.span))
+        aggregates.append(
+            Aggregation(result, function, targets, literals, frozenset(local), entry, span=aggregate.span)
+        )
         return result
 
     def conjunction(
-        self, body: Literals, names: Names, given: frozenset[str], found: Sequence[Aggregation] = ()
+        self, body: Literals, names: Names, given: frozenset[str], aggregates: Sequence[Aggregation] = ()
     ) -> Literals:
-        """Literals with `names` for their variables, then the aggregations taken out of them after those `found`.
+        """Literals with their variables renamed, then `aggregates` and the aggregations taken out of the literals.
 
         `given` are the variables that are bound elsewhere.
         """
-        aggregations = [*found]
+        aggregations = [*aggregates]
         literals = [self._literal(literal, names, aggregations) for literal in body]
         return self.with_witnesses([*literals, *aggregations], given)
 
-    def _literal(self, literal: BodyFormula, names: Names, found: list[Aggregation]) -> BodyFormula:
-        """A literal with names for its variables, and without aggregates; those of an existential are left in it."""
+    def _literal(self, literal: BodyFormula, names: Names, aggregates: list[Aggregation]) -> BodyFormula:
+        """A literal with its variables renamed and without aggregates; aggregates in an existential stay in it."""
         if isinstance(literal, Negation):
-            return replace(literal, part=self._literal(literal.part, names, found))
+            return replace(literal, part=self._literal(literal.part, names, aggregates))
         if not isinstance(literal, Existential):
-            return self._name_any(with_expressions(literal, self.change(names, found)))
+            return self._name_any(with_expressions(literal, self.change(names, aggregates)))
         inside = {**names, **{name: name for name in literal.local}}
         given = frozenset(names.values())
         bodies = tuple(self.conjunction(body, inside, given) for body in literal.bodies)
@@ -123,7 +127,7 @@ class _Scopes:
         return replace(literal, bodies=bodies, local=frozenset(local))
 
     def _name_any(self, literal: BodyFormula) -> BodyFormula:
-        """`_ = x` with a name for `_`: that `x` has a value."""
+        """`_ = x` with a fresh name for `_`, which requires that `x` has a value."""
         if not (isinstance(literal, BodyComparison) and literal.operator == "="):
             return literal
         if isinstance(literal.left, Wildcard) is isinstance(literal.right, Wildcard):
@@ -135,10 +139,10 @@ class _Scopes:
         return with_expressions(literal, name)
 
     def _body_of(self, aggregate: AggregateExpression, shared: Set[str]) -> Literals:
-        """The literals of an aggregate's body; of one with alternatives, an existential.
+        """The literals of an aggregate's body; for a body with alternatives, one existential.
 
-        A binding is one of the variables that all alternatives mention, and of those `shared` with others; what only
-        some of them mention may have any value.
+        A binding consists of the variables that all alternatives mention, and of those `shared` with others; variables
+        that only some alternatives mention are quantified.
         """
         try:
             bodies = alternatives(aggregate.body, counted=True)
@@ -155,7 +159,7 @@ class _Scopes:
         return (Existential(renamed, frozenset(own.values()), span=aggregate.body.span),)
 
     def _name_wildcards(self, literal: BodyFormula, local: set[str]) -> BodyFormula:
-        """An atom with names for its wildcards, as each value of them is a binding of its own."""
+        """An atom with its wildcards named, because each of their values is a separate binding."""
         if not isinstance(literal, BodyAtom):
             return literal
 
@@ -168,7 +172,7 @@ class _Scopes:
         return with_expressions(literal, name)
 
     def with_witnesses(self, body: Sequence[BodyFormula], given: frozenset[str]) -> Literals:
-        """The literals, each `min` and `max` that has witnesses with a copy of its body that binds them.
+        """The literals, where each `min` and `max` with witnesses is followed by a copy of its body that binds them.
 
         In the copy the target equals the result. `given` are variables that are bound elsewhere.
         """
@@ -185,15 +189,15 @@ class _Scopes:
         return tuple(literals)
 
     def _lifted(self, body: Sequence[BodyFormula], given: frozenset[str]) -> list[BodyFormula]:
-        """The literals, with what stands in an aggregate beside it where it has witnesses that reach the outside.
+        """The literals, with an inner aggregate moved out of an aggregate if its witnesses are used outside.
 
-        It must not depend on the variables of that aggregate.
+        The inner aggregate must not depend on local variables of the outer one.
         """
         bound = bound_variables(body, given)
         return [result for literal in body for result in self._parted(literal, bound)]
 
     def _parted(self, literal: BodyFormula, bound: Set[str]) -> list[BodyFormula]:
-        """A literal without such aggregates inside of it, behind these."""
+        """The literal without such inner aggregates, after these."""
         if not isinstance(literal, Aggregation):
             return [literal]
         own = literal.local | (bound_variables(literal.body, bound) - bound)
@@ -207,14 +211,14 @@ class _Scopes:
         return [*out, replace(literal, body=kept, local=local)]
 
     def _reaches_out(self, inner: Aggregation, around: Set[str], bound: Set[str]) -> bool:
-        """Whether some variable that has no value outside, nor `around` an aggregate, is a witness of it."""
+        """Whether a witness of an inner aggregate is bound neither outside nor in the aggregate around it."""
         if inner.function not in ("min", "max") or inner.free().keys() & around:
             return False
         of_target = {*self._targets[inner.result.name].values()} - around
         return not (inner.free().keys() | of_target) <= bound
 
     def _witnessed(self, aggregation: Aggregation, witnesses: Iterable[str], in_target: Names) -> list[BodyFormula]:
-        """The aggregation with names of its own for the witnesses, and a copy of its body with the names outside."""
+        """The aggregation with fresh names for the witnesses, and a copy of its body with their outer names."""
         renamed = {name: self.fresh(name) for name in sorted(witnesses)}
         inside = with_expressions(aggregation, _renaming(renamed))
         (target,) = aggregation.targets
@@ -226,10 +230,10 @@ class _Scopes:
 
 
 def _counts_rows(aggregate: AggregateExpression, body: Literals) -> bool:
-    """Whether each row of the body's atom is a binding of its own, also where `_` alone tells rows apart.
+    """Whether each row of the body's atom is a separate binding, also if rows differ only in wildcards.
 
-    As in Soufflé, it is where there is one atom, no variable twice in it, and neither an aggregate nor `range` inside.
-    Elsewhere `_` says that there is a value.
+    As in Soufflé, this holds for one atom without repeated variables, and without an aggregate or `range` inside.
+    Otherwise `_` only requires that a value exists.
     """
     atoms = [literal for literal in body if isinstance(literal, BodyAtom)]
     names = _names(*atoms)
@@ -242,7 +246,7 @@ def _counts_rows(aggregate: AggregateExpression, body: Literals) -> bool:
 
 
 def _projected(literal: BodyFormula) -> BodyFormula:
-    """An atom with wildcards as the condition that there are values for these."""
+    """An atom with wildcards as the condition that such a row exists."""
     if isinstance(literal, BodyAtom) and any(isinstance(argument, Wildcard) for argument in literal.arguments):
         return Existential(((literal,),), frozenset(), span=literal.span)
     return literal
@@ -256,7 +260,7 @@ def _renaming(names: Names) -> Change:
 
 
 def _renaming_node(names: Names) -> Callable[[SyntaxNode], SyntaxNode]:
-    """As `_renaming`, of one node."""
+    """As `_renaming`, for one node."""
     return lambda node: replace(node, name=names.get(node.name, node.name)) if isinstance(node, Variable) else node
 
 

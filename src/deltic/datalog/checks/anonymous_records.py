@@ -1,6 +1,6 @@
-"""Records that no value of the rule is: what stands between variables of equations alone needs no declared type.
+"""Removes records that only connect variables in equations, so that they need no declared type.
 
-In `r = [x, y], s = r, s = [v, w]` neither `r` nor `s` is in an atom, so that all that is said is `x = v, y = w`.
+In `r = [x, y], s = r, s = [v, w]` neither `r` nor `s` is in an atom, so this means only `x = v, y = w`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PLAIN = (Variable, Wildcard, NumberLiteral, UnsignedLiteral, FloatLiteral, Stri
 
 
 def compare_fields(head: BodyAtom, body: Literals) -> Literals:
-    """The literals with equations of fields in the place of those of records, wherever that says the same."""
+    """The literals with equations of records replaced by equations of fields where that is equivalent."""
     while True:
         between = next((each for each in body if _is_between_records(each)), None)
         if between is not None:
@@ -43,7 +43,7 @@ def compare_fields(head: BodyAtom, body: Literals) -> Literals:
 
 
 def _is_record(expression: Expression) -> TypeGuard[FunctorCall]:
-    """Whether it is written as a record of nothing that is computed."""
+    """Whether the expression is a record whose fields are variables, literals and wildcards."""
     is_record = isinstance(expression, FunctorCall) and expression.functor == RECORD
     return is_record and all(isinstance(field, _PLAIN) for field in fields_of(expression))
 
@@ -59,7 +59,7 @@ def _is_between_records(literal: BodyFormula) -> TypeGuard[BodyComparison]:
 
 
 def _of_fields(equation: BodyComparison) -> Iterator[BodyComparison]:
-    """The equations of the fields; `_` equals everything."""
+    """The equations of the fields; a wildcard equals everything."""
     assert isinstance(equation.left, FunctorCall)
     assert isinstance(equation.right, FunctorCall)
     for left, right in zip(equation.left.arguments, equation.right.arguments, strict=True):
@@ -68,7 +68,7 @@ def _of_fields(equation: BodyComparison) -> Iterator[BodyComparison]:
 
 
 def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[Variable, FunctorCall, BodyComparison]]:
-    """The variables that equal a record, and of which nothing but equations speaks, with the record."""
+    """The variables that equal a record and otherwise occur only as sides of equations, with the record."""
     for literal in body:
         if _is_equation(literal):
             for side, record in ((literal.left, literal.right), (literal.right, literal.left)):
@@ -79,14 +79,14 @@ def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[Variable, Fun
 
 
 def _needs(literal: BodyFormula, variable: Variable) -> bool:
-    """Whether a literal speaks of a variable otherwise than as a side of an equation."""
+    """Whether a variable occurs in a literal other than as a side of an equation."""
     if _is_equation(literal):
         return any(variable in nodes_in(side) for side in (literal.left, literal.right) if side != variable)
     return variable in nodes_in(literal)
 
 
 def _with(variable: Variable, record: FunctorCall, literals: Iterable[BodyFormula]) -> Literals:
-    """The literals with a record in the place of a variable."""
+    """The literals with a variable replaced by a record."""
 
     def change(expression: Expression) -> Expression:
         return rewrite(expression, lambda part: record if part == variable else part)

@@ -1,4 +1,4 @@
-"""Atoms: relations that exist, with as many arguments as they have attributes, and wildcards where they may stand."""
+"""Checks of atoms: known relations, the number of arguments, and wildcards only where they are allowed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_atoms(head: BodyAtom, body: Sequence[BodyFormula], signatures: Signatu
 
 
 def check_wildcards(head: BodyAtom, body: Sequence[BodyFormula], findings: Findings) -> None:
-    """Report wildcards that stand where a value is needed."""
+    """Report wildcards where a value is needed."""
     for argument in head.arguments:
         _refuse_wildcards(argument, "a head needs a value for each attribute", findings)
     for literal in with_inner(body):

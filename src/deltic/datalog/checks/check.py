@@ -1,4 +1,4 @@
-"""All checks in their order."""
+"""All checks in order."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def check(
     functions: Mapping[str, OfPython] = _NO_FUNCTIONS,
     memory: ClauseMemory | None = None,
 ) -> CheckedProgram:
-    """The meaning of all programs of one namespace together.
+    """Check all programs of one namespace together.
 
     `others` are relations of the catalog that other front ends have defined; rules may read them. `functions` are
-    those of Python, by their names in lower case. What the `memory` has of an earlier check is not done again.
-    Raises ProgramError with everything that is wrong, in the order of the texts.
+    the Python functions, by their names in lower case. Results of earlier checks in `memory` are reused.
+    Raises ProgramError with all findings, in the order of the texts.
     """
     findings: Findings = []
     memory = memory or ClauseMemory()
@@ -99,7 +99,7 @@ def check(
 
 
 def declared_types(programs: Sequence[ParsedProgram]) -> dict[str, ZSetType]:
-    """The relations that programs declare, as other front ends see them; `check` reports what is wrong with them."""
+    """The schemas of declared relations for other front ends; errors in them are left to `check`."""
     ignored: Findings = []
     items = [item for program in programs for item in program.items]
     size = settings_of(items, ignored).word_size
@@ -126,7 +126,7 @@ def _inlined(
     checker: RuleChecker,
     findings: Findings,
 ) -> list[Clause]:
-    """The clauses without atoms of inlined relations; where something is wrong, those of other relations as written."""
+    """The clauses with inlined relations expanded; with findings, the clauses of other relations as written."""
     checker.check_as_written(clauses)
     inlined = [] if findings else inline_relations(clauses, hints.inlined, findings)
     if findings:
@@ -144,9 +144,9 @@ def _relations(
     limits: Mapping[str, int],
     word_size: int,
 ) -> dict[str, CheckedRelation]:
-    """The relations that are computed, each with what it is; those with an unknown type are left out.
+    """The derived relations and tables, with their properties; those with an unknown type are left out.
 
-    Of those in `whole` all rows are derived, since which of them stay depends on the others.
+    Relations in `whole` are derived in full, because their rows depend on each other.
     """
     inputs = {d.relation for d in directives if d.kind == "input"}
     first = {declaration.name: declaration for declaration in reversed(declarations)}

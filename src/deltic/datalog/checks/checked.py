@@ -1,4 +1,4 @@
-"""A program without errors: what lowering and everyone else may rely on."""
+"""A program without errors, the input of lowering and other users."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedRelation:
-    """A relation of the program. A *hidden* one is derived for other rules alone: nobody reads it.
+    """A relation of the program. A *hidden* one is derived only for other rules and is not readable.
 
-    It is a *table* when rows come from outside: it has `.input`, or neither rules nor facts. It is
-    *derived* when it has rules or facts. One that is both is the union of its table and its rules.
+    It is a *table* if its rows come from outside: it has `.input`, or neither rules nor facts. It is
+    *derived* if it has rules or facts. A relation that is both is the union of its table and its rules.
     """
 
     name: str
@@ -32,22 +32,23 @@ class CheckedRelation:
     span: Span
     is_hidden: bool = False
     demand: bool | None = None
-    """Whether only those rows are derived that other rules ask for: as declared, None where nothing was."""
+    """Whether only demanded rows are derived, as declared; None if that is not declared."""
     structures: Mapping[str, str] = field(default_factory=dict)
     """The families of the attributes that are structures, see `deltic.datalog.souffle.functions.structures`."""
     records: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The names of the fields of the record types among these, and of those that they are made of."""
+    """The field names of the record types among these, and of the types that they contain."""
     choices: tuple[tuple[str, ...], ...] = ()
-    """Attributes of whose values the relation has one row, the least of those that are derived; one after the other."""
+    """The choice domains: for each, the relation has one row for each value of these attributes, the least derived
+    one."""
     limit: int | None = None
-    """The number of rows from which on a recursion that derives the relation goes no further."""
+    """The number of rows at which a recursion through the relation stops."""
 
 
 @dataclass(frozen=True)
 class Directive:
     """`.input`, `.output`, `.printsize` or `.limitsize` of a relation, with its options as written.
 
-    `kind` is the word without the dot. The pragma "hidden" is the kind "hidden".
+    `kind` is the word without the dot. The pragma "hidden" has the kind "hidden".
     """
 
     kind: str
@@ -58,10 +59,10 @@ class Directive:
 
 @dataclass(frozen=True)
 class CheckedRule:
-    """One head and one conjunction: the head's row is derived for each binding of which all of the body holds.
+    """One head and one conjunction: the head's row is derived for each binding for which all of the body holds.
 
     The body consists of atoms, negated atoms, comparisons, tests, negated tests and truth values. `span` is the
-    statement that says so.
+    position of the statement.
     """
 
     head: BodyAtom
@@ -79,7 +80,7 @@ class CheckedRule:
 
 @dataclass(frozen=True)
 class Application:
-    """What an operator of Python makes of relations, as it is first mentioned."""
+    """The application of a Python operator to relations, at its first mention."""
 
     custom: CustomOperator
     inputs: tuple[str, ...]
@@ -90,12 +91,12 @@ class Application:
 class CheckedProgram:
     """All programs of one namespace, in normal form.
 
-    `others` are the relations of the catalog that rules may read, `strata` the sets of mutually recursive relations,
-    each after all that it depends on, `helpers` those that shrink while the others of their stratum grow, or that are
-    `applied`, each after the helpers that it depends on. `inlined` are relations whose rules stand in those of others,
-    `functions` those of Python that there are to call, by their names in lower case; `applied` is what those on
-    relations make, by the names of relations that rules read, which are among the `others`. `warnings` say what is
-    likely wrong although it has a meaning. Numbers have `word_size` bits, 32 or 64.
+    `others` are the relations of the catalog that rules may read. `strata` are the sets of mutually recursive relations
+    in dependency order. `helpers` are the recursive relations that shrink while the others of their stratum grow, or
+    that are `applied`, in dependency order. `inlined` are relations whose rules are expanded in others; `functions` are
+    the Python functions by their names in lower case. `applied` maps relations that Python operators derive, which are
+    among the `others`, to these applications. `warnings` are about likely mistakes. Numbers have `word_size` bits, 32
+    or 64.
     """
 
     relations: Mapping[str, CheckedRelation]

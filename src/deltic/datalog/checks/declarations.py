@@ -1,4 +1,4 @@
-"""Declared relations: their attributes and the base types of these."""
+"""Declared relations: their attributes, with base types."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from deltic.values.types import Column, Schema
 
 @dataclass(frozen=True)
 class RelationSignature:
-    """A relation's name and attributes. The type `None` has been reported and fits everywhere.
+    """A relation's name and attributes. The type `None` stands for a reported error and matches every type.
 
-    One that was not declared in Datalog has no `span`.
+    A relation that was not declared in Datalog has no `span`.
     """
 
     name: str
     attributes: tuple[str, ...]
     types: tuple[Base | None, ...]
     names: tuple[str, ...] = ()
-    """The types as they are called in the declaration."""
+    """The names of the types in the declaration."""
     span: Span | None = None
 
     @property
     def shape(self) -> str:
-        """How it is declared, and where."""
+        """The declaration and its position, as text."""
         place = f" at {self.span.place}" if self.span else " outside of Datalog"
         return f"`{self.name}({', '.join(self.attributes)})`{place}"
 
     def schema(self, word_size: int) -> Schema:
-        """The columns of the relation's rows; every type must be known."""
+        """The schema of the relation; every type must be known."""
         known = ((name, type_) for name, type_ in zip(self.attributes, self.types, strict=True) if type_)
         return Schema(tuple(Column(name, sized(stored(type_), word_size)) for name, type_ in known))
 
@@ -46,7 +46,7 @@ class RelationSignature:
         return {name: type_.family for name, type_ in pairs if isinstance(type_, Structure)}
 
     def records(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The names of the fields of each record type that is met in the attributes."""
+        """The field names of each record type in the attributes."""
         members = (member for type_ in self.types if isinstance(type_, Structure) for member in type_.members)
         result = {m.name: tuple(name for name, _ in m.branches[""]) for m in members if m.is_record}
         return tuple(result.items())
@@ -63,7 +63,7 @@ def signature_of(name: str, type_: ZSetType) -> RelationSignature:
 def check_declarations(
     declarations: Sequence[Declaration], others: Mapping[str, object], types: TypeTable, findings: Findings
 ) -> Signatures:
-    """The signature of each declared relation, in the order of declaration; none may be called as one of `others`."""
+    """The signatures of declared relations, in order; a name of one of `others` is reported."""
     signatures: dict[str, RelationSignature] = {}
     for declaration in declarations:
         signature = _signature(declaration, types, findings)

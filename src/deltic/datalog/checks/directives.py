@@ -1,4 +1,4 @@
-"""Directives: known relations, known options, values that can be meant; the limits of relations' sizes."""
+"""Checks of directives: known relations, known options and values; also the size limits of relations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_directives(items: Sequence[DirectiveItem], signatures: Signatures, fin
 
 
 def limits_of(directives: Sequence[Directive]) -> dict[str, int]:
-    """The sizes of relations from which on a recursion that derives them goes no further."""
+    """The number of rows of each limited relation at which its recursion stops."""
     limits: dict[str, int] = {}
     for directive in directives:
         if directive.kind == "limitsize" and "n" in directive.options:

@@ -1,4 +1,4 @@
-"""The functors, operators and tests: what they take and give."""
+"""The types of functors, operators and tests."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ Operand = Types | Literal["same", "ordered"]
 
 @dataclass(frozen=True)
 class FunctorProfile:
-    """The types of arguments and result. All places that are SAME have one type, one of `same`;
-    places that are ORDERED have any that Datalog can write, structures too.
+    """The types of arguments and result. All SAME positions have one type, which is one of `same`.
 
-    With `more`, the last argument may be repeated. `least` is the least number of arguments, when some
-    may be left out at the front (the minus sign).
+    ORDERED positions allow all types with literals, and structures. With `more`, the last argument may be repeated.
+    `least` is the least number of arguments, if arguments may be omitted at the front (the minus sign).
     """
 
     arguments: tuple[Operand, ...]
@@ -33,17 +32,17 @@ class FunctorProfile:
     least: int = 0
 
     def accepts(self, count: int) -> bool:
-        """Whether there may be `count` arguments."""
+        """Whether `count` arguments are allowed."""
         low = self.least or len(self.arguments)
         return low <= count and (self.more or count <= len(self.arguments))
 
     def count_in_words(self) -> str:
-        """How many arguments there may be."""
+        """The allowed number of arguments, in words."""
         low = self.least or len(self.arguments)
         return f"{low}{' or more' if self.more else ''} argument{'s' if low != 1 or self.more else ''}"
 
     def place(self, index: int) -> Operand:
-        """What argument number `index` may be."""
+        """The types allowed for argument number `index`."""
         return self.arguments[min(index, len(self.arguments) - 1)]
 
 
@@ -100,7 +99,7 @@ CONVERSIONS: Mapping[Base, str] = {
 
 
 def _profile(accumulator: Accumulator) -> FunctorProfile:
-    """An aggregate, which takes its target: the type of its result is that of the target, or one for all."""
+    """The profile of an aggregate: its result has the type of its target, or one type for all targets."""
     if not accumulator.needs_column:
         return FunctorProfile((), _only(accumulator.result([Type.INT64])))
     taken = frozenset(type_ for type_ in BASE_TYPES.values() if accumulator.takes([type_]))
@@ -114,7 +113,7 @@ AGGREGATES: Mapping[str, FunctorProfile] = {
 
 
 def aggregate_profile(entry: str) -> FunctorProfile:
-    """What the aggregate of Python, by its name in circuits, takes and gives."""
+    """The profile of a Python aggregate, by its name in circuits."""
     own = ACCUMULATORS[entry]
     assert isinstance(own, UserAggregate)
     (given,) = own.gives.columns

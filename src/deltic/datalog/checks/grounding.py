@@ -1,4 +1,4 @@
-"""Bound variables: every variable of a rule must get its values from somewhere."""
+"""Groundedness: every variable of a rule must be bound."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from deltic.errors import did_you_mean
 
 
 def bound_variables(body: Sequence[BodyFormula], given: Iterable[str] = ()) -> set[str]:
-    """The variables with a value: those `given`, arguments of positive atoms and fields of structures there, what
-    equals an expression of bound variables, the results of aggregates whose variables from outside are bound, and those
-    of an existential all of whose bodies bind them.
+    """The bound variables: those `given`, and arguments of positive atoms, with the fields of structures there.
+
+    Also variables that equal an expression of bound variables, results of aggregates whose outer variables are bound,
+    and variables that all bodies of an existential bind.
     """
     atoms = [literal for literal in body if isinstance(literal, BodyAtom)]
     bound = {name for atom in atoms for argument in atom.arguments for name in taken_apart(argument)}
@@ -45,12 +46,12 @@ def bound_variables(body: Sequence[BodyFormula], given: Iterable[str] = ()) -> s
 
 
 def bound_by_all(existential: Existential, given: Iterable[str]) -> set[str]:
-    """The variables to which every body of an existential gives values, and those `given`."""
+    """The variables that every body of an existential binds, and those `given`."""
     return set.intersection(*(bound_variables(body, given) for body in existential.bodies))
 
 
 def check_bound(head: BodyAtom, body: Sequence[BodyFormula], alternatives: int, findings: Findings) -> None:
-    """Report each variable of a rule that has no value, at its first mention."""
+    """Report each unbound variable of a rule at its first mention."""
     _check_scope(head.arguments, body, frozenset(), frozenset(), alternatives, findings)
 
 
@@ -62,10 +63,10 @@ def _check_scope(
     alternatives: int,
     findings: Findings,
 ) -> None:
-    """Report the variables without a value of a head's arguments, or an aggregate's target, and of a body.
+    """Report the unbound variables of a head's arguments, or an aggregate's target, and of a body.
 
-    `local` are the variables that a quantifier around the body, and nothing else, can give a value.
-    What depends on an aggregate that lacks a value is told only when that aggregate depends on it in turn.
+    `local` are the variables that only a quantifier around the body could bind.
+    A variable that depends on an unbound aggregate is reported only if that aggregate depends on it in turn.
     """
     aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
     plain = [v for literal in body if not isinstance(literal, Aggregation) for v in mentions_of(literal)]
@@ -103,7 +104,7 @@ def _bound_by(side: Expression, other: Expression, bound: set[str]) -> set[str]:
 
 
 def taken_apart(expression: Expression) -> set[str]:
-    """The variables that have a value where the value of the whole is known: itself, or fields of a structure."""
+    """The variables that are bound if the whole value is: a variable itself, or the fields of a structure."""
     return {part.name for part in fields_of(expression) if isinstance(part, Variable)}
 
 

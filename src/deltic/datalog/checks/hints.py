@@ -1,4 +1,4 @@
-"""What declarations and pragmas say of how relations are evaluated: inlined, hidden, and computed on demand."""
+"""Evaluation hints in declarations and pragmas: inlined, hidden, and computed on demand."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from deltic.datalog.syntax.program import Declaration
 from deltic.datalog.syntax.source import Span
 
 EVERY = "*"
-"""What stands for all relations in a pragma."""
+"""The name for all relations in a pragma."""
 
 _WRITTEN = ("output", "printsize")
 
 
 @dataclass(frozen=True)
 class RelationHints:
-    """The relations that are inlined, hidden, computed as far as others ask for them (`magic`), and never so."""
+    """The relations that are inlined, hidden, derived on demand (`magic`), and never derived on demand."""
 
     inlined: Mapping[str, Declaration]
     hidden: Mapping[str, Span]
@@ -29,7 +29,7 @@ class RelationHints:
 def hints_of(
     declarations: Sequence[Declaration], directives: Sequence[Directive], derived: Collection[str], findings: Findings
 ) -> RelationHints:
-    """The hints of a program whose rules and facts are for the relations of `derived`; misuse is reported."""
+    """The hints of a program whose rules derive the relations `derived`; misuse is reported."""
     pragmas = {kind: _spans(directives, kind) for kind in ("hidden", "magic-transform", "magic-transform-exclude")}
     kept = _spans(directives, "inline-exclude")
     inlined = {d.name: d for d in declarations if "inline" in d.qualifiers and not {d.name, EVERY} & kept.keys()}
@@ -66,7 +66,7 @@ def _check_opposites(declarations: Sequence[Declaration], findings: Findings) ->
 
 
 def _check_unread(directives: Sequence[Directive], relations: Iterable[str], what: str, findings: Findings) -> None:
-    """Report relations that are written to files although they have no rows, or not all."""
+    """Report output directives for relations that have no rows, or only demanded ones."""
     names = frozenset(relations)
     for directive in directives:
         if directive.kind in _WRITTEN and directive.relation in names:

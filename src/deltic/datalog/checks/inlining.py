@@ -1,9 +1,9 @@
-"""Inlined relations: the bodies of their rules stand where their atoms stood, and they are not computed.
+"""Inlining: atoms of inlined relations are replaced by the bodies of their rules, and the relations are not computed.
 
-An atom becomes the disjunction of the rules' bodies, with its arguments in the place of the head's. This happens before
-rules are checked for variables without values, so that `lt(a, b) :- a < b.` may be inlined although no rows of it could
-be told. Under `!` and in aggregates the variables of a body that its head does not have are quantified: `!` is for
-none of their values, and an aggregate does not count them.
+An atom becomes the disjunction of the rules' bodies, with its arguments for the head's. This happens before
+the check for unbound variables, so that `lt(a, b) :- a < b.` may be inlined although its rows cannot be enumerated.
+Under `!` and in aggregates, variables that only the body has are existentially quantified: `!` excludes all of their
+values, and an aggregate does not count them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Change = Callable[[Expression], Expression]
 
 
 class _Around(Enum):
-    """What is nearest around an atom: `_` is one more variable of a rule or an aggregate, and quantified behind `!`."""
+    """The nearest context of an atom: in rules and aggregates `_` is another variable, under `!` it is quantified."""
 
     RULE = 0
     AGGREGATE = 1
@@ -55,9 +55,9 @@ class _Around(Enum):
 
 
 def inline_relations(clauses: Sequence[Clause], inlined: Mapping[str, Declaration], findings: Findings) -> list[Clause]:
-    """The clauses for all other relations, without atoms of those that are inlined.
+    """The clauses of all other relations, with inlined relations expanded.
 
-    What cannot be inlined is reported.
+    Relations that cannot be inlined are reported.
     """
     inlining = _Inlining(inlined, findings)
     inlining.resolve(clauses)
@@ -67,32 +67,32 @@ def inline_relations(clauses: Sequence[Clause], inlined: Mapping[str, Declaratio
 
 @dataclass(frozen=True)
 class _Rule:
-    """One head of a clause, with the clause's body; that of a fact is true."""
+    """One head of a clause with the clause's body; the body of a fact is true."""
 
     head: BodyAtom
     body: BodyFormula
 
     def names(self) -> set[str]:
-        """All variables, those of aggregates too."""
+        """All variables, including those of aggregates."""
         inside = {v.name for a in self.aggregates() for e in _expressions(a.body) for v in variables(e)}
         mentioned = {v.name for e in (*self.head.arguments, *_expressions(self.body)) for v in variables(e)}
         return mentioned | inside | self.targets()
 
     def outside(self) -> set[str]:
-        """The variables that are mentioned outside of aggregates, and are not quantified."""
+        """The variables that occur outside of aggregates and quantifiers."""
         return {v.name for e in self.head.arguments for v in variables(e)} | names_in(self.body)
 
     def aggregates(self) -> list[AggregateExpression]:
-        """The aggregates, also those inside of others."""
+        """The aggregates, including nested ones."""
         return [a for e in (*self.head.arguments, *_expressions(self.body)) for a in _aggregates(e)]
 
     def targets(self) -> set[str]:
-        """The variables of aggregates' targets: they stand for others than those outside that are called the same."""
+        """The variables of aggregates' targets, which are distinct from outer variables of the same name."""
         return {v.name for a in self.aggregates() for target in a.targets for v in variables(target)}
 
 
 class _Inlining:
-    """Puts bodies in the place of atoms. `_rules` are those of relations, without atoms of inlined ones."""
+    """Expands atoms to bodies. `_rules` are the expanded rules of inlined relations."""
 
     def __init__(self, inlined: Mapping[str, Declaration], findings: Findings) -> None:
         self._inlined, self._findings = inlined, findings
@@ -100,7 +100,7 @@ class _Inlining:
         self._numbers = itertools.count(1)
 
     def resolve(self, clauses: Sequence[Clause]) -> None:
-        """Take the inlined relations out of the rules of each other, of those first that depend on none."""
+        """Expand the rules of inlined relations in dependency order."""
         rules = [_Rule(head, c.body or Truth(True, span=c.span)) for c in clauses for head in c.heads]
         written = {name: [rule for rule in rules if rule.head.relation == name] for name in self._inlined}
         reads = {name: [a.relation for rule in of for a in _atoms(rule)] for name, of in written.items()}
@@ -115,12 +115,12 @@ class _Inlining:
             ]
 
     def clause(self, clause: Clause) -> Clause:
-        """The clause without atoms of inlined relations, in aggregates of its heads too."""
+        """The clause with inlined relations expanded, also in aggregates of its heads."""
         heads = tuple(with_expressions(head, self._expression) for head in clause.heads)
         return replace(clause, heads=heads, body=clause.body and self._formula(clause.body, _Around.RULE))
 
     def _formula(self, formula: BodyFormula, around: _Around) -> BodyFormula:
-        """The formula without atoms of inlined relations."""
+        """The formula with inlined relations expanded."""
         if isinstance(formula, Conjunction | Disjunction):
             return replace(formula, parts=tuple(self._formula(part, around) for part in formula.parts))
         if isinstance(formula, Negation | Quantified):
@@ -140,7 +140,7 @@ class _Inlining:
         return rewrite(expression, inside)
 
     def _bodies(self, atom: BodyAtom, around: _Around) -> BodyFormula:
-        """What stands for an atom of an inlined relation: one of the bodies of its rules."""
+        """The disjunction of the rules' bodies for an atom of an inlined relation."""
         given, unnamed = self._given(atom)
         quantified = unnamed if around is _Around.QUANTIFIER else []
         bodies = [self._body(rule, atom, given, quantified, around) for rule in self._rules[atom.relation]]
@@ -154,9 +154,9 @@ class _Inlining:
         quantified: Sequence[Variable],
         around: _Around,
     ) -> BodyFormula:
-        """The body of a rule for the arguments of an atom, with new names for its own variables.
+        """The body of a rule for the arguments of an atom, with fresh names for its own variables.
 
-        With those `quantified` they are quantified where something is around the atom.
+        Its own variables and those `quantified` become an existential, except directly in a rule.
         """
         names: dict[str, Expression] = {}
         equations: list[tuple[Expression, Expression]] = []
@@ -176,9 +176,9 @@ class _Inlining:
         return body if around is _Around.RULE else Quantified("exists", tuple(own), body, span=atom.span)
 
     def _given(self, atom: BodyAtom) -> tuple[list[Expression], list[Variable]]:
-        """The arguments of an atom, and the variables that stand for `_` in them, as they may come to several places.
+        """The arguments of an atom with wildcards named, and these names; an argument may be used in several places.
 
-        Numbers and structures have the types of the attributes, wherever they will stand.
+        Numbers and structures are cast to the types of the attributes.
         """
         unnamed: list[Variable] = []
 
@@ -198,11 +198,11 @@ class _Inlining:
         return arguments, unnamed
 
     def _fresh(self, node: SyntaxNode, name: str = "_") -> Variable:
-        """A variable that no rule has: a dot is no letter of a name."""
+        """A variable that is unused in all rules, because names contain no dot."""
         return Variable(f"{name}.{next(self._numbers)}", span=node.span)
 
     def _refuse_cycle(self, names: Sequence[str], rules: Sequence[_Rule]) -> None:
-        """Report inlined relations that depend on each other, at the first atom that says so."""
+        """Report inlined relations that depend on each other, at the first such atom."""
         atom = next(a for rule in rules for a in _atoms(rule) if a.relation in names)
         way = " and ".join(f"`{name}`" for name in names)
         message = f"{way} cannot be inlined: " + (
@@ -219,7 +219,7 @@ def _joined(kind: type[Conjunction | Disjunction], parts: Sequence[BodyFormula],
 
 
 def _substitution(names: Mapping[str, Expression], fresh: Mapping[str, str]) -> Change:
-    """What puts expressions in the place of some variables and gives others new names, in aggregates too."""
+    """A function that replaces some variables by expressions and renames the others, in aggregates too."""
 
     def part(expression: Expression) -> Expression:
         if isinstance(expression, Variable):
@@ -264,7 +264,7 @@ def _expressions(formula: BodyFormula) -> list[Expression]:
 
 
 def _aggregates(expression: Expression) -> Iterator[AggregateExpression]:
-    """The aggregates of an expression, each before those inside it."""
+    """The aggregates of an expression, each before those nested in it."""
     for part in subexpressions(expression):
         if isinstance(part, AggregateExpression):
             yield part
@@ -277,6 +277,6 @@ def _outer_atoms(formula: BodyFormula) -> list[BodyAtom]:
 
 
 def _atoms(rule: _Rule) -> list[BodyAtom]:
-    """The atoms of a rule, in its aggregates too."""
+    """The atoms of a rule, including those in its aggregates."""
     inside = [atom for aggregate in rule.aggregates() for atom in _outer_atoms(aggregate.body)]
     return [*_outer_atoms(rule.body), *inside]

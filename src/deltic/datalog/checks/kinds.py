@@ -1,4 +1,4 @@
-"""The base types of Datalog, as the circuit knows them and as people call them."""
+"""The base types of Datalog, with their types in circuits and their names."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BASE_TYPES = {"number": Type.INT64, "unsigned": Type.UINT64, "float": Type.FLOAT
 
 @dataclass(eq=False)
 class Structure:
-    """A record type or an algebraic data type. Its branches have fields of types that may be made of it in turn.
+    """A record type or an algebraic data type. The fields of its branches may have the type itself.
 
-    A record has one branch, without a name. The type `None` of a field has been reported and fits everywhere.
-    Its numbers have `word_size` bits.
+    A record has one branch, without a name. The type `None` of a field stands for a reported error and matches every
+    type. Its numbers have `word_size` bits.
     """
 
     name: str
@@ -28,17 +28,17 @@ class Structure:
 
     @property
     def is_record(self) -> bool:
-        """Whether `nil` is one of its values."""
+        """Whether it is a record, so that `nil` is one of its values."""
         return "" in self.branches
 
     def shape(self, branch: str) -> str:
-        """The form of the values of a branch, see `deltic.datalog.souffle.functions.structures`."""
+        """The shape of the values of a branch, see `deltic.datalog.souffle.functions.structures`."""
         letters = "".join(_LETTERS.get(self._sized(type_), ".") for _, type_ in self.branches[branch])
         return f"[{letters}]" if not branch else f"${branch}({letters})" if letters else f"${branch}"
 
     @property
     def members(self) -> list[Structure]:
-        """The type with those that it is made of."""
+        """The type and all structure types that its fields contain."""
         members = [self]
         for member in members:
             of = (type_ for fields in member.branches.values() for _, type_ in fields)
@@ -47,7 +47,7 @@ class Structure:
 
     @property
     def family(self) -> str:
-        """The type with those that it is made of, as `deltic.datalog.souffle.functions.structures` reads it."""
+        """The text of the type and its members, see `deltic.datalog.souffle.functions.structures`."""
         return ";".join(f"{member.name}={member._definition()}" for member in self.members)
 
     def _definition(self) -> str:
@@ -64,10 +64,10 @@ class Structure:
 
 
 Base = Type | Structure
-"""What a value is: one of the circuit's types, or a structure, which the circuit has as text."""
+"""The type of a value: one of the circuit's types, or a structure, which circuits store as text."""
 
 NARROW = {Type.INT64: Type.INT32, Type.UINT64: Type.UINT32, Type.FLOAT64: Type.FLOAT32}
-"""The numbers of a program whose word size is 32. While it is checked, they are those of 64 bits."""
+"""The number types of programs with a word size of 32. During the checks they are those of 64 bits."""
 
 NAMES: dict[Base | None, str] = {type_: name for name, type_ in BASE_TYPES.items()}
 NAMES |= {narrow: NAMES[wide] for wide, narrow in NARROW.items()}
@@ -84,7 +84,7 @@ OPAQUE = {
         *(Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL),
     )
 }
-"""Types of which Datalog has no literals and no functors: their values join and are handed on."""
+"""Types without literals and functors: their values can only be joined and copied."""
 
 _LETTERS: dict[Base | None, str] = {type_: letter for letter, type_ in KINDS.items() if letter != "."}
 _IN_FAMILIES: dict[Base | None, str] = {KINDS[letter]: name for name, letter in LETTERS.items()}
@@ -92,29 +92,29 @@ _ARTICLES = {Type.INT64: "a", Type.UINT64: "an", Type.FLOAT64: "a", Type.STRING:
 
 
 def seen(type_: Type, word_size: int = 64) -> Type:
-    """As which type a rule sees a column of the catalog: narrow numbers are numbers, unsigneds and floats."""
+    """The type by which rules see a column of the catalog: narrow numbers are widened."""
     if type_.is_integer:
         return sized(Type.INT64 if type_.signed else Type.UINT64, word_size)
     return sized(Type.FLOAT64, word_size) if type_.is_float else type_
 
 
 def sized(type_: Type, word_size: int) -> Type:
-    """The numbers that are called as those of 64 bits, with as many bits as the word has."""
+    """A 64-bit number type reduced to the word size."""
     return NARROW.get(type_, type_) if word_size == 32 else type_
 
 
 def stored(type_: Base) -> Type:
-    """The circuit's type of the values of a type."""
+    """The circuit's type for the values of a type."""
     return Type.STRING if isinstance(type_, Structure) else type_
 
 
 def preferred(types: Types) -> Base:
-    """The type of what may have several: a number if it can be one."""
+    """The type of a value with several possible types: number if possible."""
     return next((type_ for type_ in BASE_TYPES.values() if type_ in types), None) or min(types, key=str)
 
 
 def phrase(types: Iterable[Base]) -> str:
-    """The types in words: "a number", "a number, an unsigned or a float"."""
+    """The types in words, such as "a number, an unsigned or a float"."""
     result = set(types)
     words = [f"{_ARTICLES[type_]} {name}" for name, type_ in BASE_TYPES.items() if type_ in result]
     words += sorted(f"of type {type_}" for type_ in result - ANY)

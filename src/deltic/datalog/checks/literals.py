@@ -1,4 +1,4 @@
-"""Constants: numbers that fit into 64 bits, patterns that are regular expressions."""
+"""Checks of constants: the range of numbers, and valid regular expressions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deltic.values.types import Type
 def check_literals(
     literal: BodyFormula, type_of: Callable[[Expression], Type], findings: Findings, warnings: Findings
 ) -> None:
-    """Report the constants of a literal that their type does not have, and warn of patterns that match nothing."""
+    """Report constants that do not fit their type, and warn of patterns that are no regular expressions."""
     for outermost in expressions_of(literal):
         for expression in subexpressions(outermost):
             if isinstance(expression, NumberLiteral | UnsignedLiteral):
@@ -52,7 +52,7 @@ def _check_range(literal: NumberLiteral | UnsignedLiteral, type_: Type, findings
 
 
 def _check_pattern(pattern: StringLiteral, warnings: Findings) -> None:
-    """With a pattern that is none `match` is undefined, as where it comes with the data."""
+    """Warn of an invalid pattern: `match` is undefined for it, as for an invalid pattern in the data."""
     try:
         pattern_of(pattern.value)
     except PatternError as error:

@@ -1,7 +1,7 @@
-"""Which way an aggregate turns when the relations in it grow, as far as the rest of its rule can see.
+"""Whether a rule holds more or less often when the relations in an aggregate grow.
 
-`count : { … } > 3` can only become true, `count : { … } < 3` only false, and of a result that is handed on nothing is
-known: it takes the place of another.
+`count : { … } > 3` can only become true, `count : { … } < 3` only false. A result that is used in another way has no
+known direction, because a new result replaces the old one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 
 def direction(aggregation: Aggregation, arguments: Sequence[Expression], body: Sequence[BodyFormula]) -> int:
-    """1 when the rule holds as before or more often once the aggregate's body holds more often, -1 for less often.
+    """1 if the rule can only hold more often when the aggregate's body does, -1 if only less often, else 0.
 
-    0 where that is not known. `arguments` are those of the rule's head, `body` is where the aggregate stands.
+    `arguments` are those of the rule's head, `body` is the body that contains the aggregate.
     """
     names = _names_of_result(aggregation, body)
     if any(v.name in names for argument in arguments for v in variables(argument)):
@@ -30,7 +30,7 @@ def direction(aggregation: Aggregation, arguments: Sequence[Expression], body: S
 
 
 def _names_of_result(aggregation: Aggregation, body: Sequence[BodyFormula]) -> set[str]:
-    """What the result is called: also by the variables that equal it."""
+    """The names of the result, including variables that equal it."""
     names, size = {aggregation.result.name}, 0
     while size < len(names):
         size = len(names)
@@ -57,7 +57,7 @@ def _is_alias(literal: BodyFormula, names: set[str]) -> bool:
 
 
 def _turn(aggregation: Aggregation, literal: BodyFormula, names: set[str]) -> int:
-    """Which way one comparison with the result turns; nothing has no least or greatest value."""
+    """The direction of one comparison with the result; `min` and `max` of an empty body have no value."""
     if not isinstance(literal, BodyComparison) or literal.operator not in _UP | _DOWN:
         return 0
     left, right = (any(v.name in names for v in variables(side)) for side in (literal.left, literal.right))
@@ -72,7 +72,7 @@ def _turn(aggregation: Aggregation, literal: BodyFormula, names: set[str]) -> in
 
 
 def _adds_up(aggregation: Aggregation) -> bool:
-    """Whether it is a sum of values none of which is below zero, by their text."""
+    """Whether it is a sum of a constant that is not negative."""
     if aggregation.function != "sum":
         return False
     (target,) = aggregation.targets

@@ -1,4 +1,4 @@
-"""Declared types by their names: which is a subtype of which, and what two have in common."""
+"""Declared types by name: the subtype relation, and common subtypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Names: TypeAlias = frozenset[str]
 
 
 class Lattice:
-    """The order of the declared types, none of which is defined by itself. Those with other names are one type."""
+    """The subtype order of the declared types, which must not be cyclic. Aliases are the same type."""
 
     def __init__(self, declarations: Iterable[TypeDeclaration]) -> None:
         self._bases: dict[str, str] = {}
@@ -23,17 +23,17 @@ class Lattice:
                 self._members[item.name] = [member.name for member in item.members]
 
     def plain(self, name: str) -> str:
-        """The type that a name stands for."""
+        """The type that a name is an alias of."""
         while len(self._members.get(name, ())) == 1:
             (name,) = self._members[name]
         return name
 
     def is_root(self, name: str) -> bool:
-        """Whether a type is no part of another one: a type of the language, a record or an algebraic data type."""
+        """Whether a type is no subtype or union: a base type, a record or an algebraic data type."""
         return name not in self._bases and name not in self._members
 
     def is_subtype(self, lesser: str, greater: str) -> bool:
-        """Whether each value of one type is declared to be one of the other."""
+        """Whether the declarations make one type a subtype of the other."""
         lesser, greater = self.plain(lesser), self.plain(greater)
         if lesser == greater or (lesser in self._bases and self.is_subtype(self._bases[lesser], greater)):
             return True
@@ -42,7 +42,7 @@ class Lattice:
         return any(self.is_subtype(lesser, member) for member in self._members.get(greater, ()))
 
     def common(self, first: Names, second: Names) -> Names:
-        """The greatest types that are subtypes of one of the first and one of the second; none where they clash."""
+        """The greatest common subtypes of the first types and the second; empty where they are disjoint."""
         return frozenset(name for a in first for b in second for name in self._common(a, b))
 
     def _common(self, first: str, second: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Bodies in disjunctive normal form: an `or` of conjunctions of literals."""
+"""Disjunctive normal form of bodies: a disjunction of conjunctions of literals."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class TooManyAlternativesError(Exception):
 def alternatives(
     formula: BodyFormula, negated: bool = False, counted: bool = False, inside: bool = False
 ) -> list[Literals]:
-    """The conjunctions of which one must hold for `formula` to hold (or not to hold, when `negated`).
+    """The conjunctions whose disjunction is equivalent to `formula` (or to its negation, if `negated`).
 
     Literals are atoms, negated atoms, comparisons, tests, negated tests, truth values and negated existentials, in the
-    order of the text; the only quantifier of the formula is `exists`. Where its bindings are `counted` what `exists`
-    quantifies is an existential; else it is one more variable. In a rule what compares undefined values holds neither
-    plainly nor behind `!`; `inside` of an existential `!` of it holds, as there is a row that it does not exclude.
+    order of the text; the only quantifier of the formula is `exists`. If bindings are `counted`, `exists` becomes an
+    existential; otherwise its variables become variables of the rule. In a rule, a condition on undefined values holds
+    neither plainly nor under `!`; `inside` an existential its negation holds, because no row is excluded.
     Raises TooManyAlternativesError.
     """
     if isinstance(formula, Negation) and isinstance(formula.part, BodyAtom) and not negated:
@@ -58,7 +58,7 @@ def alternatives(
 
 
 def _may_be_undefined(condition: BodyFormula) -> bool:
-    """Whether a condition computes a value that some bindings may lack."""
+    """Whether a condition computes a value that may be undefined."""
     computes = (FunctorCall, AggregateExpression)
     return isinstance(condition, BodyComparison | Test) and any(
         isinstance(part, computes) for e in expressions_of(condition) for part in subexpressions(e)
@@ -66,7 +66,7 @@ def _may_be_undefined(condition: BodyFormula) -> bool:
 
 
 def names_in(formula: BodyFormula) -> frozenset[str]:
-    """The variables that a formula mentions outside of aggregates, but for those that it quantifies."""
+    """The variables that a formula mentions outside of aggregates, without those that it quantifies."""
     if isinstance(formula, Conjunction | Disjunction):
         return frozenset().union(*map(names_in, formula.parts))
     if isinstance(formula, Quantified):
@@ -103,7 +103,7 @@ def _literal(formula: BodyFormula, negated: bool) -> BodyFormula:
 
 
 def _existential(formula: Quantified) -> Existential:
-    """Its local variables are those of all `exists` that come to nothing in its bodies, too."""
+    """The existential of a quantified formula; variables of `exists` in its bodies become local, too."""
     bodies = alternatives(formula.part, inside=True)
     mentioned = frozenset().union(*(names_in(literal) for body in bodies for literal in body))
     return Existential(tuple(bodies), mentioned - names_in(formula), span=formula.span)

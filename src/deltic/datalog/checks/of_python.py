@@ -1,6 +1,6 @@
-"""Operators and aggregates of Python in rules: `@near[customer, shop](c, s)` and `@@energy x : { … }`.
+"""Python operators and aggregates in rules: `@near[customer, shop](c, s)` and `@@energy x : { … }`.
 
-What an operator makes of some relations is a relation of its own, which nobody else reads; rules have atoms of it.
+The result of an operator on relations is a hidden relation, which rules read by atoms.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ _GIVE = "give one: `pipeline.function(...)`, `Pipeline(functions=...)` or `--fun
 
 @dataclass(frozen=True)
 class Taken:
-    """Statements with atoms for operators, and the first mention of each operator by the name of its relation."""
+    """Statements with operators replaced by atoms, and the first mention of each operator by its relation's name."""
 
     items: list[Item]
     mentions: Mapping[str, OperatorAtom]
     operators: Mapping[str, CustomOperator]
-    """Those that there are, by the names of their relations."""
+    """The known operators, by the names of their relations."""
 
     @property
     def uses(self) -> list[Use]:
-        """The relations that operators read; which way what they make turns when these grow is not known."""
+        """The relations that operators read; the sign of the dependency is unknown."""
         mentions = self.mentions.items()
         return [Use(name, given.name, 0, node.operator, node.span) for name, node in mentions for given in node.inputs]
 
     @property
     def types(self) -> dict[str, ZSetType]:
-        """The relations that operators make, as relations that Datalog has not declared."""
+        """The relations that operators derive, as relations that Datalog has not declared."""
         return {name: ZSetType(custom.gives, True) for name, custom in self.operators.items()}
 
 
 def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findings: Findings) -> Taken:
-    """The statements with atoms for what operators make, and with their names in circuits for aggregates.
+    """The statements with operators replaced by atoms, and aggregates by their names in circuits.
 
-    What is absent, or does not fit, is reported.
+    Unknown functions and those that do not fit are reported.
     """
     mentions: dict[str, OperatorAtom] = {}
     operators: dict[str, CustomOperator] = {}
@@ -74,7 +74,7 @@ def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findin
 
 
 def _may_call(item: Item) -> bool:
-    """Whether something of Python may be called in a statement; facts are many, and are not searched."""
+    """Whether a statement may use Python; facts are numerous and are not searched."""
     return isinstance(item, Clause | Subsumption) and FUNCTOR in item.span.text
 
 
@@ -123,7 +123,7 @@ def _aggregate(
 def check_applications(
     taken: Taken, signatures: Signatures, others: Mapping[str, ZSetType], word_size: int, findings: Findings
 ) -> dict[str, Application]:
-    """What operators make, of relations that are there and have the columns that they take."""
+    """The applications of operators; unknown input relations and wrong columns are reported."""
     for name, node in taken.mentions.items():
         takes = taken.operators[name].takes if name in taken.operators else [None] * len(node.inputs)
         for mention, wanted in zip(node.inputs, takes, strict=True):
@@ -143,7 +143,7 @@ def check_applications(
 
 
 def _misfit(there: Schema, wanted: Schema) -> str:
-    """What keeps rows with some columns from being those that an operator takes, whatever the columns are called."""
+    """Why the columns of a relation do not fit an operator, whatever their names; "" if they do."""
     if len(there) != len(wanted):
         return f"has {len(there)} attribute{'s' * (len(there) != 1)}"
     for own, column in zip(there, wanted, strict=True):
@@ -155,7 +155,7 @@ def _misfit(there: Schema, wanted: Schema) -> str:
 
 
 def _as_seen(schema: Schema, word_size: int) -> Schema:
-    """The columns as rules see them, and operators that rules apply."""
+    """The columns with the types that rules and operators see."""
     return Schema(tuple(replace(column, type=seen(column.type, word_size)) for column in schema))
 
 
@@ -167,8 +167,8 @@ def _call(function: str, of: Schema) -> str:
     return f"{function}({', '.join(of.names)})" if of.names[1:] else f"{function} {of.names[0]}"
 
 
-def _of(found: object, kind: str) -> Any:
-    """What is given, if it is of that class, which is imported where something is given; else None."""
-    if found is None:
+def _of(function: object, kind: str) -> Any:
+    """The function, if it is of that class, else None; the class is imported only for a function."""
+    if function is None:
         return None
-    return found if isinstance(found, getattr(import_module("deltic.circuit.custom"), kind)) else None
+    return function if isinstance(function, getattr(import_module("deltic.circuit.custom"), kind)) else None

@@ -1,9 +1,9 @@
-"""Quantifiers made plain: `->` and `forall` as `!` and `exists`, and each quantified variable called like no other.
+"""Rewrites `->` and `forall` to `!` and `exists`, and gives each quantified variable a unique name.
 
-What stands behind `!` in parentheses is about none of its own variables' values: `!(child(x, y), !tree(y))` is
-`!exists y: (child(x, y), !tree(y))`. A variable is a negation's own when it is mentioned nowhere outside of it but in
-other alternatives of a `;` and other such negations, and each alternative inside that mentions it gives it values; the
-smallest such negation has it.
+A negated formula in parentheses quantifies its own variables: `!(child(x, y), !tree(y))` is
+`!exists y: (child(x, y), !tree(y))`. A variable belongs to a negation if it occurs outside only in other
+alternatives of a `;` and other such negations, and each alternative inside that mentions it binds it; it belongs to the
+smallest such negation.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Names: TypeAlias = frozenset[str]
 
 
 def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
-    """The clause with `exists` as its only quantifier; quantified variables that stand nowhere are reported."""
+    """The clause with `exists` as its only quantifier; unused quantified variables are reported."""
     values = (part for head in clause.heads for e in head.arguments for part in subexpressions(e))
     if clause.body is None and not any(isinstance(part, AggregateExpression) for part in values):
         return clause
@@ -62,7 +62,7 @@ def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
 
 
 def _plain(node: SyntaxNode) -> SyntaxNode:
-    """`->` and `forall` in terms of the others."""
+    """`->` and `forall` rewritten to `!`, `;` and `exists`."""
     if isinstance(node, Implication):
         return Disjunction((Negation(node.premise, span=node.premise.span), node.conclusion), span=node.span)
     if isinstance(node, Quantified) and node.quantifier == "forall":
@@ -72,7 +72,7 @@ def _plain(node: SyntaxNode) -> SyntaxNode:
 
 
 def _scoped(formula: BodyFormula, outside: Names) -> BodyFormula:
-    """The formula with an `exists` for the own variables of each negation; `outside` is mentioned around it."""
+    """The formula with an `exists` for the own variables of each negation; `outside` are the variables around it."""
     if isinstance(formula, Conjunction):
         names = [frozenset() if _may_own(part) else names_in(part) for part in formula.parts]
         others = [outside.union(*names[:i], *names[i + 1 :]) for i in range(len(names))]
@@ -88,7 +88,7 @@ def _scoped(formula: BodyFormula, outside: Names) -> BodyFormula:
 
 
 def _may_own(formula: BodyFormula) -> bool:
-    """Whether it is a negation of more than one condition."""
+    """Whether it is a negation of several conditions."""
     return isinstance(formula, Negation) and isinstance(formula.part, Conjunction | Disjunction)
 
 
@@ -104,7 +104,7 @@ def _in_aggregates(expression: Expression, around: Names) -> Expression:
 
 
 def _with_own(part: BodyFormula, outside: Names) -> BodyFormula:
-    """What is negated, with an `exists` for the variables that only it mentions and gives values."""
+    """A negated formula with an `exists` for the variables that only it mentions and binds."""
     mentioned = names_in(part)
     if not isinstance(part, Conjunction | Disjunction) or mentioned <= outside:
         return part
@@ -122,7 +122,7 @@ def _with_own(part: BodyFormula, outside: Names) -> BodyFormula:
 
 
 class _Apart:
-    """Renames the quantified variables of one clause that are called like another variable of it."""
+    """Renames the quantified variables of one clause that share their name with another variable."""
 
     def __init__(self, clause: Clause, findings: Findings) -> None:
         self._findings = findings
@@ -130,7 +130,7 @@ class _Apart:
         self._taken = set(_free(clause, frozenset()))
 
     def renamed(self, node: NodeT) -> NodeT:
-        """The node with other names for those of its quantified variables that are taken, the outermost first."""
+        """The node with clashing quantified variables renamed, the outermost first."""
         made = self._quantified(node) if isinstance(node, Quantified) else node
         return with_parts(made, self.renamed)  # type: ignore[return-value]
 
@@ -156,7 +156,7 @@ class _Apart:
 
 
 def _free(node: SyntaxNode, bound: Names) -> Iterator[str]:
-    """The variables that no quantifier around them binds, those of aggregates too."""
+    """The free variables, including those of aggregates."""
     if isinstance(node, Variable) and node.name not in bound:
         yield node.name
     if isinstance(node, Quantified):

@@ -1,4 +1,4 @@
-"""What relations are: tables, views or hidden, and what may be asked of each."""
+"""The roles of relations (table, view, hidden) and the directives that they allow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_heads(rules: Sequence[CheckedRule], others: Container[str], findings: 
 
 
 def check_roles(relations: Mapping[str, CheckedRelation], directives: Sequence[Directive], findings: Findings) -> None:
-    """Report hidden relations that are tables or are written, and tables of types that files cannot be read as."""
+    """Report hidden relations that are tables or outputs, and tables with types that files cannot have."""
     for directive in directives:
         relation = relations.get(directive.relation)
         if relation is None or not relation.is_hidden:

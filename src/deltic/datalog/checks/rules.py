@@ -1,4 +1,4 @@
-"""Facts and rules, one by one: each head with each alternative of the body."""
+"""Checks facts and rules one by one: each head with each alternative of the body."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KeyT = TypeVar("KeyT", str, Span)
 
 
 class RuleChecker:
-    """Checks clauses against what is declared, and gives their rules in normal form."""
+    """Checks clauses against the declarations, and returns their rules in normal form."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class RuleChecker:
         self._known, self._word_size = known, settings.word_size
         self._around = settings, [*types.declared.values()], functors.names, functors.functions
         self.warnings: Findings = []
-        """What is likely wrong with rules that have a meaning all the same."""
+        """Likely mistakes in valid rules."""
 
     def rules(self, clauses: Sequence[Clause]) -> list[CheckedRule]:
-        """The rules of the clauses, in their order; those with findings are not to be used."""
+        """The rules of the clauses, in order; rules with findings must not be used."""
         return [rule for clause in clauses for rule in self._remembered(clause)]
 
     def check_as_written(self, clauses: Sequence[Clause]) -> None:
-        """Report what is wrong with clauses, but for variables without values: inlining may give them some."""
+        """Report errors in clauses before inlining, except for unbound variables, which inlining may bind."""
         for clause in clauses:
             for head in clause.heads:
                 for alternative in self._bodies(clause):
@@ -71,7 +71,7 @@ class RuleChecker:
         self._declared = None  # what inlining makes of rules joins values of types that no one declares to be one
 
     def _remembered(self, clause: Clause) -> Sequence[CheckedRule]:
-        """The rules of a clause: those of an earlier check, where all that it depends on is the same."""
+        """The rules of a clause; those of an earlier check if all of its dependencies are unchanged."""
         known = self._known.get(clause)
         if known is not None and known.given == self._given(known.reads):
             self.warnings += known.warnings
@@ -84,7 +84,7 @@ class RuleChecker:
         return rules
 
     def _given(self, reads: Sequence[str]) -> object:
-        """What the rules of a clause depend on that mentions these relations; types are told apart by their names."""
+        """The dependencies of a clause that mentions these relations; types are compared by name."""
         result = [self._signatures.get(name) for name in reads]
         return [s and (s.attributes, s.names or s.types) for s in result], self._declared is None, self._around
 
@@ -129,14 +129,14 @@ class RuleChecker:
 
 
 def _says_little(literal: BodyFormula) -> int:
-    """How little a literal says of the types of its variables: less than an atom."""
+    """A sort key: literals that say the most about types come first."""
     return 0 if isinstance(literal, BodyAtom) else 1 if isinstance(literal, Negation | Aggregation) else 2
 
 
 def _plain(
     shapes: Mapping[Span, str], conversions: Mapping[Span, str], functors: Functors
 ) -> Callable[[Expression], Expression]:
-    """What takes the casts out of an expression, and tells structures their shapes and calls their functions."""
+    """A function that removes casts from an expression, and adds shapes to structures and functions to their calls."""
 
     def part(expression: Expression) -> Expression:
         if isinstance(expression, Cast):

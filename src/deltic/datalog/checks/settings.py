@@ -1,4 +1,4 @@
-"""What pragmas set for all programs of a namespace."""
+"""Pragmas that apply to all programs of a namespace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.datalog.syntax.program import Item, Pragma
 
 @dataclass(frozen=True)
 class ProgramSettings:
-    """Whether subtypes are left unchecked (`legacy`), and how many bits numbers have."""
+    """Whether subtypes are unchecked (`legacy`), and the number of bits of numbers."""
 
     legacy: bool = False
     word_size: int = 64
@@ -23,7 +23,7 @@ class ProgramSettings:
 def check_widths(
     rules: Iterable[CheckedRule], others: Mapping[str, ZSetType], word_size: int, findings: Findings
 ) -> None:
-    """Report the atoms of relations of others whose numbers have more bits than the word."""
+    """Report atoms of other front ends' relations whose numbers have more bits than the word size."""
     if word_size == 64:
         return
     for rule in rules:
@@ -36,7 +36,7 @@ def check_widths(
 
 
 def settings_of(items: Iterable[Item], findings: Findings) -> ProgramSettings:
-    """The settings of all texts together; what one says otherwise than another is reported."""
+    """The settings of all texts together; contradictions are reported."""
     first: dict[str, Pragma] = {}
     for item in items:
         if isinstance(item, Pragma) and first.setdefault(item.name, item).value != item.value:

@@ -1,4 +1,4 @@
-"""Types under inference: each slot is the set of types that something may still have, and slots become one."""
+"""Type inference variables: each slot is a set of possible types, and slots can be merged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltic.datalog.syntax.source import Span
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why something has its type: a phrase, and the place that says so."""
+    """The reason for a type: a phrase, and its position."""
 
     phrase: str
     span: Span
@@ -20,7 +20,10 @@ Slot = int
 
 
 class TypeSlots:
-    """A union-find structure over slots. What would leave a slot without a type is refused and changes nothing."""
+    """A union-find structure of slots.
+
+    An operation that would leave a slot without types returns False and changes nothing.
+    """
 
     def __init__(self) -> None:
         self._parents: list[Slot] = []
@@ -28,26 +31,26 @@ class TypeSlots:
         self._evidence: list[Evidence | None] = []
 
     def new(self, types: Types, evidence: Evidence | None = None) -> Slot:
-        """A slot of its own."""
+        """A new slot."""
         self._parents.append(len(self._parents))
         self._types.append(types)
         self._evidence.append(evidence)
         return len(self._parents) - 1
 
     def types(self, slot: Slot) -> Types:
-        """The types that the slot may still have; never none."""
+        """The possible types of the slot, at least one."""
         return self._types[self._root(slot)]
 
     def evidence(self, slot: Slot) -> Evidence | None:
-        """What first narrowed the slot."""
+        """The reason for the first restriction of the slot."""
         return self._evidence[self._root(slot)]
 
     def restrict(self, slot: Slot, types: Types, evidence: Evidence | None = None) -> bool:
-        """Leave the slot only what is among `types`; False when that is nothing."""
+        """Restrict the slot to `types`; False if none would be left."""
         return self.merge(slot, self.new(types, evidence))
 
     def merge(self, first: Slot, second: Slot) -> bool:
-        """Make two slots one; False when they have no type in common."""
+        """Merge two slots; False if they have no type in common."""
         one, other = self._root(first), self._root(second)
         common = self._types[one] & self._types[other]
         if not common:

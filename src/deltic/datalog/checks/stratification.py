@@ -1,6 +1,6 @@
-"""Negation and aggregates through recursion: a relation may not be defined by its own absence [FIX §1, footnote 4].
+"""Stratification: a relation may not depend on its own absence [FIX §1, footnote 4].
 
-An occurrence behind an even number of `!` grows with its relation, so that a recursion through it has a least
+An occurrence under an even number of `!` grows with its relation, so a recursion through it has a least
 fixpoint. A relation between two of them, `bad` of `tree(x) :- node(x), !bad(x). bad(x) :- child(x, y), !tree(y).`, is
 a *helper*: it shrinks while the others grow, and is computed from them in each iteration.
 """
@@ -24,9 +24,9 @@ from deltic.errors import Diagnostic
 
 @dataclass(frozen=True)
 class Use:
-    """A relation's rule mentions a relation: plainly, or `through` negations "!" or aggregates of that name.
+    """A rule of a relation mentions another one, plainly or `through` negations "!" or aggregates of that name.
 
-    `sign` is 1 where the rule's relation grows when the other does, -1 where it shrinks, and 0 where that is not known.
+    `sign` is 1 if the rule's relation grows with the other one, -1 if it shrinks, and 0 if that is unknown.
     """
 
     user: str
@@ -42,9 +42,9 @@ class Use:
 
 @dataclass(frozen=True)
 class Stratification:
-    """The sets of mutually recursive relations in an order of evaluation, and the helpers in them, in theirs.
+    """The sets of mutually recursive relations in evaluation order, and the helpers in them in evaluation order.
 
-    Helpers are also what operators of Python make of relations that depend on it.
+    Results of Python operators that depend on the recursion are helpers, too.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -59,11 +59,11 @@ def check_stratification(
     subsumed: Mapping[str, tuple[str, str]],
     findings: Findings,
 ) -> Stratification:
-    """The strata; every cycle through an odd number of negations is reported, and helpers that cannot be told.
+    """Compute the strata; report cycles through an odd number of negations, and ambiguous helpers.
 
-    `applied` are the relations that operators of Python read. `subsumed` has, for each relation with subsumption, that
-    of all its rows and that of the dominated ones. These are helpers where it is recursive, and that it is without the
-    dominated ones is no negation to object to.
+    `applied` are the relations that Python operators read. `subsumed` maps each relation with subsumption to the
+    relations of all its rows and of the dominated ones. These are helpers if it is recursive; its negation of the
+    dominated rows is allowed.
     """
     gone = {name: dominated for name, (_, dominated) in subsumed.items()}
     uses = [use for rule in rules for use in uses_of(rule) if use.user in signatures]
@@ -120,9 +120,9 @@ def _components(names: Sequence[str], uses: Sequence[Use]) -> list[tuple[str, ..
 
 
 def _helpers(names: Sequence[str], uses: Sequence[Use], hidden: Collection[str], findings: Findings) -> Sequence[str]:
-    """Those of some mutually recursive relations that shrink while the others grow from nothing.
+    """The mutually recursive relations that shrink while the others grow from empty.
 
-    They are not recursive themselves; which these are must not be left open.
+    They must not be recursive by themselves, and the choice must be unique.
     """
     inner = [use for use in uses if {use.user, use.used} <= set(names)]
     first = next((use for use in inner if use.sign < 0), None)

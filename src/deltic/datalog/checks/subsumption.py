@@ -1,8 +1,8 @@
-"""Subsumption: `best(x, c) <= best(x, d) :- d <= c.` takes a row away where another row of the relation dominates it.
+"""Subsumption: `best(x, c) <= best(x, d) :- d <= c.` removes a row that another row of the relation dominates.
 
-The relation becomes three: all rows that are derived, those among them that another one dominates, and the others. So
-it is maintained as any negation is; where rows dominate each other, both go. Where the relation depends on itself, each
-iteration has the rows that the last one left and those that the rules derive from them, and leaves what none dominates.
+The relation becomes three: all derived rows, the dominated ones among them, and the others. So it is
+maintained like any negation; rows that dominate each other are both removed. If the relation is recursive, each
+iteration derives rows from those that the last one left, and leaves those that no row dominates.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from deltic.errors import did_you_mean
 
 @dataclass(frozen=True)
 class Subsumed:
-    """The statements of a program with rules in the place of subsumptions, and what these made of relations."""
+    """The statements of a program with subsumptions rewritten to rules, and the helper relations."""
 
     items: list[Item]
     helpers: Mapping[str, tuple[str, str]]
-    """Of each relation with subsumption, those of all its rows and of the dominated ones."""
+    """For each relation with subsumption, the relations of all its rows and of the dominated ones."""
 
 
 def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
-    """The statements with rules in the place of subsumptions; those that have no maintained meaning are reported."""
+    """The statements with subsumptions rewritten to rules; unsupported subsumptions are reported."""
     if not any(isinstance(item, Subsumption) for item in items):
         return Subsumed(list(items), {})
     declarations = {item.name: item for item in items if isinstance(item, Declaration)}
@@ -48,7 +48,7 @@ def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
 
 
 def check_choices(items: Sequence[Item], findings: Findings) -> None:
-    """Report the choice domains of relations that are no views, and those of no attributes."""
+    """Report choice domains of relations that are no views, and those of unknown attributes."""
     chosen = [item for item in items if isinstance(item, Declaration) and item.choices]
     graph = _graph(items) if chosen else {}
     for declaration in chosen:
@@ -66,7 +66,7 @@ def _may_be(
     graph: Mapping[str, set[str]],
     findings: Findings,
 ) -> bool:
-    """Whether a subsumption has a meaning; else it is reported."""
+    """Whether a subsumption is supported; otherwise it is reported."""
     name = item.lesser.relation
     if item.greater.relation != name:
         message = f"`{name}` cannot be subsumed by `{item.greater.relation}`"
@@ -91,7 +91,7 @@ def _may_be_chosen(
     graph: Mapping[str, set[str]],
     findings: Findings,
 ) -> bool:
-    """Whether rows of a relation may be left out of it: it is a view."""
+    """Whether rows may be left out of a relation, because it is a view; otherwise it is reported."""
     name = declaration.name
     is_table = any(isinstance(i, DirectiveItem) and i.kind == "input" and i.relation == name for i in items)
     if "eqrel" in declaration.qualifiers:
@@ -109,7 +109,7 @@ def _may_be_chosen(
 
 
 def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is_recursive: bool) -> Iterator[Item]:
-    """The relations of all rows and of those that are dominated, and the rule for the others."""
+    """The declarations of the relations of all rows and of dominated rows, and the rules."""
     name, span = declaration.name, declaration.span
     every, gone = _every(name), _gone(name)
     for helper in (every, gone):
@@ -134,14 +134,14 @@ def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is
 
 
 def _among_all(body: BodyFormula, name: str) -> BodyFormula:
-    """The condition of a subsumption, which is about all rows of the relation where it mentions that."""
+    """The condition of a subsumption, reading all rows of the relation."""
     changed = _renamed(body, name, _every(name))
     assert isinstance(changed, BodyFormula)
     return changed
 
 
 def _renamed(node: Any, name: str, other: str) -> Any:
-    """A tree with the atoms of one relation as those of another."""
+    """A tree with the atoms of one relation renamed."""
     if isinstance(node, tuple):
         return tuple(_renamed(part, name, other) for part in node)
     if not isinstance(node, SyntaxNode):
@@ -153,7 +153,7 @@ def _renamed(node: Any, name: str, other: str) -> Any:
 
 
 def _named(atom: BodyAtom, prefix: str, relation: str) -> tuple[tuple[Variable, ...], list[BodyFormula]]:
-    """Variables for the attributes of a row, and what says that it is a row of the relation as the atom has it."""
+    """Variables for the attributes of a row, and the literals that match the row with the atom."""
     row = tuple(Variable(f"{prefix}.{place}", span=a.span) for place, a in enumerate(atom.arguments))
     equations: list[BodyFormula] = [
         BodyComparison("=", argument, variable, span=argument.span)
@@ -168,7 +168,7 @@ def _all(parts: Sequence[BodyFormula], item: Subsumption) -> BodyFormula:
 
 
 def _raw(item: Item, names: Collection[str]) -> Item:
-    """A clause with all rows in its head in the place of those that are left."""
+    """A clause that derives all rows of the relation, before subsumption."""
     if not isinstance(item, Clause) or not any(head.relation in names for head in item.heads):
         return item
     return replace(
@@ -185,7 +185,7 @@ def _gone(name: str) -> str:
 
 
 def _graph(items: Sequence[Item]) -> dict[str, set[str]]:
-    """For each relation that rules or facts derive, those that they read."""
+    """The relations that the rules and facts of each relation read."""
     graph: dict[str, set[str]] = defaultdict(set)
     for item in items:
         if isinstance(item, Clause):
@@ -199,7 +199,7 @@ def _graph(items: Sequence[Item]) -> dict[str, set[str]]:
 
 
 def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
-    """The relations that one depends on."""
+    """The relations that one relation depends on."""
     result: set[str] = set()
     pending = list(graph.get(name, ()))
     while pending:
@@ -211,7 +211,7 @@ def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
 
 
 def _atoms(node: BodyFormula | Expression | None) -> Iterator[BodyAtom]:
-    """All atoms inside of a formula or expression."""
+    """All atoms in a formula or expression."""
     pending: list[Any] = [node]
     while pending:
         current = pending.pop()

@@ -1,4 +1,4 @@
-"""Declared types: every one is a name for values of one base type, or a structure of such values."""
+"""Declared types: each is a name for a base type, or a structure."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ELSEWHERE = {
 
 
 class TypeTable:
-    """The types that can be mentioned. `None` stands for the base of a type with an error, already reported."""
+    """The types that can be mentioned. `None` is the base of a type with a reported error."""
 
     def __init__(self, declarations: Sequence[TypeDeclaration], word_size: int, findings: Findings) -> None:
         self._findings = findings
         self.declared = _by_name(declarations, findings)
-        """What declares the types, by their names."""
+        """The declarations of the types, by name."""
         self._bases: dict[str, Base | None] = dict(BASE_TYPES)
         structures = [item for item in self.declared.values() if isinstance(item, StructureType)]
         made = {item.name: Structure(item.name, word_size=word_size) for item in structures}
@@ -38,15 +38,15 @@ class TypeTable:
             self._define(made[item.name], item)
         self.structures = tuple(made.values())
         self.lattice = None if None in self._bases.values() else Lattice(self.declared.values())
-        """The order of the types by their names, None where one is wrong."""
+        """The subtype order of the types, None if a declaration is wrong."""
         self._fields = {(i.name, b.name): tuple(f.type.name for f in b.fields) for i in structures for b in i.branches}
 
     def fields(self, structure: str, branch: str) -> tuple[str, ...]:
-        """The types of the fields of a branch, as they are called in its declaration."""
+        """The names of the types of a branch's fields, as declared."""
         return self._fields[structure, branch]
 
     def _define(self, structure: Structure, declaration: StructureType) -> None:
-        """Give a structure its branches and their fields."""
+        """Set the branches of a structure and their fields."""
         for branch in declaration.branches:
             if branch.name in structure.branches:
                 message = f"the type `{declaration.name}` has two branches called `{branch.name}`"
@@ -59,7 +59,7 @@ class TypeTable:
             structure.branches[branch.name] = tuple((field.name, self._field(field)) for field in branch.fields)
 
     def _field(self, field: Attribute) -> Base | None:
-        """The type of a field; values of types without literals have no text."""
+        """The type of a field; types without literals are reported."""
         base = self.base(field.type)
         if base in OPAQUE.values():
             message = f"a field cannot be of type {base}"
@@ -82,7 +82,7 @@ class TypeTable:
         return did_you_mean(name, known) or "the types are " + ", ".join(known)
 
     def _resolve(self, name: str) -> None:
-        """Find the base of a declared type after the bases of the types that it mentions."""
+        """Resolve the base of a declared type after the types that it mentions."""
         path = [name] if name not in self._bases else []
         while path:
             declaration = self.declared[path[-1]]
@@ -119,7 +119,7 @@ def _by_name(declarations: Sequence[TypeDeclaration], findings: Findings) -> Map
 
 
 def _mentions(declaration: TypeDeclaration) -> tuple[TypeName, ...]:
-    """The types by which a name is defined; a structure is a type of its own."""
+    """The types that a declaration mentions; a structure mentions none."""
     if isinstance(declaration, UnionType):
         return declaration.members
     return (declaration.base,) if isinstance(declaration, Subtype) else ()

@@ -1,4 +1,4 @@
-"""The types of a rule's variables and expressions, inferred from where they stand."""
+"""Type inference for the variables and expressions of a rule."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LITERALS: dict[type[Expression], Types] = {
 
 
 class Typing:
-    """The inference for one rule. Feed it the literals, those that say most about types first."""
+    """The inference for one rule. Add its literals in order, those that say the most about types first."""
 
     def __init__(
         self, signatures: Signatures, type_table: TypeTable, functors: Mapping[str, FunctorProfile], findings: Findings
@@ -77,25 +77,25 @@ class Typing:
         return {name: stored(preferred(self._slots.types(slot))) for name, slot in self._variables.items()}
 
     def expressions(self) -> Mapping[Span, Type]:
-        """The type of each expression but variables, by its place."""
+        """The type of each expression other than a variable, by its position."""
         return {span: stored(preferred(self._slots.types(slot))) for span, slot in self._expressions.items()}
 
     def settle(self) -> None:
-        """Take, after all literals, what casts and structures imply."""
+        """After all literals, apply the constraints of casts and structures."""
         for cast, slot, type_ in self._casts:
             self._decide(cast, slot, type_)
         self._settle()
 
     def conversions(self) -> Mapping[Span, str]:
-        """The functors that casts are between numbers and unsigneds, by their places; once all is settled."""
+        """The conversions between number and unsigned that casts need, by position; only after `settle`."""
         return self._conversions
 
     def shapes(self) -> Mapping[Span, str]:
-        """The shape of each record and value of a branch, by its place; once all is settled."""
+        """The shape of each record and branch value, by position; only after `settle`."""
         return {apply.span: shape for apply, slot, _ in self._structures if (shape := self._shape(apply, slot))}
 
     def fields(self) -> Mapping[Span, tuple[str, ...]]:
-        """The types of what stands in each record and value of a branch, by its place; once all is settled."""
+        """The field types of each record and branch value, by position; only after `settle`."""
         known = ((apply, preferred(self._slots.types(slot))) for apply, slot, _ in self._structures)
         return {
             apply.span: self._type_table.fields(type_.name, _branch(apply))
@@ -104,7 +104,10 @@ class Typing:
         }
 
     def _settle(self) -> None:
-        """Take the types of fields of structures whose types are known, until none is left; report the others."""
+        """Propagate known structure types to their fields until nothing changes.
+
+        Report structures of ambiguous type.
+        """
         open_ = [result for result in self._structures if result[0].functor != NIL]
         while ready := [result for result in open_ if self._is_known(*result)] or self._alike(open_):
             open_ = [result for result in open_ if result not in ready]
@@ -123,7 +126,10 @@ class Typing:
     def _alike(
         self, open_: Sequence[tuple[FunctorCall, Slot, list[Slot]]]
     ) -> list[tuple[FunctorCall, Slot, list[Slot]]]:
-        """The first structure whose types have the same fields, of one of them: its text is that of any."""
+        """The first structure whose possible types have the same fields, restricted to one type.
+
+        Its text is the same.
+        """
         for result in open_:
             apply, slot, _ = result
             types = sorted((t for t in self._slots.types(slot) if isinstance(t, Structure)), key=str)
@@ -134,7 +140,7 @@ class Typing:
         return []
 
     def _is_known(self, apply: FunctorCall, slot: Slot, fields: Sequence[Slot]) -> bool:
-        """Whether one type alone is left, of those whose fields may be what stands in them."""
+        """Whether the structure has one possible type left, after excluding types whose fields do not fit."""
         types, branch = self._slots.types(slot), _branch(apply)
         if len(types) > 1:
             fitting = (t for t in types if isinstance(t, Structure) and self._may_hold(t.branches[branch], fields))
@@ -150,7 +156,7 @@ class Typing:
         return type_.shape(_branch(apply)) if known and isinstance(type_, Structure) else ""
 
     def literal(self, literal: BodyFormula) -> None:
-        """Take the types that a literal implies; report what does not fit."""
+        """Add the type constraints of a literal; report conflicts."""
         if isinstance(literal, Negation):
             literal = literal.part
         if isinstance(literal, BodyAtom):
@@ -170,7 +176,7 @@ class Typing:
             self.literal(literal)
 
     def _aggregation(self, aggregation: Aggregation) -> None:
-        """An aggregate takes its targets like a functor, after all that its body implies."""
+        """The targets of an aggregate are constrained like a functor's arguments, after its body."""
         self._body(aggregation.body)
         entry = aggregation.entry
         if entry or aggregation.function in AGGREGATES:
@@ -202,7 +208,7 @@ class Typing:
             self._findings.append(comparison.span.error(message, "structures are compared by `=` and `!=` only"))
 
     def _expression(self, expression: Expression) -> Slot:
-        """The slot of an expression, after everything that the expression implies."""
+        """The slot of an expression, after adding the constraints in it."""
         if isinstance(expression, Variable):
             return self._variables.setdefault(expression.name, self._slots.new(self._any))
         slot = self._inner(expression)
@@ -229,12 +235,12 @@ class Typing:
         return result
 
     def _is_reinterpreted(self, cast: Cast, slot: Slot, type_: Base) -> bool:
-        """Whether a number may have to become an unsigned, or the other way round: casts of users may do that."""
+        """Whether a cast may have to convert between number and unsigned, which only explicit casts do."""
         others = INTEGER - {type_}
         return type_ in INTEGER and cast.span != cast.argument.span and not others.isdisjoint(self._slots.types(slot))
 
     def _decide(self, cast: Cast, slot: Slot, type_: Base) -> None:
-        """Let the argument of a cast be of its type, or be converted to it; report it where neither can be."""
+        """Restrict the argument of a cast to its type, or convert it; report it if neither is possible."""
         if self._slots.restrict(slot, frozenset({type_}), Evidence("`as`", cast.span)):
             return
         if self._is_reinterpreted(cast, slot, type_):
@@ -245,7 +251,7 @@ class Typing:
         self._findings.append(cast.span.error(message, hint))
 
     def _structure(self, apply: FunctorCall) -> Slot:
-        """A record, `nil` or a value of a branch: of the types that have such; which one, other literals say."""
+        """The slot of a record, `nil` or branch value, with all types that have such a branch."""
         fields = [self._expression(argument) for argument in apply.arguments]
         structures, branch = self._type_table.structures, _branch(apply)
         named = [structure for structure in structures if branch in structure.branches]
@@ -287,7 +293,7 @@ class Typing:
         return self._slots.new(profile.result)
 
     def _join(self, same: Slot, slot: Slot, argument: Expression, name: str, first: Expression) -> bool:
-        """Make an argument one with the others that must have its type; report it and say False when it is not."""
+        """Merge an argument with the others of the same type; report a conflict and return False."""
         if self._slots.merge(same, slot):
             return True
         if argument is first:
@@ -300,7 +306,7 @@ class Typing:
         return False
 
     def _expect(self, slot: Slot, expression: Expression, types: Types, place: str) -> bool:
-        """The expression stands where only `types` may stand; report it and say False when it does not fit."""
+        """Restrict an expression to `types`; report a conflict and return False."""
         if self._slots.restrict(slot, types, Evidence(place, expression.span)):
             return True
         message = f"{self._is(expression, slot)}, but {place} is {phrase(types)}"
@@ -311,7 +317,7 @@ class Typing:
         return f"`{expression.span.text}` is {phrase([preferred(self._slots.types(slot))])}"
 
     def _reasons(self, *slots: tuple[Slot, Expression]) -> str:
-        """Why the expressions have their types, where that is not plain from themselves."""
+        """The reasons for the types of variables, as a hint."""
         reasons = []
         for slot, expression in slots:
             evidence = self._slots.evidence(slot)
@@ -321,7 +327,7 @@ class Typing:
 
 
 def _branch(apply: FunctorCall) -> str:
-    """The branch that a structure is written with; that of a record has no name."""
+    """The branch name of a structure; "" for a record."""
     return apply.functor.removeprefix(BRANCH) if apply.functor.startswith(BRANCH) else ""
 
 

@@ -1,4 +1,4 @@
-"""Functors of the user: declared in Datalog, defined in Python."""
+"""User-defined functors: declared in Datalog, defined in Python."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Functors:
-    """What the declared functors take and give, and the functions that they are, by their names with `@`."""
+    """The profiles and Python functions of the declared functors, by their names with `@`."""
 
     profiles: Mapping[str, FunctorProfile]
     functions: Mapping[str, PythonFunction]
     names: Mapping[str, Sequence[str]]
-    """The types that they are declared to take, and at the end to give."""
+    """The declared types of the parameters and, last, of the result."""
 
 
 def check_functors(
@@ -34,9 +34,9 @@ def check_functors(
     functions: Mapping[str, OfPython],
     findings: Findings,
 ) -> Functors:
-    """The functors, each a function of the same name; one that there is not, or of other types, is reported."""
+    """The functors, each with the Python function of its name; missing functions and wrong types are reported."""
     profiles: dict[str, FunctorProfile] = {}
-    found: dict[str, PythonFunction] = {}
+    defined: dict[str, PythonFunction] = {}
     for declaration in declarations:
         name, span = declaration.name, declaration.span
         bases = [types.base(mention) for mention in (*declaration.parameters, declaration.result)]
@@ -58,14 +58,14 @@ def check_functors(
             )
             findings.append(span.error(f"`{name}` is an operator of Python, and no function of values", hint))
             continue
-        found[name] = function
+        defined[name] = function
         _check_types(declaration, known, function, findings)
     names = {d.name: [mention.name for mention in (*d.parameters, d.result)] for d in declarations}
-    return Functors(profiles, found, names)
+    return Functors(profiles, defined, names)
 
 
 def _is_of_values(function: OfPython) -> TypeGuard[PythonFunction]:
-    """Whether it takes the values of a row."""
+    """Whether it is a function of the values of a row."""
     from deltic.circuit.python import PythonFunction
 
     return isinstance(function, PythonFunction)
@@ -74,7 +74,7 @@ def _is_of_values(function: OfPython) -> TypeGuard[PythonFunction]:
 def _check_types(
     declaration: FunctorDeclaration, bases: Sequence[Base], function: PythonFunction, findings: Findings
 ) -> None:
-    """Report where the types of a declaration are not those of the function."""
+    """Report types of a declaration that differ from those of the function."""
     if len(function.arguments) != len(declaration.parameters):
         message = f"the functor `{declaration.name}` has {len(declaration.parameters)} parameters, "
         message += f"and the function of Python {len(function.arguments)}"

@@ -1,4 +1,4 @@
-"""Aggregates: one group for each binding of the variables from outside, joined to the bindings of the rule."""
+"""Aggregates: one group for each binding of the outer variables, joined to the bindings of the rule."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from deltic.values.types import Column, Schema, Type
 def lower_aggregation(
     aggregation: Aggregation, rule: CheckedRule, scope: LoweringScope, node: int, lower_rule: LowerRule
 ) -> int:
-    """The bindings of `node` with a column for the result of an aggregate, all of whose outer variables it has.
+    """The bindings of `node`, which has all outer variables, with a column for the result of an aggregate.
 
-    Where a binding has no group, `count` and `sum` are 0, and there is no least, greatest or mean
-    value, so no binding.
+    For a binding without a group `count` and `sum` are 0; `min`, `max` and `mean` have no value, so the binding is
+    dropped.
     """
     inner, builder = InnerBody(aggregation, rule, scope, lower_rule), scope.builder
     number = _groups(inner, aggregation, node)
@@ -40,7 +40,7 @@ def lower_aggregation(
 
 
 def _groups(inner: InnerBody, aggregation: Aggregation, node: int) -> int:
-    """The keys and the result of each group, for the bindings of `node` at least."""
+    """The keys and the result of each group, at least for the bindings of `node`."""
     name, targets = aggregation.result.name, aggregation.targets
     wanted = _taken(aggregation, inner.rule)
     values = [Column(f"{name}{'.' * i}", type_) for i, type_ in enumerate(wanted)]
@@ -59,7 +59,7 @@ def _groups(inner: InnerBody, aggregation: Aggregation, node: int) -> int:
 
 
 def _taken(aggregation: Aggregation, rule: CheckedRule) -> list[Type]:
-    """The types of an aggregate's targets: one of Python takes numbers of 64 bits, however many these have."""
+    """The types of an aggregate's targets; Python aggregates take 64-bit numbers for any word size."""
     if aggregation.entry:
         own = ACCUMULATORS[aggregation.entry]
         assert isinstance(own, UserAggregate)
@@ -76,7 +76,7 @@ def _defined(builder: CircuitBuilder, number: int, columns: Sequence[Column]) ->
 
 
 def _zero(result: Column, bindings: Schema) -> ops.Operator:
-    """Gives a result of 0 to bindings; of those that have one already, from an atom, it keeps those with 0."""
+    """Adds a result of 0 to bindings; if an atom has bound the result already, it keeps bindings with 0."""
     nothing = literal(0, result.type)
     if result.name in bindings.names:
         return ops.Filter(exp.EQ(this=column(result.name), expression=nothing))

@@ -1,4 +1,4 @@
-"""Atoms: the bindings of their variables that a relation gives, or excludes."""
+"""Atoms: the bindings of their variables that a relation yields or excludes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def lower_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -> int:
 
 
 def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -> int:
-    """A set with one column for each variable of an atom: the bindings for which some row matches.
+    """A set with one column for each variable of a negated atom: the bindings for which some row matches.
 
-    Where the relation does not depend on the recursion all but the renaming happens in the whole circuit.
+    If the relation does not depend on the recursion, all but the renaming is computed in the whole circuit.
     """
     place = scope if scope.is_recursive(atom.relation) else scope.outside
     node = _selected(place.builder, place.relation(atom.relation), atom, rule)
@@ -46,7 +46,7 @@ def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -
 
 
 def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
-    """A map to these columns of the rows for which all values are defined; the node itself when it has them already."""
+    """A map to these columns, dropping rows with undefined values; the node itself if it has these columns already."""
     schema = builder.type_of(node).schema
     same = schema.columns == tuple(columns)
     if same and all(isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)):
@@ -55,12 +55,12 @@ def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], value
 
 
 def make_set(builder: CircuitBuilder, node: int) -> int:
-    """The node's rows once each; the node itself when it carries a set."""
+    """The set of the node's rows; the node itself if it carries a set."""
     return node if builder.type_of(node).is_set else builder.add(ops.Distinct(), node)
 
 
 def _first_places(atom: BodyAtom) -> dict[str, int]:
-    """Where each variable of the atom stands first."""
+    """The first position of each variable of the atom."""
     places: dict[str, int] = {}
     for place, argument in enumerate(atom.arguments):
         if isinstance(argument, Variable):
@@ -69,12 +69,12 @@ def _first_places(atom: BodyAtom) -> dict[str, int]:
 
 
 def _may_be_null(argument: Expression) -> bool:
-    """Whether NULL matches an argument; a constant excludes it by the comparison with it."""
+    """Whether NULL matches an argument; a comparison with a constant excludes it anyway."""
     return not isinstance(argument, Variable) or isinstance(argument, Unnamed)
 
 
 def _selected(builder: CircuitBuilder, node: int, atom: BodyAtom, rule: CheckedRule) -> int:
-    """The rows that agree with the atom's constants and repeated variables; NULL agrees with `_` alone."""
+    """The rows that match the atom's constants and repeated variables; NULL matches only `_`."""
     attributes = builder.type_of(node).schema.names
     first = _first_places(atom)
     predicates: list[exp.Expression] = []

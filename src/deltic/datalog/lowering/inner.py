@@ -1,7 +1,7 @@
-"""What has bodies of its own in a rule, an aggregate or an existential: where these are computed, and from what.
+"""Aggregates and existentials, which have bodies of their own: where the bodies are computed, and from which bindings.
 
-Inside of a recursion what does not depend on it is computed before it begins, in the whole circuit; the rest is a node
-of the same iteration, since a helper under a negation that came an iteration late would never come to rest.
+In a recursion, bodies that do not depend on it are computed before it, in the whole circuit. Others are nodes
+of the same iteration: a helper under a negation that lags an iteration behind might never reach a fixpoint.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from deltic.datalog.syntax.formulas import (
 from deltic.values.types import Column, Schema
 
 LowerRule = Callable[[CheckedRule, Schema, LoweringScope, bool], int]
-"""`lower_rule`, which reads the aggregates of rules, and is read by what lowers those."""
+"""The type of `lower_rule`, which is passed as a parameter because both modules need each other."""
 
 
 @dataclass
 class InnerBody:
     """An aggregation or existential of a rule in plain form; `place` is the circuit in which its bodies are computed.
 
-    `keys` are the columns of the variables that it has from outside.
+    `keys` are the columns of its outer variables.
     """
 
     literal: Aggregation | Existential
@@ -57,7 +57,7 @@ class InnerBody:
         self.place = self.scope.outside if is_before and not self._is_recursive() else self.scope
 
     def derive(self, arguments: Sequence[Expression], body: Sequence[BodyFormula], columns: Sequence[Column]) -> int:
-        """A node with the values of the arguments for each binding of which the body holds."""
+        """A node with the values of the arguments for each binding for which the body holds."""
         schema = Schema(tuple(columns))
         head = BodyAtom("", tuple(arguments), span=self.literal.span)
         plain = simplify(replace(self.rule, head=head, body=tuple(body)))
@@ -67,9 +67,9 @@ class InnerBody:
         return self.place.bring(outside.builder.add(ops.Constant(schema, ())), outside)
 
     def guard(self, node: int | None) -> tuple[BodyFormula, ...]:
-        """The values that the variables from outside have in `node`, where some body does not bind them all itself.
+        """An atom with the outer variables' values in `node`, if some body does not bind all of them itself.
 
-        Before a recursion these are the values that are known then.
+        If the bodies are computed before a recursion, these are the values that are known there.
         """
         if self._binds_all or node is None:
             return ()
@@ -97,9 +97,9 @@ class InnerBody:
 def lower_existential(
     existential: Existential, rule: CheckedRule, scope: LoweringScope, node: int | None, lower_rule: LowerRule
 ) -> int:
-    """A set with one column for each variable from outside: the values for which one of the bodies holds.
+    """A set with one column for each outer variable: the values for which one of the bodies holds.
 
-    `node` has the bindings so far; None where the bodies need none.
+    `node` has the bindings so far; None if the bodies need none.
     """
     inner = InnerBody(existential, rule, scope, lower_rule)
     guard = inner.guard(node)
@@ -110,7 +110,7 @@ def lower_existential(
 
 
 def _known_before(body: Sequence[BodyFormula], scope: LoweringScope) -> Iterator[BodyFormula]:
-    """The literals that need nothing of the recursion: atoms of other relations, and conditions on what those bind."""
+    """The literals that do not depend on the recursion: atoms of other relations, and conditions on their variables."""
 
     def is_known(literal: BodyFormula) -> bool:
         atom = bare(literal)

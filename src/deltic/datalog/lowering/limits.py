@@ -1,7 +1,7 @@
-"""`.limitsize r(n=100)`: a recursion goes no further once r has that many rows at the end of an iteration.
+"""`.limitsize r(n=100)`: a recursion stops once r has that many rows at the end of an iteration.
 
-All relations of the recursion then stay as they are, so that Rᵢ₊₁ = Rᵢ ∪ T(Rᵢ, E) while r has fewer rows in Rᵢ, and
-else Rᵢ. Which rows are there depends on the iterations alone, neither on an order of evaluation nor on one of changes.
+All relations of the recursion then stay unchanged: Rᵢ₊₁ = Rᵢ ∪ T(Rᵢ, E) while r has fewer rows in Rᵢ, and
+else Rᵢ. The result depends only on the iterations, not on the order of evaluation or of changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SIZE = "size"
 
 
 def lower_limit(name: str, limit: int, scope: LoweringScope) -> int:
-    """A proposition that holds once a relation of the recursion has at least `limit` rows."""
+    """A relation without columns that has a row once a relation of the recursion has at least `limit` rows."""
     builder = scope.builder
     count = ops.Aggregate((), (ops.AggregateCall("count", "", _SIZE),))
     enough = exp.GTE(this=column(_SIZE), expression=literal(limit, Type.INT64))
@@ -29,7 +29,7 @@ def lower_limit(name: str, limit: int, scope: LoweringScope) -> int:
 
 
 def limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) -> int:
-    """The rows that a relation had, and those of the node where none of the limits is reached."""
+    """The previous rows of a relation, and those of the node unless a limit is reached."""
     builder = scope.builder
     for limit in limits:
         node = builder.add(ops.Antijoin(), node, limit)

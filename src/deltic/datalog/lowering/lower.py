@@ -1,4 +1,4 @@
-"""Programs to definitions of the catalog: one for each stratum, each relation from its table, facts and rules."""
+"""Lowers programs to catalog definitions: one for each stratum, each relation from its table, facts and rules."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FRONT = "Datalog"
 
 
 def lower(checked: CheckedProgram) -> Circuit:
-    """The circuit of a program that reads no relations of others: a source for each table, a sink for each view."""
+    """The circuit of a program without external relations: a source for each table, a sink for each view."""
     return Catalog((define(checked),)).circuit
 
 
 def define(checked: CheckedProgram, memory: ClauseMemory | None = None) -> FrontEndDefinitions:
-    """The tables of a program, and the definitions of its views; those of one stratum are one.
+    """The tables of a program, and the definitions of its views, one for each stratum.
 
-    A stratum that the `memory` has, of an earlier program, is not lowered again.
+    Strata that are unchanged since an earlier program come from the `memory`.
     """
     memory = memory or ClauseMemory()
     relations = checked.relations.values()
@@ -57,12 +57,12 @@ class _Lowering:
         self._types = {**checked.others, **{r.name: ZSetType(r.schema, True) for r in checked.relations.values()}}
 
     def is_derived(self, stratum: Collection[str]) -> bool:
-        """Whether some relation of a stratum has rules or facts, or is made by an operator of Python."""
+        """Whether some relation of a stratum has rules or facts, or is derived by a Python operator."""
         applied, relations = self._checked.applied, self._checked.relations
         return any(name in applied or relations[name].is_derived for name in stratum)
 
     def define(self, stratum: Collection[str]) -> ViewDefinitions:
-        """The relations of a stratum, over those that they read; what nothing reads afterwards is no view."""
+        """The definition of the relations of a stratum, over the relations that they read."""
         rules = [rule for name in stratum for rule in self._written[name]]
         known = self._known.get(*rules)
         if known is not None and known.given == self._around(stratum, known.reads):
@@ -75,7 +75,7 @@ class _Lowering:
         return definition
 
     def _around(self, stratum: Collection[str], reads: Collection[str]) -> object:
-        """What the definition of a stratum depends on that reads these relations, beside its rules."""
+        """The dependencies of a stratum's definition other than its rules; `reads` are the relations that it reads."""
         checked, names = self._checked, (*stratum, *reads)
         own = [(checked.relations.get(name), checked.applied.get(name), name in checked.helpers) for name in stratum]
         others = [(self._types.get(name), self._structures.get(name)) for name in names]
@@ -94,17 +94,17 @@ class _Lowering:
         return ViewDefinitions(tuple(map(self._view, shown)), scope.builder.build())
 
     def _shown(self, stratum: Collection[str]) -> list[str]:
-        """The relations of a stratum that are views: of those that operators make what others read."""
+        """The relations of a stratum that become views; results of operators only if others read them."""
         applied = self._checked.applied
         return [n for n in stratum if n not in applied or self._is_read(n, stratum)]
 
     def _is_read(self, name: str, stratum: Collection[str]) -> bool:
-        """Whether rules of relations beyond a stratum have atoms of a relation."""
+        """Whether rules of other strata read a relation."""
         others = (rule for other in self._written if other not in stratum for rule in self._rules(other))
         return any(_mentions(rule, {name}) for rule in others)
 
     def _rules(self, name: str) -> list[CheckedRule]:
-        """The rules of a relation in plain form."""
+        """The rules of a relation in plain form, without facts."""
         return [rule for rule in self._simplified(name) if rule.body]
 
     def _simplified(self, name: str) -> list[CheckedRule]:
@@ -123,9 +123,9 @@ class _Lowering:
         )
 
     def _lower_recursive(self, stratum: Collection[str], scope: WholeCircuit) -> None:
-        """Mutually recursive relations: a fixpoint whose body derives each once from the last of all.
+        """Lower mutually recursive relations to a fixpoint, whose body derives each from all of the previous iteration.
 
-        Helpers are nodes of the body, and views of the fixpoint afterwards.
+        Helpers are nodes of the body, and are computed again from the fixpoint as views.
         """
         helpers = [name for name in self._checked.helpers if name in stratum]
         growing = [name for name in stratum if name not in helpers]
@@ -143,13 +143,13 @@ class _Lowering:
             scope.relations[helper] = self._node(helper, scope)
 
     def _node(self, name: str, scope: LoweringScope) -> int:
-        """The set of all rows of a relation, or of those that an operator of Python makes."""
+        """The set of all rows of a relation, or the result of a Python operator."""
         if made := self._checked.applied.get(name):
             return make_set(scope.builder, scope.builder.add(applied(made.custom), *map(scope.relation, made.inputs)))
         return self._union(self._checked.relations[name], scope)
 
     def _union(self, relation: CheckedRelation, scope: LoweringScope) -> int:
-        """The set of all rows of a relation: its table's, its facts, and what its rules derive."""
+        """The set of all rows of a relation: from its table, its facts, and its rules."""
         parts = [scope.bring(number, scope.outside) for number in self._given(relation, scope.outside)]
         parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules(relation.name)]
         if not parts:
@@ -160,7 +160,7 @@ class _Lowering:
         return _chosen(relation, make_set(scope.builder, total), scope)
 
     def _given(self, relation: CheckedRelation, outside: WholeCircuit) -> list[int]:
-        """The nodes of the whole circuit that a relation starts from."""
+        """The nodes of the whole circuit for a relation's table and facts."""
         given = [outside.source(relation.name)] if relation.is_table else []
         facts = (rule for rule in self._simplified(relation.name) if not rule.body)
         rows = tuple(dict.fromkeys(row for fact in facts if None not in (row := _row(fact))))
@@ -170,7 +170,7 @@ class _Lowering:
 
 
 def _chosen(relation: CheckedRelation, node: int, scope: LoweringScope) -> int:
-    """One row for the values of each choice domain; in a recursion those of the iteration before, and new ones."""
+    """One row for the values of each choice domain; in a recursion previously chosen rows are kept."""
     builder, is_recursive = scope.builder, bool(relation.choices) and scope.is_recursive(relation.name)
     before = scope.relation(relation.name) if is_recursive else None
     if before is not None:
@@ -184,15 +184,15 @@ def _chosen(relation: CheckedRelation, node: int, scope: LoweringScope) -> int:
 
 
 def _row(fact: CheckedRule) -> tuple[object, ...]:
-    """The values of a fact, None for what is undefined."""
+    """The values of a fact, None for an undefined one."""
     return tuple(evaluate(scalar(argument, fact), {}, {}) for argument in fact.head.arguments)
 
 
 def _mentions(rule: CheckedRule, names: Collection[str]) -> bool:
-    """Whether the rule's body has an atom of one of these relations."""
+    """Whether the rule's body reads one of these relations."""
     return any(atom.relation in names for atom in _atoms(rule))
 
 
 def _atoms(rule: CheckedRule) -> Iterator[BodyAtom]:
-    """The atoms of a rule's body, negated ones and those in aggregates too."""
+    """The atoms of a rule's body, including negated ones and those in aggregates."""
     return (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), BodyAtom))

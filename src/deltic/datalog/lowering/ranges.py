@@ -1,4 +1,4 @@
-"""Ranges: `range(a, b)` has several values, so that a rule derives its head for each of them."""
+"""Ranges: `range(a, b)` has several values, so a rule derives its head for each of them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _WIDE = {narrow: wide for wide, narrow in NARROW.items()}
 
 
 def is_range(expression: Expression) -> bool:
-    """Whether the expression has the values of a range."""
+    """Whether the expression is a range."""
     return isinstance(expression, FunctorCall) and expression.functor == "range"
 
 
 def name_ranges(rule: CheckedRule) -> CheckedRule:
-    """The rule with a variable in the place of each range, and an equation for it; those in aggregates stay."""
+    """The rule with a variable and an equation for each range, except in aggregates."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_r{number}") not in rule.variables)
     equations: list[BodyFormula] = []
@@ -68,7 +68,7 @@ def lower_range(
 
 
 def _bounds(start: exp.Expression, stop: exp.Expression, step: exp.Expression | None = None) -> list[exp.Expression]:
-    """With a step that is not zero: one where none is given. For zero those of start alone, if it is not stop."""
+    """Bounds with a nonzero step: a default of ±1; for a step of zero, bounds of the range of start alone."""
     if step is None:
         return [start, stop, _one_either_way(start, stop)]
     if isinstance(step, exp.Literal | exp.Neg):
@@ -79,7 +79,7 @@ def _bounds(start: exp.Expression, stop: exp.Expression, step: exp.Expression | 
 
 
 def _next_unless(start: exp.Expression, stop: exp.Expression) -> exp.Expression:
-    """The number behind `start`, or `stop` where that is the same as `start`."""
+    """start + 1, or `stop` if both are equal."""
     behind = exp.Add(this=start.copy(), expression=literal(1, Type.INT64))
     return _chosen(exp.EQ(this=start.copy(), expression=stop.copy()), stop, behind)
 
@@ -89,6 +89,6 @@ def _chosen(condition: exp.Expression, true: exp.Expression, false: exp.Expressi
 
 
 def _one_either_way(start: exp.Expression, stop: exp.Expression) -> exp.Expression:
-    """1 where the range goes up, else -1."""
+    """1 if the range ascends, else -1."""
     is_up = exp.LTE(this=start, expression=stop)
     return _chosen(is_up, literal(1, Type.INT64), literal(-1, Type.INT64))

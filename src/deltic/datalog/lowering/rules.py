@@ -1,4 +1,4 @@
-"""Rules: a join of atoms, then conditions, computed variables and absent atoms, then the head."""
+"""Rules: a join of atoms, then conditions, computed variables and negated atoms, then the head."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from deltic.values.types import Column, Schema
 def lower_rule(rule: CheckedRule, schema: Schema, scope: LoweringScope, as_set: bool = True) -> int:
     """A node with the rows that a rule in plain form derives, weighted by their derivations.
 
-    Where only the set of the rows counts, what the head does not need may be left out of the weights.
+    If only the set of the rows is needed, the weights may count fewer derivations.
     """
     return _RuleLowering(in_groups(rule, scope, lower_rule) if as_set else rule, scope, as_set).lower(schema)
 
 
 class _RuleLowering:
-    """One rule on its way to nodes. `_pending` are the conditions that are not yet lowered."""
+    """Lowers one rule. `_pending` are the conditions that are not lowered yet."""
 
     def __init__(self, rule: CheckedRule, scope: LoweringScope, as_set: bool) -> None:
         self._rule, self._scope, self._builder, self._as_set = rule, scope, scope.builder, as_set
@@ -65,7 +65,7 @@ class _RuleLowering:
         return project(self._builder, node, schema.columns, values)
 
     def _atom(self, atom: BodyAtom) -> int:
-        """An atom, with the conditions on it alone and the variables that join it to other atoms."""
+        """An atom, with the conditions on it alone and computed variables that join it to other atoms."""
         node = lower_atom(atom, self._rule, self._scope)
         elsewhere = {
             v.name for a in self._rule.body if isinstance(a, BodyAtom) and a is not atom for v in mentions_of(a)
@@ -76,10 +76,10 @@ class _RuleLowering:
         return self._kept(node, self._compute(node, wanted), elsewhere | self._shared)
 
     def _kept(self, atom: int, computed: int, joining: set[str]) -> int:
-        """An atom with what is computed of it, as a relation of its own where that joins it to other atoms.
+        """An atom with computed columns, as a relation of its own if these join it to other atoms.
 
-        Else a change of those would look at all rows of the atom, unless the equation determines which ones, as
-        `y = x + 1` does.
+        Otherwise a change of another atom would scan all rows of this one, unless the equation can be inverted, as
+        `y = x + 1` can.
         """
         before = self._builder.type_of(atom).schema.names
         may = self._as_set or self._builder.type_of(computed).is_set
@@ -89,19 +89,19 @@ class _RuleLowering:
         return self._builder.add(Keep(self._rule.head.relation), make_set(self._builder, computed))
 
     def _is_invertible(self, name: str) -> bool:
-        """Whether the one variable of which this one is computed can be computed of it."""
+        """Whether the variable is computed from one other variable, which can be computed from it in turn."""
         value, read = self._values[name]
         types = {n: self._rule.variables[n] for n in (name, *read)}
         return len(read) == 1 and solve(column(name), value, read[0], types) is not None
 
     def _computed_by_several(self) -> set[str]:
-        """The variables to which several atoms give values, each by itself: they join those atoms."""
+        """The variables that several atoms bind or determine independently: they join those atoms."""
         atoms = [literal for literal in self._rule.body if isinstance(literal, BodyAtom)]
         counts = Counter(name for atom in atoms for name in self._given_by(atom))
         return {name for name, count in counts.items() if count > 1}
 
     def _given_by(self, atom: BodyAtom) -> dict[str, set[str]]:
-        """The variables of an atom, and those whose values equations compute from them, each with what it needs."""
+        """The variables of an atom, and those that equations compute from them, each with the variables it needs."""
         given: dict[str, set[str]] = {variable.name: set() for variable in mentions_of(atom)}
         pending = [c for c in self._pending if isinstance(c, BodyComparison) and c.operator == "="]
         while binding := next((b for c in pending if (b := _binding(c, list(given)))), None):
@@ -111,13 +111,13 @@ class _RuleLowering:
         return given
 
     def _sets(self) -> list[int]:
-        """The existentials whose bodies need nothing from outside, as sets to join with."""
+        """The existentials whose bodies need no outer bindings, as sets to join with."""
         whole = [i for i in self._inner if isinstance(i, Existential) and i.free().keys() <= bound_by_all(i, ())]
         self._inner = [inner for inner in self._inner if inner not in whole]
         return [lower_existential(each, self._rule, self._scope, None, lower_rule) for each in whole]
 
     def _add_inner(self, node: int) -> int:
-        """Add the result of each aggregate, and the variables of each existential, when what it needs is there."""
+        """Join the results of aggregates and existentials, each once its outer variables are bound."""
         while self._inner:
             names = self._builder.type_of(node).schema.names
             ready = next(inner for inner in self._inner if inner.free().keys() <= _given(inner, names))
@@ -131,7 +131,7 @@ class _RuleLowering:
         return node
 
     def _excluded(self, part: BodyAtom | Existential, node: int) -> int:
-        """The bindings for which what stands behind `!` holds."""
+        """The bindings for which the negated literal holds."""
         if isinstance(part, BodyAtom):
             return lower_absent_atom(part, self._rule, self._scope)
         return lower_existential(part, self._rule, self._scope, node, lower_rule)
@@ -144,10 +144,10 @@ class _RuleLowering:
         return different[0] if len(different) == 1 else self._builder.add(ops.Join(), *different)
 
     def _compute(self, node: int, wanted: set[str] | None = None) -> int:
-        """Apply every pending condition whose variables the node has.
+        """Apply all pending conditions whose variables the node has.
 
-        An equation that gives a new variable its value adds a column, but only for a variable among
-        `wanted` (None: for any), and then no float, of which equal ones may differ.
+        An equation that binds a new variable adds a column, but only for a variable among `wanted` (None: for any), and
+        then not for floats, because equal floats may differ.
         """
         while True:
             names = self._builder.type_of(node).schema.names
@@ -161,7 +161,7 @@ class _RuleLowering:
             node = self._extend(node, *binding)
 
     def _may(self, binding: tuple[Variable, Expression, BodyFormula], wanted: set[str] | None) -> bool:
-        """Whether an equation may give its variable its value; aggregates bind their results themselves."""
+        """Whether an equation may bind its variable; results of aggregates are bound by the aggregates."""
         variable, value, _ = binding
         if variable in self._results:
             return False
@@ -186,7 +186,7 @@ class _RuleLowering:
         return project(self._builder, node, (*columns, new), (*values, computed))
 
     def _within_ranges(self, node: int, conditions: Sequence[BodyFormula]) -> int:
-        """The rows in which variables that have a value have one of the ranges that they equal, if they equal any."""
+        """The rows in which bound variables lie in all ranges that they equal."""
         schema = self._builder.type_of(node).schema
         for condition in conditions:
             if isinstance(condition, BodyComparison) and is_range(condition.right):
@@ -199,7 +199,7 @@ class _RuleLowering:
         return node
 
     def _range(self, node: int, name: str, value: Expression) -> int:
-        """The node's rows for each value of a range; one between constants is the same in all iterations."""
+        """The node's rows for each value of a range; a constant range is computed outside of a recursion."""
         assert isinstance(value, FunctorCall)
         if any(True for _ in variables(value)):
             return lower_range(self._builder, node, name, value.arguments, self._rule)
@@ -210,12 +210,12 @@ class _RuleLowering:
 
 
 def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:
-    """The variables that have values once the bindings have columns of these names."""
+    """The variables that are bound if these columns are."""
     return bound_by_all(inner, names) if isinstance(inner, Existential) else set(names)
 
 
 def _binding(condition: BodyFormula, names: Sequence[str]) -> tuple[Variable, Expression, BodyFormula] | None:
-    """The variable to which an equation gives a value computed from columns of these names, and the value."""
+    """The variable that an equation binds from these columns, the value, and the equation; None if it binds none."""
     if not (isinstance(condition, BodyComparison) and condition.operator == "="):
         return None
     for side, other in ((condition.left, condition.right), (condition.right, condition.left)):

@@ -1,6 +1,6 @@
-"""Expressions and conditions as sqlglot trees over columns that are called like the variables.
+"""Expressions and conditions as sqlglot trees over columns that are named like the variables.
 
-What is undefined in Datalog is NULL in the tree: division by zero, a text that is no number, an index
+Undefined values are NULL in the tree: division by zero, a text that is no number, an index
 outside of a string.
 """
 
@@ -82,7 +82,7 @@ def scalar(expression: Expression, rule: CheckedRule) -> Tree:
 
 
 def converted(expression: Expression, rule: CheckedRule, type_: Type) -> Tree:
-    """The value of an expression of the rule as a number of another width, where its own is not that."""
+    """The value of an expression as a number of another width, cast if necessary."""
     return _as(scalar(expression, rule), rule.type_of(expression), type_)
 
 
@@ -91,13 +91,13 @@ def _as(value: Tree, type_: Type, wanted: Type) -> Tree:
 
 
 def literal_value(expression: Expression, type_: Type) -> object:
-    """The Python value of a literal that has this type."""
+    """The Python value of a literal of this type."""
     assert isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
     return float(expression.value) if type_.is_float else expression.value
 
 
 def predicate(condition: BodyFormula, rule: CheckedRule) -> Tree:
-    """The truth of a comparison, test or negated test of the rule."""
+    """A comparison, test or negated test of the rule as a tree."""
     if isinstance(condition, Negation):
         return exp.Not(this=predicate(condition.part, rule))
     if isinstance(condition, BodyComparison):
@@ -111,7 +111,7 @@ def predicate(condition: BodyFormula, rule: CheckedRule) -> Tree:
 
 
 def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type) -> Tree:
-    """A functor applied to arguments, the first of which has the type `operand`."""
+    """A functor applied to arguments; the first one has the type `operand`."""
     if functor == "to_string" and operand.is_float:
         return call("six_places", _as(arguments[0], operand, Type.FLOAT64))
     if functor in CONVERSIONS and operand is Type.STRING and result is not Type.STRING:
@@ -132,9 +132,9 @@ def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type)
 
 
 def _ordinal(value: Tree, type_: Type, result: Type) -> Tree:
-    """A number that tells values of one type apart: a number's is itself, a text's or structure's is a fingerprint.
+    """A number that identifies a value of a type: a number itself, or a fingerprint of a text or structure.
 
-    Of that the lower bits are taken where numbers have fewer.
+    With fewer bits, the fingerprint's lower bits.
     """
     if type_.is_integer:
         return cast(value, result)
@@ -169,7 +169,7 @@ def _greatest(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 def _shift_unsigned(arguments: Sequence[Tree], result: Type) -> Tree:
-    """Zeros come in at the left, also for a number below zero."""
+    """A logical right shift, also for negative numbers."""
     left, right = arguments
     if not result.signed:
         return exp.BitwiseRightShift(this=left, expression=right)
@@ -185,7 +185,7 @@ def _is_true(value: Tree, type_: Type) -> Tree:
 def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
     """A logical operator on numbers: 0 is false, all else is true, and the result is 0 or 1.
 
-    It combines bits, since SQL's AND and OR have a value also where an operand has none.
+    It combines bits, because SQL's AND and OR may have a value although an operand is NULL.
     """
 
     def apply(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -199,7 +199,7 @@ def _logical_not(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 def _substring(arguments: Sequence[Tree], result: Type) -> Tree:
-    """The index counts from 0; outside of the string there is nothing, and a length reaches to the end at most."""
+    """A substring; the index counts from 0, is empty outside of the string, and the length is cut at its end."""
     text, index, length = arguments
     if all(isinstance(number, exp.Literal) and int(number.this) < 2**31 for number in (index, length)):
         return call("substring", text, literal(int(index.this) + 1, Type.INT32), cast(length, Type.INT32))

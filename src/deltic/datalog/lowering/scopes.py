@@ -1,4 +1,4 @@
-"""Where rules are lowered: in the whole circuit, or in the body of a fixpoint inside it."""
+"""The circuit in which rules are lowered: the whole circuit, or the body of a fixpoint in it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from deltic.values.types import Schema, Type
 
 
 class LoweringScope(ABC):
-    """A circuit under construction in which relations have nodes."""
+    """A circuit under construction, with nodes for relations."""
 
     builder: CircuitBuilder
     relations: dict[str, int]
-    """The nodes of relations that have one in this circuit."""
+    """The nodes of relations in this circuit."""
 
     @property
     @abstractmethod
@@ -32,21 +32,21 @@ class LoweringScope(ABC):
 
     @abstractmethod
     def relation(self, name: str) -> int:
-        """The node in this circuit that carries a relation, a set."""
+        """The node in this circuit that carries a relation as a set."""
 
     @abstractmethod
     def is_recursive(self, relation: str) -> bool:
-        """Whether a relation depends on those that are being defined by recursion here; outside of a body none does."""
+        """Whether a relation depends on the recursive relations of this body; False outside of a body."""
 
     @abstractmethod
     def bring(self, number: int, place: LoweringScope) -> int:
-        """The node in this circuit that carries what node `number` carries in a place: here, or the whole circuit."""
+        """The node in this circuit for node `number` of `place`, which is this or the whole circuit."""
 
 
 class WholeCircuit(LoweringScope):
-    """The whole circuit of a definition. `relations` has the nodes of relations, of those of `types` that it reads.
+    """The whole circuit of a definition. `relations` has the nodes of relations; `types` are those that it may read.
 
-    `structures` are the families of those columns of tables whose texts are structures. Numbers have `word_size` bits.
+    `structures` are the families of the columns of tables that hold structures as text. Numbers have `word_size` bits.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class WholeCircuit(LoweringScope):
         return number
 
     def source(self, name: str) -> int:
-        """The node that reads a relation of the catalog; a table's structures are as they are written by rules.
+        """The node that reads a relation of the catalog; structures of tables are normalized to the form of rules.
 
-        A text that is none of its type is an error of the epoch.
+        A text that is no value of the type is an error of the epoch.
         """
         type_ = self._types[name]
         node = self.builder.add(ops.Source(name, type_.schema, type_.is_set))
@@ -85,7 +85,7 @@ class WholeCircuit(LoweringScope):
         return self.builder.add(ops.Distinct(), self.builder.add(ops.Map(type_.schema.columns, tuple(values)), node))
 
     def seen(self, node: int) -> int:
-        """The relation as rules see it: a set, and its narrow numbers as wide ones."""
+        """The relation as rules see it: a set, with narrow numbers widened."""
         columns = self.builder.type_of(node).schema.columns
         wide = tuple(replace(column, type=seen(column.type, self._word_size)) for column in columns)
         if wide != columns:
@@ -104,7 +104,7 @@ def _structure(name: str, family: str) -> exp.Expression:
 class Inside(LoweringScope):
     """The body of a fixpoint over `members`. `inputs` are the nodes of the whole circuit that it imports.
 
-    `relations` has the nodes of what is no member but depends on one.
+    `relations` has the nodes of other relations that depend on a member.
     """
 
     def __init__(self, outside: WholeCircuit, members: Mapping[str, Schema]) -> None:

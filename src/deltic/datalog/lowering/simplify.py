@@ -1,4 +1,4 @@
-"""Rules made plain before they are lowered: constants computed, equal variables made one, computed arguments named."""
+"""Simplifies rules before lowering: folds constants, merges equal variables, names computed arguments."""
 
 from __future__ import annotations
 
@@ -47,12 +47,11 @@ _LITERALS: Mapping[Type, Callable[..., Expression]] = {
 
 
 def simplify(rule: CheckedRule) -> CheckedRule | None:
-    """The rule in plain form, None when its body can never hold.
+    """The rule in plain form, None if its body can never hold.
 
-    In plain form the arguments of the body's atoms are variables, literals and wildcards, the other
-    literals have variables, and there are no truth values; where a structure gives its fields their values, there
-    are equations for these. The same rows are derived. What is inside of aggregates
-    is left to their lowering.
+    In plain form the arguments of the body's atoms are variables, literals and wildcards, the other literals contain
+    variables, and there are no truth values; structures that bind their fields are replaced by equations for these. The
+    same rows are derived. Bodies of aggregates are simplified when they are lowered.
     """
     rule = unify_structures(fold_constants(name_ranges(rule)))
     while equation := next(_substitutions(rule), None):
@@ -91,7 +90,7 @@ def _value(apply: FunctorCall, rule: CheckedRule) -> Expression:
 
 
 def _truth(literal: BodyFormula, rule: CheckedRule) -> BodyFormula:
-    """A condition on literals alone is true or false; false when it is undefined."""
+    """A condition on literals alone as a truth value; false if it is undefined."""
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, Aggregation | BodyAtom | Existential | Truth) or any(
         is_range(e) or any(True for _ in variables(e)) for e in expressions_of(literal)
@@ -105,9 +104,9 @@ def _is_literal(expression: Expression) -> TypeGuard[NumberLiteral | UnsignedLit
 
 
 def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, BodyFormula]]:
-    """The equations that make a variable superfluous.
+    """The equations that make a variable redundant.
 
-    Floats are left: equal ones may differ, as 0.0 and -0.0 do. So are results of aggregates, which bind them.
+    Floats are excluded, because equal ones may differ, as 0.0 and -0.0 do. So are results of aggregates.
     """
     results = [literal.result for literal in rule.body if isinstance(literal, Aggregation)]
     for literal in rule.body:
@@ -120,7 +119,7 @@ def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, Bo
 
 
 def _substitute(rule: CheckedRule, variable: Variable, value: Expression, equation: BodyFormula) -> CheckedRule:
-    """The rule with the value in place of the variable, and without the equation."""
+    """The rule with the variable replaced by the value, and without the equation."""
 
     def change(expression: Expression) -> Expression:
         return rewrite(expression, lambda part: value if part == variable else part)
@@ -130,7 +129,7 @@ def _substitute(rule: CheckedRule, variable: Variable, value: Expression, equati
 
 
 def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
-    """The rule with a new variable for each computed argument of the body's atoms, and an equation for it."""
+    """The rule with a new variable and an equation for each computed argument of the body's atoms."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_{number}") not in rule.variables)
     equations: list[BodyFormula] = []

@@ -1,8 +1,8 @@
-"""Structures taken apart: an equation with a record or a branch becomes equations for the fields without a value.
+"""Unpacks structures: an equation with a record or a branch becomes equations for its unbound fields.
 
-`x = [a, [b, _]]` with a value for x alone means a = field 0 of x, and b = field 0 of field 1 of x. Where x is no
-argument of an atom and all variables of the structure have values without the equation, it stays: the structure is made
-and compared. Behind `!`, and in heads, structures are always made.
+If only x is bound, `x = [a, [b, _]]` means a = field 0 of x, and b = field 0 of field 1 of x. If x is no
+argument of an atom and all variables of the structure are bound otherwise, the equation stays: the structure is built
+and compared. Under `!`, and in heads, structures are always built.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula
 
 
 def unpack_structures(rule: CheckedRule) -> CheckedRule:
-    """The rule with equations for fields in the place of those that give the variables in a structure their values."""
+    """The rule with equations that bind variables of a structure replaced by equations for its fields."""
     return _Unpacking(rule).rule() if any(map(_is_match, rule.body)) else rule
 
 
 def unify_structures(rule: CheckedRule) -> CheckedRule:
-    """The rule with equations of fields in the place of those of structures, also of two that equal the same variable.
+    """The rule with equations between structures replaced by equations of fields, also if both equal one variable.
 
-    Structures with floats are left: equal floats may differ. So are those with fields that may have any value.
+    Structures with floats are excluded, because equal floats may differ, and those with wildcards.
     """
     if not any(map(_is_match, rule.body)):
         return rule
@@ -71,7 +71,7 @@ def _sides(equation: BodyComparison) -> tuple[Expression, Expression]:
 
 
 def _hidden(literal: BodyFormula) -> BodyFormula:
-    """An equation with a structure as one that gives the structure's variables no values."""
+    """An equation with a structure, changed so that it binds no variables of the structure."""
     if not (isinstance(literal, BodyComparison) and _is_match(literal)):
         return literal
     sides = (FunctorCall("", s.arguments, span=s.span) if isinstance(s, Pack) else s for s in _sides(literal))
@@ -79,7 +79,7 @@ def _hidden(literal: BodyFormula) -> BodyFormula:
 
 
 def _match(equation: BodyFormula) -> tuple[Pack, Expression]:
-    """The structure of an equation, and what it equals."""
+    """The structure of an equation, and the other side."""
     assert isinstance(equation, BodyComparison)
     left, right = _sides(equation)
     structure, value = (left, right) if isinstance(left, Pack) else (right, left)
@@ -88,7 +88,7 @@ def _match(equation: BodyFormula) -> tuple[Pack, Expression]:
 
 
 def _field_variables(literal: BodyFormula) -> Iterator[Variable]:
-    """The variable of an equation that gives it the value of a field."""
+    """The variable that an equation binds to a field of a structure."""
     is_equation = isinstance(literal, BodyComparison) and literal.operator == "="
     if is_equation and isinstance(literal, BodyComparison) and isinstance(literal.right, Unpack):
         yield from (side for side in (literal.left,) if isinstance(side, Variable))
@@ -101,7 +101,7 @@ class _Unpacking:
         self._names = (name for n in itertools.count(1) if (name := f"_f{n}") not in rule.variables)
 
     def rule(self) -> CheckedRule:
-        """The rule unpacked."""
+        """The rule with structures unpacked."""
         body = [*self._rule.body]
         while (result := self._unbinding(body)) is not None:
             body[result : result + 1] = self._fields(*_match(body[result]))
@@ -123,10 +123,10 @@ class _Unpacking:
                     yield from self.split(BodyComparison("=", one, other, span=literal.span))
 
     def _unbinding(self, body: Sequence[BodyFormula]) -> int | None:
-        """The place of an equation that is to be taken apart.
+        """The position of an equation to unpack, None if there is none.
 
-        It is about a value that an atom has, so that fields join it with other atoms; or without it some variable of
-        its structure has no value.
+        Its other side is a value in an atom, so that its fields join it with other atoms; or it must bind variables of
+        the structure.
         """
         stored = {argument for literal in body if isinstance(literal, BodyAtom) for argument in literal.arguments}
         stored |= {variable for literal in body for variable in _field_variables(literal)}
@@ -141,7 +141,7 @@ class _Unpacking:
         return None
 
     def _fields(self, structure: Pack, value: Expression) -> Iterator[BodyFormula]:
-        """The equations for the fields of a value. One at least is computed: else the shape would not be compared."""
+        """The equations for the fields of a value; at least one, because that also compares the shape."""
         computed = False
         for index, argument in enumerate(structure.arguments):
             if isinstance(argument, Wildcard) and (computed or index + 1 < len(structure.arguments)):

@@ -1,10 +1,10 @@
-"""Rules of many atoms: groups of atoms become hidden relations of what the rest of the rule needs of them.
+"""Rules of many atoms: groups of atoms become hidden relations, reduced to the variables that the rest needs.
 
-A join of n inputs has n delta queries of n steps each, and visits each way in which its atoms meet. In groups of a few
-atoms, then groups of those, there are a few steps for each atom, and no group has more rows than it gives to the rest:
+A join of n inputs has n delta queries of n steps each, and visits all combinations of matching rows. In groups of a few
+atoms, and groups of groups, there are a few steps for each atom, and a group has only the rows that the rest needs:
 distinct(π_A(a ⋈ b)) = distinct(π_A(distinct(π_{A∪S}(a)) ⋈ b)), with S what they share [DBSP Prop 6.11]. Atoms that
-share no variable with the rest are a relation without columns, a test; groups that differ only in what their own
-variables are called are one.
+share no variable with the rest become a relation without columns, a test. Groups that differ only in the names of their
+own variables are shared.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from deltic.datalog.syntax.formulas import BodyAtom, mentions_of, with_expressio
 from deltic.values.types import Column, Schema
 
 WIDEST = 16
-"""How many atoms are joined at once, at most."""
+"""The most atoms that are joined at once."""
 
 _SIZE = 4
-"""How many atoms are in a group."""
+"""The number of atoms in a group."""
 
 LowerRule = Callable[[CheckedRule, Schema, LoweringScope], int]
 
 
 def in_groups(rule: CheckedRule, scope: LoweringScope, lower_rule: LowerRule) -> CheckedRule:
-    """The rule with few atoms, of groups of its own where these were many; the set of its rows is the same."""
+    """The rule with atoms grouped if there are many; the set of its rows is the same."""
     atoms = [literal for literal in rule.body if isinstance(literal, BodyAtom)]
     if len(atoms) <= WIDEST:
         return rule
@@ -50,9 +50,9 @@ def in_groups(rule: CheckedRule, scope: LoweringScope, lower_rule: LowerRule) ->
 def _atom_of(
     rule: CheckedRule, group: Sequence[BodyAtom], shared: set[str], scope: LoweringScope, lower_rule: LowerRule
 ) -> BodyAtom:
-    """The atom of a relation that has the values of the shared variables for which a group of atoms holds.
+    """An atom of the group's relation, over the shared variables.
 
-    It is computed before a recursion on which the group does not depend.
+    If the group does not depend on the recursion, it is computed before it.
     """
     names = _names(group)
     kept = [name for name in names if name in shared]
@@ -70,7 +70,7 @@ def _atom_of(
 def _lower_group(
     rule: CheckedRule, group: Sequence[BodyAtom], kept: Sequence[str], place: LoweringScope, lower_rule: LowerRule
 ) -> int:
-    """The set of the values of the variables `kept` for which a group of atoms holds."""
+    """The set of the values of the variables `kept` for which all atoms of the group hold."""
     own = {name: f"own.{number}" for number, name in enumerate(n for n in _names(group) if n not in kept)}
     variables = {own.get(name, name): rule.variables[name] for name in _names(group)}
     head = BodyAtom("", tuple(Variable(name, span=rule.head.span) for name in kept), span=rule.head.span)
@@ -90,7 +90,7 @@ def _names(group: Sequence[BodyAtom]) -> list[str]:
 
 
 def _grouped(atoms: Sequence[BodyAtom]) -> list[list[BodyAtom]]:
-    """The atoms in groups, in which each shares variables with others where that can be."""
+    """The atoms in groups that share variables where possible."""
     names = [_names([atom]) for atom in atoms]
     having: dict[str, list[int]] = defaultdict(list)
     for place, result in enumerate(names):

@@ -1,4 +1,4 @@
-"""From lark's tree of a program to its statements."""
+"""Builds the statements of a program from lark's parse tree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from deltic.errors import did_you_mean
 
 
 def build_items(context: ParseContext, program: Parsed) -> tuple[Item, ...]:
-    """The statements of a program; what is not supported is left out and reported."""
+    """The statements of a program; unsupported ones are reported and left out."""
     return tuple(item for child in program.children if isinstance(child, Tree) for item in _items(context, child))
 
 
@@ -60,7 +60,7 @@ def _relation(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
 
 
 _ROLES = ("input", "output", "printsize")
-"""Old qualifiers of a declaration, which say what directives of these names do."""
+"""Old qualifiers of a declaration, which have the meaning of directives of these names."""
 
 
 def _attribute(context: ParseContext, parsed: Parsed) -> Attribute:
@@ -143,7 +143,7 @@ def _option(context: ParseContext, parsed: Parsed) -> Option:
 
 
 def _check_plan(context: ParseContext, parsed: Parsed) -> None:
-    """Report orders that are none. How many atoms there are depends on what is inlined."""
+    """Report orders that are not permutations. The number of atoms depends on inlining and is not checked."""
     for plan in trees(parsed, "plan"):
         for order in trees(plan, "order"):
             _, *places = (int(token) for token in tokens(order))
@@ -166,7 +166,7 @@ def _subsumption(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
     yield Subsumption(*atoms, build_formula(context, body), span=context.span(parsed))
 
 
-# What only the command line says.
+# Pragmas that are only supported as options of the command line.
 _ELSEWHERE = {
     "fact-dir": "say where files are on the command line: `deltic run -F DIR`",
     "output-dir": "say where files go on the command line: `deltic run -D DIR`",
@@ -188,7 +188,7 @@ def _pragma(context: ParseContext, parsed: Parsed) -> Iterator[Item]:
 
 
 def _setting(context: ParseContext, parsed: Parsed, name: str) -> Item:
-    """`.pragma "word-size" "32"` and the like."""
+    """Build a pragma such as `.pragma "word-size" "32"`."""
     key, *rest = tokens(parsed)
     value = ",".join(string_value(context, token) for token in rest)
     if value not in SETTINGS[name]:
@@ -200,7 +200,7 @@ def _setting(context: ParseContext, parsed: Parsed, name: str) -> Item:
 
 
 def _about_relations(context: ParseContext, parsed: Parsed, kind: str) -> Iterator[Item]:
-    """`.pragma "hidden" "r,s"` and the like: a directive for each relation; `*` is all of them."""
+    """Build a directive for each relation of a pragma such as `.pragma "hidden" "r,s"`; `*` means all relations."""
     key, *rest = tokens(parsed)
     if not rest:
         context.report(key, "this pragma names relations", f'write `.pragma "{kind}" "helper"`')

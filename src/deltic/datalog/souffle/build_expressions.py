@@ -1,4 +1,4 @@
-"""From lark's trees to expressions."""
+"""Builds expressions from lark's parse trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from deltic.datalog.syntax.source import Span
 
 
 def build_expression(context: ParseContext, part: Part) -> Expression:
-    """The expression that a tree of the grammar's `expression` stands for; a wildcard for what is unsupported."""
+    """The expression for a tree of the grammar's `expression`; a wildcard for an unsupported one."""
     assert not isinstance(part, Token)
     if part.data in UNSUPPORTED:
         context.reject(part, part.data)
@@ -45,12 +45,12 @@ def build_arguments(context: ParseContext, parent: Parsed) -> tuple[Expression, 
 
 
 def build_type_name(context: ParseContext, parsed: Parsed) -> TypeName:
-    """The mention of a type."""
+    """The type name of a tree."""
     return TypeName(context.qualified(tokens(parsed)[0]), span=context.span(parsed))
 
 
 def string_value(context: ParseContext, token: Token) -> str:
-    """The value of a quoted string; escapes that mean nothing are reported."""
+    """The value of a quoted string; unknown escapes are reported."""
     for offset, escape in unknown_escapes(token):
         begin = (token.start_pos or 0) + offset
         place = context.source.place(begin, begin + 2)
@@ -68,7 +68,7 @@ def _unsigned(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
 
 
 def _address(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
-    """An internet address, which is the number of its 32 bits."""
+    """An IPv4 address as a 32-bit number."""
     parts = [int(part) for part in tokens(parsed)[0].split(".")]
     if max(parts) > 255:
         context.report(parsed, f"{tokens(parsed)[0]} is no internet address", "its parts are numbers from 0 to 255")
@@ -103,7 +103,7 @@ def _binary(context: ParseContext, parsed: Parsed, span: Span) -> Expression:
 
 
 def _link(context: ParseContext, operator: Token, operand: Part) -> Expression:
-    """What a chain has behind an operator; below zero, if it is subtracted."""
+    """An operand of a chain, negated if it is subtracted."""
     built = build_expression(context, operand)
     if operator != "-":
         return built
@@ -161,7 +161,7 @@ def _user_functor(context: ParseContext, parsed: Parsed, span: Span) -> Expressi
     return FunctorCall(FUNCTOR + tokens(parsed)[0], build_arguments(context, parsed), span=span)
 
 
-# What builds each tree of the grammar; that of aggregates is entered by `build_formulas`, as they have formulas inside.
+# The builder of each tree of the grammar; `build_formulas` adds that of aggregates, which contain formulas.
 EXPRESSIONS: dict[str, Callable[[ParseContext, Parsed, Span], Expression]] = {
     "number": _number,
     "unsigned": _unsigned,

@@ -1,4 +1,4 @@
-"""From lark's trees to formulas."""
+"""Builds formulas from lark's parse trees."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from deltic.datalog.syntax.source import Span
 
 
 def build_formula(context: ParseContext, part: Part) -> BodyFormula:
-    """The formula that a tree of the grammar's `disjunction` stands for."""
+    """The formula for a tree of the grammar's `disjunction`."""
     assert not isinstance(part, Token)
     return _BUILDERS[part.data](context, part, context.span(part))
 

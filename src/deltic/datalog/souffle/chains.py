@@ -1,7 +1,7 @@
-"""Long chains of one operator, `x1 + x2 - x3 + …`: one node of many operands, where each would be a level of its own.
+"""Long chains of one operator, `x1 + x2 - x3 + …`: one node of many operands instead of deeply nested nodes.
 
-Only operators that may be regrouped make chains. A difference is the sum with what is subtracted below zero: the same
-for whole numbers, which wrap around, and for floats, of which sums are computed from left to right.
+Only associative operators form chains. A difference is a sum with a negated operand, which is equivalent
+for integers, which wrap around, and for floats, whose sums are computed from left to right.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from lark import Token, Tree
 from deltic.datalog.souffle.context import Parsed, Part
 
 LONGEST = 32
-"""How many operators of a chain are still nodes of two operands each."""
+"""The most operators of a chain that are built as nested nodes of two operands."""
 
 _FAMILIES = {
     **dict.fromkeys(("+", "-"), "+"),
     **{operator: operator for operator in ("*", "band", "bor", "bxor", "land", "lor", "lxor")},
 }
-"""The operator of the one node that a chain of these operators is."""
+"""The operator of the chain to which each operator belongs."""
 
 
 def family_of(parsed: Parsed) -> str | None:
-    """The operator of the chain that a tree may be the end of, None where it is that of none."""
+    """The operator of a chain that ends with this tree, None if it is not part of one."""
     return _FAMILIES.get(str(parsed.children[1])) if parsed.data == "binary" else None
 
 
 def goes_on(parsed: Parsed, child: Part) -> bool:
-    """Whether the child of a tree is what the chain has to the left of its last operator."""
+    """Whether the child of a tree continues its chain to the left."""
     family = family_of(parsed)
     is_left = family is not None and child is parsed.children[0]
     return is_left and isinstance(child, Tree) and family_of(child) == family
 
 
 def chain_of(parsed: Parsed) -> tuple[Part, list[tuple[Token, Part]]]:
-    """The first operand of a chain, and the others from left to right, each behind its operator."""
+    """The first operand of a chain, and the others from left to right, each with its operator."""
     rest: list[tuple[Token, Part]] = []
     current: Part = parsed
     while isinstance(current, Tree):

@@ -1,8 +1,8 @@
-"""Components: each instance has a copy of their statements, about relations and types that are called after it.
+"""Components: each instance gets a copy of their statements, with relations and types named after the instance.
 
-Of the instance `g` of a component with the relation `edge`, the relation is `g.edge`; so are types called, and the
-branches of algebraic data types. Inside of a component, a name means what the component and its bases declare, then
-what is declared where the instance is, and at last what the whole program declares.
+If a component with the relation `edge` has the instance `g`, the relation is `g.edge`; types and the branches of
+algebraic data types are named likewise. In a component, a name is resolved first in the component and its bases, then
+where the instance is, and last in the whole program.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _Statement: TypeAlias = "tuple[Item, _Scope]"
 
 @dataclass
 class _Names:
-    """What is declared in an instance (or at the top of the program), by bases too; `prefix` is its name with a dot."""
+    """The names declared in an instance or at the top of the program, including those of bases.
+
+    `prefix` ends with a dot.
+    """
 
     prefix: str = ""
     relations: set[str] = field(default_factory=set)
@@ -49,10 +52,10 @@ class _Names:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What names mean in the statements of one component in one instance; `outer` is where the instance is.
+    """Resolves the names in the statements of one component in one instance; `outer` is the scope of the instance.
 
-    The component sees the parameters of the one in which it is declared, whose names are `home`, but not those of
-    others in which it has an instance.
+    The component sees the parameters of the component that declares it, whose names are `home`, but not those of other
+    components that instantiate it.
     """
 
     names: _Names
@@ -61,21 +64,21 @@ class _Scope:
     home: _Names | None = None
 
     def relation(self, name: str) -> str:
-        """The relation that is meant, by its name in the whole program."""
+        """The full name of a relation."""
         first, dot, _ = name.partition(".")
         if first in (self.names.instances if dot else self.names.relations):
             return self.names.prefix + name
         return self.outer.relation(name) if self.outer else name
 
     def branch(self, name: str) -> str:
-        """The branch that is meant, by its name in the whole program."""
+        """The full name of a branch."""
         first, dot, _ = name.partition(".")
         if first in (self.names.instances if dot else self.names.branches):
             return self.names.prefix + name
         return self._around.branch(name) if self._around else name
 
     def type(self, name: str) -> str:
-        """The type that is meant, by its name in the whole program."""
+        """The full name of a type."""
         if name in self.arguments:
             mention, scope = self.arguments[name]
             return scope.type(mention.name)
@@ -85,9 +88,9 @@ class _Scope:
         return self._around.type(name) if self._around else name
 
     def component(self, name: str) -> tuple[ComponentDeclaration, _Names] | None:
-        """The component that is meant, and the names among which it is declared.
+        """The component of a name, and the names among which it is declared.
 
-        What a parameter stands for is one that can be seen here, before one that can be seen where it was given.
+        For a parameter, a component visible here takes precedence over one visible where the argument was given.
         """
         if name in self.arguments:
             mention, scope = self.arguments[name]
@@ -97,7 +100,7 @@ class _Scope:
         return self._around.component(name) if self._around else None
 
     def given(self, name: str) -> str:
-        """What a parameter of the component was given, as it was called there; of another name itself."""
+        """The name of the argument for a parameter of the component; other names stay."""
         if name not in self.arguments:
             return name
         mention, scope = self.arguments[name]
@@ -111,14 +114,17 @@ class _Scope:
         return replace(self.outer, arguments={})
 
     def known(self) -> list[str]:
-        """The components that may be meant."""
+        """The names of visible components."""
         return [*self.arguments, *self.names.components, *(self.outer.known() if self.outer else ())]
 
 
 def instantiate(
     items: Sequence[Item], earlier: Mapping[str, ComponentDeclaration], findings: list[Diagnostic]
 ) -> tuple[Item, ...]:
-    """The statements, with those of its component in the place of each instance; `earlier` components may have any."""
+    """The statements, with instances replaced by their components' statements.
+
+    `earlier` has components of other programs.
+    """
     return tuple(_Instantiation(findings).program(items, earlier))
 
 
@@ -127,7 +133,7 @@ class _Instantiation:
         self._findings = findings
 
     def program(self, items: Sequence[Item], earlier: Mapping[str, ComponentDeclaration]) -> Iterator[Item]:
-        """The statements of a program; components are among them, for later programs."""
+        """The statements of a program; component declarations are kept for later programs."""
         top = _Scope(_Names())
         top.names.components.update(earlier)
         statements = [(item, top) for item in items]
@@ -156,9 +162,9 @@ class _Instantiation:
     def _contents(
         self, mention: ComponentName, scope: _Scope, bare: _Scope, overridden: frozenset[str], depth: int
     ) -> Iterator[_Statement]:
-        """The statements of a component that `scope` mentions, after those of its bases, without `overridden` rules.
+        """The statements of a component in `scope`, after those of its bases, without rules for `overridden` relations.
 
-        `bare` is the scope of the instance, to which the component adds what its parameters stand for.
+        `bare` is the scope of the instance, without the component's arguments.
         """
         result = scope.component(mention.name)
         if result is None:
@@ -204,7 +210,7 @@ class _Instantiation:
                 self._error(override.span, f"`{override.relation}` may not be overridden", hint)
 
     def _declare(self, names: _Names, statements: Sequence[_Statement]) -> None:
-        """Take in what statements declare."""
+        """Add the declarations of statements to the names."""
         for item, _ in statements:
             if isinstance(item, Declaration):
                 names.relations.add(item.name)
@@ -233,7 +239,7 @@ class _Instantiation:
 
 
 def _renaming(scope: _Scope) -> Callable[[Any], Any]:
-    """What gives relations, types and branches in a statement of a component their names in the whole program."""
+    """A function that replaces names in a statement of a component by full names."""
 
     def change(node: Any) -> Any:
         if isinstance(node, BodyAtom):

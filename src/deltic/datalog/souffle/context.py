@@ -1,4 +1,4 @@
-"""What the functions that build a syntax tree share: the source, and the findings so far."""
+"""The state that tree builders share: the source, and the findings so far."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Part = Parsed | Token
 
 
 class ParseContext:
-    """One text on its way from lark's tree to the syntax tree."""
+    """The state of building the syntax tree of one text."""
 
     def __init__(self, source: ProgramText) -> None:
         self.source = source
         self.findings: list[Diagnostic] = []
 
     def span(self, part: Part) -> Span:
-        """Where a part of lark's tree stands."""
+        """The position of a part of lark's tree."""
         place = part if isinstance(part, Token) else part.meta
         return self.source.place(place.start_pos or 0, place.end_pos or 0)
 
@@ -37,7 +37,7 @@ class ParseContext:
         self.report(part, message, hint.format(**details) if details else hint)
 
     def name(self, token: Token) -> str:
-        """An identifier that the program may choose; reserved words are reported."""
+        """An identifier that programs may declare; reserved words are reported."""
         if token in RESERVED:
             self.report(
                 token, f"`{token}` is a reserved word and cannot be a name", f"choose another name, such as `{token}_`"
@@ -45,17 +45,17 @@ class ParseContext:
         return str(token)
 
     def qualified(self, token: Token) -> str:
-        """A name of a relation or type, which may be that of a component's instance."""
+        """The name of a relation or type, optionally qualified by an instance."""
         return str(token) if token.type == "QUALIFIED" else self.name(token)
 
 
 def trees(parent: Parsed, name: str) -> Iterator[Parsed]:
-    """The children of a tree that are trees of that name."""
+    """The child trees with that name."""
     return (child for child in parent.children if isinstance(child, Tree) and child.data == name)
 
 
 def tree(parent: Parsed, name: str) -> Parsed | None:
-    """The first child tree of that name, None when there is none."""
+    """The first child tree with that name, None if there is none."""
     return next(trees(parent, name), None)
 
 

@@ -1,4 +1,4 @@
-"""How deep a program may be nested, so that no later step runs out of stack."""
+"""A limit on the nesting of programs, so that no later step overflows the stack."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEVELS = frozenset(
 
 
 def too_deep(program: Parsed) -> Parsed | None:
-    """The first part of a program that has `DEEPEST` levels of operators around it; a chain of operators is one."""
+    """The first part of a program that is nested more than `DEEPEST` levels deep; a chain of operators is one level."""
     pending: list[tuple[Parsed, int]] = [(program, 0)]
     while pending:
         current, depth = pending.pop()

@@ -1,4 +1,4 @@
-"""What could stand at a place, in words."""
+"""Descriptions of the tokens that a parser expects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VALUES = frozenset(
 )
 _CONDITIONS = _VALUES | {"BANG", "TEST", "TRUE", "FALSE", "QUALIFIED", "QUANTIFIER"}
 
-# A set of terminals that is told in a few words when the terminals of the first column may all stand here.
+# Sets of terminals with a common description, which applies if all terminals of the first column are expected.
 _GROUPS = (
     ({"DIRECTIVE", "IDENT"}, None, "a declaration, a directive, a fact or a rule"),
     ({"BANG", "NUMBER"}, _CONDITIONS, "an atom or another condition"),
@@ -27,7 +27,7 @@ _GROUPS = (
     ({"NUMBER", "STRING", "TRUE"}, {"NUMBER", "STRING", "TRUE", "FALSE", "FLOAT", "IDENT"}, "a word, string or number"),
     ({"PLUS", "STAR"}, _OPERATORS, "an operator"),
 )
-# The others, in the order in which they are told. What is rarely meant is not told.
+# The other terminals, in the order of the description. Rarely meant ones are left out.
 _WORDS = {
     "DOT": "`.`",
     "COMMA": "`,`",

@@ -1,4 +1,4 @@
-"""Syntax errors in words: what was found, what could stand there, and how to mend the usual slips."""
+"""Explanations of syntax errors: what was found, what was expected, and hints for common mistakes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltic.errors import Diagnostic
 
 @dataclass(frozen=True)
 class SyntaxFinding:
-    """A finding, and an offset inside of the statement that it is about."""
+    """A finding, and an offset in the statement that it is about."""
 
     diagnostic: Diagnostic
     offset: int
@@ -24,7 +24,7 @@ class SyntaxFinding:
 
 @dataclass(frozen=True)
 class _Failure:
-    """Where the parser stopped: the offset, what it found there ("" at the end) and what it could have taken."""
+    """The state at a syntax error: the offset, the text found there ("" at the end) and the expected terminals."""
 
     source: ProgramText
     position: int
@@ -34,7 +34,7 @@ class _Failure:
 
     @property
     def previous(self) -> tuple[int, int]:
-        """Where the last part that was read begins and ends."""
+        """The start and end of the last parsed part."""
         last = self.stack[-1] if self.stack else None
         meta: Any = last if last is None or isinstance(last, Token) else last.meta
         start = getattr(meta, "start_pos", None)
@@ -42,7 +42,7 @@ class _Failure:
 
     @property
     def previous_word(self) -> Token | None:
-        """The last part that was read when it is a token that stands for something."""
+        """The last parsed part if it is a token."""
         last = self.stack[-1] if self.stack else None
         return last if isinstance(last, Token) else None
 
@@ -51,20 +51,20 @@ class _Failure:
         return SyntaxFinding(self.source.place(begin, max(begin + 1, end)).error(message, hint), begin)
 
     def here(self, message: str, hint: str = "") -> SyntaxFinding:
-        """A finding about what was found."""
+        """A finding about the unexpected text."""
         return self.finding(self.position, self.position + len(self.found), message, hint)
 
     def before(self, message: str, hint: str = "") -> SyntaxFinding:
-        """A finding about what was read last."""
+        """A finding about the last parsed part."""
         return self.finding(*self.previous, message, hint)
 
     def unexpected(self) -> str:
-        """The usual message."""
+        """The default message."""
         return f"expected {describe(self.accepts)}, found `{self.found}`"
 
 
 def explain(source: ProgramText, error: UnexpectedInput) -> SyntaxFinding:
-    """The finding about a text that lark cannot parse."""
+    """The finding for a syntax error of lark."""
     failure = _failure(source, error)
     for explanation in _EXPLANATIONS:
         if finding := explanation(failure):
@@ -107,7 +107,7 @@ def _slip(failure: _Failure) -> SyntaxFinding | None:
 
 
 def _keyword(failure: _Failure) -> SyntaxFinding | None:
-    """A functor or an aggregate without arguments, as if it were a variable."""
+    """The name of a functor or aggregate, used as a variable."""
     word = failure.previous_word
     if word is None or word.type not in ("FUNCTOR", "MIN", "MAX", "SUM", "MEAN", "COUNT", "TEST"):
         return None
@@ -116,7 +116,7 @@ def _keyword(failure: _Failure) -> SyntaxFinding | None:
 
 
 def _one_argument(failure: _Failure) -> SyntaxFinding | None:
-    """`min(x)`: neither the functor nor the aggregate."""
+    """`min(x)`, which is neither the functor nor the aggregate."""
     words = [part for part in failure.stack if isinstance(part, Token) and part.type in ("MIN", "MAX")]
     if not words or "COLON" not in failure.accepts:
         return None
@@ -133,7 +133,7 @@ def _qualifier(failure: _Failure) -> SyntaxFinding | None:
 
 
 def _unfinished(failure: _Failure) -> SyntaxFinding | None:
-    """A statement that goes on where the next one seems to begin, or at the end of the text."""
+    """An unfinished statement at the beginning of the next one or at the end of the text."""
     start, end = failure.previous
     may_end = "DOT" in failure.accepts
     if failure.found and not (may_end and "\n" in failure.source.text[end : failure.position]):
@@ -145,7 +145,7 @@ def _unfinished(failure: _Failure) -> SyntaxFinding | None:
 
 
 def _bare_name(failure: _Failure) -> SyntaxFinding | None:
-    """A name where a condition should stand: `p(x) :- q.`"""
+    """A name without parentheses as a condition: `p(x) :- q.`"""
     word = failure.previous_word
     if word is None or word.type != "IDENT" or not {"COMPARISON", "LPAR"} <= failure.accepts:
         return None

@@ -1,4 +1,4 @@
-"""The values that constants stand for."""
+"""The values of literals."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def whole_number(text: str) -> int:
 
 
 def unknown_escapes(text: str) -> Iterator[tuple[int, str]]:
-    """The escapes of a quoted string that mean nothing: offset in `text` and the two characters."""
+    """The unknown escapes of a quoted string: offset in `text` and the two characters."""
     return ((m.start(), m.group()) for m in _ESCAPE.finditer(text) if m.group(1) not in ESCAPES)
 
 
 def unquote(text: str) -> str:
-    """The value of a quoted string. An unknown escape stands for its character."""
+    """The value of a quoted string. An unknown escape is replaced by its character."""
     return _ESCAPE.sub(lambda m: ESCAPES.get(m.group(1), m.group(1)), text[1:-1])
 
 

@@ -1,4 +1,4 @@
-"""The parser: text to syntax tree."""
+"""The parser of Soufflé's syntax."""
 
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ def parse(
     earlier: Mapping[str, ComponentDeclaration] | None = None,
     macros: Mapping[str, str] | None = None,
 ) -> ParsedProgram:
-    """The syntax tree of a program in Soufflé's syntax; it may have instances of `earlier` components too.
+    """Parse a program in Soufflé's syntax; it may instantiate `earlier` components.
 
-    `macros` are as if each was defined by a line `#define NAME text`. The files that a program includes are sought
-    beside the one that includes them.
+    `macros` act like lines `#define NAME text`. Included files are searched for next to the file that includes them.
 
-    Raises ProgramError with a finding for each statement that cannot be read (the first twenty), or
-    else for each construct that is not supported, in the order of their places.
+    Raises ProgramError with a finding for each statement with a syntax error (the first twenty), or
+    else for each unsupported construct, in the order of their positions.
     """
     findings: list[Diagnostic] = []
     source = preprocess(ProgramText(file, text.removeprefix(_BYTE_ORDER_MARK)), macros or {}, findings)
@@ -61,7 +60,7 @@ def parse(
 
 
 def _parse_whole(source: ProgramText) -> Parsed:
-    """Lark's tree. A statement that cannot be read is blanked out, so that the ones after it are read too."""
+    """Lark's parse tree. A statement with a syntax error is blanked out, so that later ones are parsed, too."""
     findings: list[Diagnostic] = []
     text = source.text
     while len(findings) < MOST_SYNTAX_ERRORS:

@@ -1,4 +1,4 @@
-"""From the syntax tree back to Soufflé's syntax: text that parses to an equal tree."""
+"""Prints syntax trees in Soufflé's syntax: text that parses to an equal tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PRIMARY = _PREFIX + 2
 
 
 def print_program(program: p.ParsedProgram) -> str:
-    """The program, one statement a line."""
+    """The program, one statement for each line."""
     return "".join(print_item(item) + "\n" for item in program.items)
 
 
@@ -79,7 +79,7 @@ def _(item: p.Clause) -> str:
 
 
 def _body(body: f.BodyFormula) -> str:
-    """A formula where a statement has it bare: an arrow stands in parentheses alone."""
+    """The body of a statement, with an implication in parentheses."""
     return _grouped(body, f.Implication)
 
 
@@ -94,7 +94,7 @@ def _(item: p.Subsumption) -> str:
 
 @singledispatch
 def print_formula(formula: f.BodyFormula) -> str:
-    """A formula, as a body has it."""
+    """The text of a formula in a body."""
     raise TypeError(type(formula))
 
 
@@ -154,12 +154,12 @@ def _grouped(part: f.BodyFormula, *loose: type[f.BodyFormula]) -> str:
 
 
 def print_expression(expression: e.Expression) -> str:
-    """An expression, with no more parentheses than it needs."""
+    """The text of an expression, with only the necessary parentheses."""
     return _print(expression)[0]
 
 
 def _print(expression: e.Expression) -> tuple[str, int]:
-    """The text and how tightly it holds together: `_PRIMARY` for what never needs parentheses."""
+    """The text and its precedence; `_PRIMARY` for expressions that never need parentheses."""
     if isinstance(expression, e.FunctorCall):
         return _apply(expression)
     if isinstance(expression, e.Cast):
@@ -193,7 +193,7 @@ def _aggregate(expression: f.AggregateExpression) -> str:
 
 
 def _prefix(operator: str, argument: e.Expression) -> str:
-    """A minus before a literal would become a part of the literal."""
+    """A prefix operator; a minus before a literal needs parentheses, or it becomes a part of the literal."""
     if operator == "-":
         return "-" + _within(argument, _PRIMARY if isinstance(argument, e.NumberLiteral | e.FloatLiteral) else _PREFIX)
     return f"{operator} {_within(argument, _PREFIX)}"
@@ -209,7 +209,7 @@ def _list(arguments: Iterable[e.Expression]) -> str:
 
 
 def _float(value: float) -> str:
-    """With a decimal point, which Python leaves out before an exponent."""
+    """A float with a decimal point, which Python omits before an exponent."""
     mantissa, exponent, power = repr(value).partition("e")
     return mantissa + ("" if "." in mantissa else ".0") + exponent + power
 

@@ -1,10 +1,10 @@
-"""Where the statements of a text begin and end, found without parsing it."""
+"""Finds the boundaries of statements without parsing."""
 
 from __future__ import annotations
 
 import re
 
-# What may hide an end of statement, a directive (which begins one), and the dot that ends one.
+# Text that may hide an end of statement, a directive (which begins a statement), and the dot that ends one.
 _MARKS = re.compile(
     r"""
       //[^\n]* | /\*.*?(?:\*/|\Z) | "(?:\\.|[^"\\\n])*["\n]? | [0-9]+\.[0-9]+
@@ -16,7 +16,7 @@ _MARKS = re.compile(
 
 
 def without_statement(text: str, position: int) -> str:
-    """The text with the statement around `position` replaced by blanks, so that all else keeps its place.
+    """The text with the statement around `position` replaced by blanks, so that other positions stay the same.
 
     At least the character at `position` is blanked; at the end of the text, the last statement.
     """

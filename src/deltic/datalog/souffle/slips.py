@@ -1,4 +1,4 @@
-"""What people write who know other languages, and what Soufflé writes instead."""
+"""Hints for syntax of other languages, with Soufflé's equivalent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from deltic.datalog.souffle.words import DIRECTIVES, HINTS
 from deltic.errors import did_you_mean
 
-# Pattern, message ("" for the usual one) and hint.
+# Pattern, message ("" for the default one) and hint.
 _SLIPS = tuple(
     (re.compile(pattern), message, hint)
     for pattern, message, hint in (
@@ -35,7 +35,7 @@ _QUALIFIER = re.compile(r"\.decl\b.*\)[\w\s]*?\b(\w+)\s*$")
 
 
 def find_slip(text: str, position: int, previous: int) -> tuple[str, str] | None:
-    """The message and hint for what stands at `position`, or begins at `previous` and goes on there."""
+    """The message and hint for a mistake at `position`, or one that begins at `previous` and extends over it."""
     for pattern, message, hint in _SLIPS:
         for start in (position, previous):
             match = pattern.match(text, start)
@@ -45,7 +45,7 @@ def find_slip(text: str, position: int, previous: int) -> tuple[str, str] | None
 
 
 def unknown_directive(text: str, position: int) -> tuple[int, str, str] | None:
-    """The end, the message and the hint for a word with a dot before it that is no directive."""
+    """The end, the message and the hint for an unknown directive at `position`; None if there is none."""
     match = _DIRECTIVE.match(text, position)
     if not match or match.group() in DIRECTIVES:
         return None
@@ -53,7 +53,7 @@ def unknown_directive(text: str, position: int) -> tuple[int, str, str] | None:
 
 
 def unknown_qualifier(line: str) -> tuple[str, str] | None:
-    """The message and hint for a line that declares a relation and ends in a word that is no qualifier."""
+    """The message and hint for a line that declares a relation and ends in an unknown qualifier."""
     match = _QUALIFIER.search(line)
     if not match:
         return None

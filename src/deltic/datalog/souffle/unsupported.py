@@ -1,4 +1,4 @@
-"""What Soufflé has and Deltic has not yet: a message and a hint for each construct, named as in the grammar."""
+"""Constructs of Soufflé that are not supported: a message and a hint for each, by its name in the grammar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Soufflé's words: what is reserved, and what the operators are called."""
+"""Soufflé's vocabulary: reserved words, operators, directives, pragmas."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ DIRECTIVES = (
     *(".comp", ".init", ".override", ".functor", ".strict"),
 )
 
-# How a relation is stored or evaluated. `inline`, `magic` and `no_magic` say so here too; the others change nothing.
+# Qualifiers about storage and evaluation. `inline`, `magic` and `no_magic` are respected; the others have no effect.
 HINTS = ("btree", "btree_delete", "brie", "inline", "no_inline", "magic", "no_magic", "overridable", "suppressed")
 
-# Pragmas that are about relations. Soufflé takes no notice of the first.
+# Pragmas about relations. Soufflé ignores the first.
 RELATION_PRAGMAS = ("hidden", "magic-transform", "magic-transform-exclude", "inline-exclude")
 
-# Pragmas that change what programs mean, or how they are checked, and their values. Soufflé has its word size built in.
+# Pragmas that change the meaning or the checks of programs, with their values. Soufflé's word size is built in.
 SETTINGS = {"legacy": ("",), "word-size": ("32", "64")}
 
-# From the loosest to the tightest; operators of one row bind alike, to the left. `^` binds to the right.
+# From the loosest to the tightest; operators of one row are left-associative. `^` is right-associative.
 BINARY_OPERATORS = (
     ("lor",),
     ("lxor",),
@@ -39,7 +39,7 @@ BINARY_OPERATORS = (
 )
 PREFIX_OPERATORS = ("-", "bnot", "lnot")
 
-# Options of Soufflé that cannot change what a program derives, and where the preprocessor seeks files.
+# Options of Soufflé that do not change what a program derives, and the search path of the preprocessor.
 PRAGMAS = (
     *("auto-schedule", "compile", "compile-many", "debug-report", "disable-transformers", "dl-program"),
     *("emit-statistics", "generate", "generate-many", "generate-namespace", "include-dir", "index-stats", "jobs"),

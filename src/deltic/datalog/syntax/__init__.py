@@ -1,1 +1,1 @@
-"""The syntax tree that every Datalog dialect is parsed into; what each node says, and where it stands in the text."""
+"""The syntax tree of Datalog dialects: the nodes, and their positions in the text."""

@@ -1,4 +1,4 @@
-"""Expressions: what stands for a value in an atom or a constraint."""
+"""Expressions: the values in atoms and constraints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SyntaxNode:
-    """Anything with a place in the text. Nodes are equal when they say the same, wherever they stand."""
+    """A node with a position in the text. Equality ignores the position."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
 
@@ -23,7 +23,7 @@ NodeT = TypeVar("NodeT", bound=SyntaxNode)
 
 
 def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
-    """The node with `change` applied to each node that is immediately in it."""
+    """The node with `change` applied to its direct child nodes."""
 
     def inside(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -34,13 +34,13 @@ def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
 
 
 def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
-    """The node with `change` applied to every node in it and to itself, to the innermost first."""
+    """The node with `change` applied to all nodes in it and to itself, bottom-up."""
     made: NodeT = change(with_parts(node, lambda part: transform(part, change)))
     return made
 
 
 def parts_of(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    """The nodes that are immediately in a node, from left to right."""
+    """The direct child nodes, from left to right."""
     pending = [getattr(node, f.name) for f in reversed(fields(node))]
     while pending:
         value = pending.pop()
@@ -51,7 +51,7 @@ def parts_of(node: SyntaxNode) -> Iterator[SyntaxNode]:
 
 
 def nodes_in(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    """The node and everything inside it, each before its parts, from left to right."""
+    """The node and its descendants in preorder, from left to right."""
     pending = [node]
     while pending:
         result = pending.pop()
@@ -61,7 +61,7 @@ def nodes_in(node: SyntaxNode) -> Iterator[SyntaxNode]:
 
 @dataclass(frozen=True)
 class Expression(SyntaxNode):
-    """Something that has a value for each binding of its variables."""
+    """A syntax node with a value for each binding of its variables."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,17 @@ class Variable(Expression):
 
 @dataclass(frozen=True)
 class Unnamed(Variable):
-    """A variable that stands for `_`; it may be NULL, which no other variable is."""
+    """A variable for a `_`; it may be NULL, unlike other variables."""
 
 
 @dataclass(frozen=True)
 class Wildcard(Expression):
-    """`_`: any value, and a different one at each place."""
+    """`_`: any value; each occurrence is independent."""
 
 
 @dataclass(frozen=True)
 class NumberLiteral(Expression):
-    """A whole number. It is a number, an unsigned or a float, as its place demands; by itself it is a number."""
+    """A whole number. It is a number, an unsigned or a float, depending on the context; by default it is a number."""
 
     value: int
 
@@ -130,35 +130,35 @@ BRANCH = "$"
 
 @dataclass(frozen=True)
 class Pack(FunctorCall):
-    """A record or a value of a branch of known type: by its `shape`, see `souffle.functions.structures`."""
+    """A record or branch value whose type is known, with its `shape`, see `souffle.functions.structures`."""
 
     shape: str
 
 
 @dataclass(frozen=True)
 class UserFunctorCall(FunctorCall):
-    """A functor of the user, and the function of Python that it is."""
+    """A call of a user-defined functor, with its Python function."""
 
     function: PythonFunction
 
 
 @dataclass(frozen=True)
 class Unpack(FunctorCall):
-    """Field number `index` of the one argument; undefined where that is not of this shape."""
+    """Field number `index` of the one argument; undefined if the value does not have this shape."""
 
     shape: str
     index: int
 
 
 def is_structure(expression: Expression) -> TypeGuard[FunctorCall]:
-    """Whether it is written as a record, `nil`, or a value of a branch."""
+    """Whether it is a record, `nil`, or a branch value."""
     return isinstance(expression, FunctorCall) and (
         expression.functor in (RECORD, NIL) or expression.functor.startswith(BRANCH)
     )
 
 
 def fields_of(expression: Expression) -> Iterator[Expression]:
-    """What stands in the fields of a record or branch, and in the fields of those; of other expressions themselves."""
+    """The expressions in the fields of a record or branch, recursively; any other expression itself."""
     pending = [expression]
     while pending:
         current = pending.pop()
@@ -172,21 +172,21 @@ def fields_of(expression: Expression) -> Iterator[Expression]:
 
 @dataclass(frozen=True)
 class TypeName(SyntaxNode):
-    """The mention of a type."""
+    """The name of a type."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Cast(Expression):
-    """`as(argument, type)`: the same value under another name of its type."""
+    """`as(argument, type)`: the same value with another declared type."""
 
     argument: Expression
     type: TypeName
 
 
 def subexpressions(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything inside it, each before its parts, from left to right."""
+    """The expression and its descendants in preorder, from left to right."""
     pending = [expression]
     while pending:
         current = pending.pop()
@@ -198,12 +198,12 @@ def subexpressions(expression: Expression) -> Iterator[Expression]:
 
 
 def variables(expression: Expression) -> Iterator[Variable]:
-    """Every mention of a variable in the expression, from left to right."""
+    """All occurrences of variables in the expression, from left to right."""
     return (part for part in subexpressions(expression) if isinstance(part, Variable))
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The expression with `change` applied to every part, to the innermost first."""
+    """The expression with `change` applied to all parts, bottom-up."""
     if isinstance(expression, FunctorCall):
         arguments = tuple(rewrite(argument, change) for argument in expression.arguments)
         return change(replace(expression, arguments=arguments))

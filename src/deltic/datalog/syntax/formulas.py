@@ -1,4 +1,4 @@
-"""Formulas: what is true or false of a binding of variables. The bodies of rules."""
+"""Formulas, which are true or false for a binding of variables: the bodies of rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, 
 
 @dataclass(frozen=True)
 class BodyFormula(SyntaxNode):
-    """Something that holds or does not hold for a binding of its variables."""
+    """A formula, which holds or does not hold for a binding of its variables."""
 
 
 LiteralT = TypeVar("LiteralT", bound=BodyFormula)
@@ -19,7 +19,7 @@ LiteralT = TypeVar("LiteralT", bound=BodyFormula)
 
 @dataclass(frozen=True)
 class BodyAtom(BodyFormula):
-    """The row of these values is in the relation."""
+    """An atom: the relation contains the row of these values."""
 
     relation: str
     arguments: tuple[Expression, ...]
@@ -27,14 +27,14 @@ class BodyAtom(BodyFormula):
 
 @dataclass(frozen=True)
 class RelationName(SyntaxNode):
-    """The mention of a relation as a whole."""
+    """The name of a relation as a whole."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class OperatorAtom(BodyFormula):
-    """`@operator[inputs](arguments)`: the row of these values is in what an operator of Python makes of relations."""
+    """`@operator[inputs](arguments)`: the row of these values is in the result of a Python operator on relations."""
 
     operator: str
     inputs: tuple[RelationName, ...]
@@ -42,13 +42,13 @@ class OperatorAtom(BodyFormula):
 
     @property
     def relation(self) -> str:
-        """What the relation of its rows is called."""
+        """The name of the operator's result relation."""
         return f"@{self.operator}[{', '.join(given.name for given in self.inputs)}]"
 
 
 @dataclass(frozen=True)
 class BodyComparison(BodyFormula):
-    """`=`, `!=`, `<`, `<=`, `>` or `>=` between two values. False when one of them is undefined."""
+    """`=`, `!=`, `<`, `<=`, `>` or `>=` between two values. False if one of them is undefined."""
 
     operator: str
     left: Expression
@@ -57,7 +57,7 @@ class BodyComparison(BodyFormula):
 
 @dataclass(frozen=True)
 class Test(BodyFormula):
-    """A named condition on values, such as `contains("a", s)`. False when one of them is undefined."""
+    """A named condition on values, such as `contains("a", s)`. False if one of them is undefined."""
 
     __test__ = False
 
@@ -112,9 +112,9 @@ class Quantified(BodyFormula):
 
 @dataclass(frozen=True)
 class AggregateExpression(Expression):
-    """A function of the values of targets for the bindings of which a body holds; `count` has none, others have one.
+    """An aggregate of the values of targets over the bindings for which a body holds; `count` has no target.
 
-    One of Python is called by its name behind `@@`, and may have several; `entry` is its name in circuits.
+    A Python aggregate is called by `@@` and its name, and may have several targets; `entry` is its name in circuits.
     """
 
     function: str
@@ -125,10 +125,10 @@ class AggregateExpression(Expression):
 
 @dataclass(frozen=True)
 class Aggregation(BodyFormula):
-    """An aggregate taken out of an expression: `result` stands in its place, and is bound by this literal.
+    """An aggregate taken out of an expression: `result` replaces it there, and is bound by this literal.
 
-    The body is a conjunction. Its variables in `local` are its own, and called like no other variable of the rule;
-    the others have their values from outside. `entry` is the name of one of Python in circuits.
+    The body is a conjunction. Its variables in `local` are its own, with names that are unique in the rule; the others
+    are bound outside. `entry` is the name of a Python aggregate in circuits.
     """
 
     result: Variable
@@ -139,7 +139,7 @@ class Aggregation(BodyFormula):
     entry: str = ""
 
     def free(self) -> dict[str, Variable]:
-        """The variables from outside, each as it is first mentioned."""
+        """The free variables, each at its first mention."""
         inside = (v for target in self.targets for v in variables(target))
         mentions = [*inside, *(v for literal in self.body for v in mentions_of(literal))]
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
@@ -149,15 +149,15 @@ class Aggregation(BodyFormula):
 class Existential(BodyFormula):
     """∃: for some values of the variables in `local`, all literals of one of the bodies hold.
 
-    Its local variables are called like no other variable of the rule. It holds or does not, however many values
-    there are. Behind `!`, for no values.
+    The names of its local variables are unique in the rule. It holds or does not, however many such values there are.
+    Under `!` it holds for no values.
     """
 
     bodies: tuple[tuple[BodyFormula, ...], ...]
     local: frozenset[str]
 
     def free(self) -> dict[str, Variable]:
-        """The variables from outside, each as it is first mentioned."""
+        """The free variables, each at its first mention."""
         mentions = [v for body in self.bodies for literal in body for v in mentions_of(literal)]
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
 
@@ -168,7 +168,7 @@ def bare(literal: BodyFormula) -> BodyFormula:
 
 
 def bodies_in(literal: BodyFormula) -> tuple[tuple[BodyFormula, ...], ...]:
-    """The bodies inside of an aggregation or a (negated) existential; none of other literals."""
+    """The bodies in an aggregation or a (negated) existential; empty for other literals."""
     inner = bare(literal)
     if isinstance(inner, Aggregation):
         return (inner.body,)
@@ -176,7 +176,7 @@ def bodies_in(literal: BodyFormula) -> tuple[tuple[BodyFormula, ...], ...]:
 
 
 def with_inner(body: Sequence[BodyFormula]) -> Iterator[BodyFormula]:
-    """The literals of a body, and after each aggregation or existential those inside it."""
+    """The literals of a body, each aggregation or existential followed by the literals in it."""
     for literal in body:
         yield literal
         for inside in bodies_in(literal):
@@ -184,7 +184,7 @@ def with_inner(body: Sequence[BodyFormula]) -> Iterator[BodyFormula]:
 
 
 def mentions_of(literal: BodyFormula) -> list[Variable]:
-    """The variables that a literal shares with others: all of an atom or condition, the free ones of the rest."""
+    """The variables that a literal shares with others: all of an atom or condition, the free ones of others."""
     inner = bare(literal)
     if isinstance(inner, Aggregation | Existential):
         return list(inner.free().values())
@@ -194,7 +194,7 @@ def mentions_of(literal: BodyFormula) -> list[Variable]:
 def expressions_of(literal: BodyFormula) -> tuple[Expression, ...]:
     """The outermost expressions of a literal (an atom, comparison or test, negated or not), from left to right.
 
-    Of an aggregation, its targets.
+    For an aggregation, its targets.
     """
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, BodyComparison):
@@ -205,7 +205,7 @@ def expressions_of(literal: BodyFormula) -> tuple[Expression, ...]:
 
 
 def with_expressions(literal: LiteralT, change: Callable[[Expression], Expression]) -> LiteralT:
-    """The literal with `change` applied to each of its outermost expressions, and of those inside its bodies."""
+    """The literal with `change` applied to its outermost expressions, and to those in its bodies."""
     if isinstance(literal, Existential):
         bodies = tuple(tuple(with_expressions(inner, change) for inner in body) for body in literal.bodies)
         return replace(literal, bodies=bodies)

@@ -1,4 +1,4 @@
-"""What a program is made of: declarations, directives, facts and rules."""
+"""The statements of a program: declarations, directives, facts and rules."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Attribute(SyntaxNode):
 
 @dataclass(frozen=True)
 class Declaration(Item):
-    """`.decl`: a relation, its attributes, and hints on how to keep it. `eqrel` alone changes what it means.
+    """`.decl`: a relation, its attributes, and hints for its storage. Of the hints only `eqrel` changes the meaning.
 
-    `choices` are the attributes of each choice domain, of whose values the relation has one row.
+    `choices` are the attributes of each choice domain: the relation has one row for each of their values.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Declaration(Item):
 
 @dataclass(frozen=True)
 class Subtype(Item):
-    """`.type name <: base`: a name for some of the values of `base`."""
+    """`.type name <: base`: a subtype of `base`."""
 
     name: str
     base: TypeName
@@ -46,7 +46,7 @@ class Subtype(Item):
 
 @dataclass(frozen=True)
 class UnionType(Item):
-    """`.type name = a | b`: a name for the values of all members. With one member, another name for it."""
+    """`.type name = a | b`: the union of the members. With one member, an alias."""
 
     name: str
     members: tuple[TypeName, ...]
@@ -54,7 +54,7 @@ class UnionType(Item):
 
 @dataclass(frozen=True)
 class Branch(SyntaxNode):
-    """One form of the values of a structure, with its fields. The one of a record has no name."""
+    """One form of a structure's values, with its fields. The branch of a record has no name."""
 
     name: str
     fields: tuple[Attribute, ...]
@@ -69,13 +69,13 @@ class StructureType(Item):
 
     @property
     def is_record(self) -> bool:
-        """Whether it is a record, and not an algebraic data type."""
+        """Whether it is a record rather than an algebraic data type."""
         return not self.branches[0].name
 
 
 @dataclass(frozen=True)
 class FunctorDeclaration(Item):
-    """`.functor f(parameters): result`: a function of Python that expressions call; `name` has the `@` of its calls."""
+    """`.functor f(parameters): result`: a Python function for expressions; `name` includes the `@` of its calls."""
 
     name: str
     parameters: tuple[TypeName, ...]
@@ -87,7 +87,7 @@ TypeDeclaration = Subtype | UnionType | StructureType
 
 @dataclass(frozen=True)
 class Option(SyntaxNode):
-    """`key=value` of a directive. The value is text, whatever it was written as."""
+    """`key=value` of a directive. The value is always text."""
 
     key: str
     value: str
@@ -104,7 +104,7 @@ class DirectiveItem(Item):
 
 @dataclass(frozen=True)
 class Pragma(Item):
-    """`.pragma "name" "value"` that changes what programs mean, or how they are checked."""
+    """`.pragma "name" "value"` that changes the meaning of programs, or how they are checked."""
 
     name: str
     value: str
@@ -112,7 +112,7 @@ class Pragma(Item):
 
 @dataclass(frozen=True)
 class Clause(Item):
-    """A fact (no body) or a rule: every head holds for each binding of which the body holds."""
+    """A fact (no body) or a rule: every head holds for each binding for which the body holds."""
 
     heads: tuple[BodyAtom, ...]
     body: BodyFormula | None
@@ -120,7 +120,7 @@ class Clause(Item):
 
 @dataclass(frozen=True)
 class Subsumption(Item):
-    """`lesser <= greater :- body.`: the lesser of two rows of a relation is none of it where the body holds."""
+    """`lesser <= greater :- body.`: of two rows of a relation the lesser one is removed if the body holds."""
 
     lesser: BodyAtom
     greater: BodyAtom
@@ -129,7 +129,7 @@ class Subsumption(Item):
 
 @dataclass(frozen=True)
 class ComponentName(SyntaxNode):
-    """The mention of a component, with what its parameters stand for."""
+    """The name of a component, with the arguments for its parameters."""
 
     name: str
     arguments: tuple[TypeName, ...] = ()
@@ -137,7 +137,7 @@ class ComponentName(SyntaxNode):
 
 @dataclass(frozen=True)
 class ComponentDeclaration(Item):
-    """`.comp name<parameters> : bases { items }`: statements that are there once for each instance."""
+    """`.comp name<parameters> : bases { items }`: statements that each instance copies."""
 
     name: str
     parameters: tuple[str, ...]
@@ -147,7 +147,7 @@ class ComponentDeclaration(Item):
 
 @dataclass(frozen=True)
 class ComponentInstance(Item):
-    """`.init name = component`: the statements of the component, about relations and types called `name.…`."""
+    """`.init name = component`: a copy of the component's statements, with relations and types named `name.…`."""
 
     name: str
     component: ComponentName
@@ -155,7 +155,7 @@ class ComponentInstance(Item):
 
 @dataclass(frozen=True)
 class Override(Item):
-    """`.override relation`: the facts and rules that base components have for it do not count."""
+    """`.override relation`: the facts and rules of base components for the relation are ignored."""
 
     relation: str
 
@@ -165,7 +165,7 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 @dataclass(frozen=True)
 class ParsedProgram:
-    """The statements of one text, in their order; those of instances stand for the instances."""
+    """The statements of one text, in order, with instances expanded."""
 
     items: tuple[Item, ...]
     source: ProgramText = field(compare=False, repr=False)

@@ -1,4 +1,4 @@
-"""Places in a program's text, and findings about them."""
+"""Positions in a program's text, and findings about them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.errors import Diagnostic
 
 @dataclass(frozen=True, eq=False)
 class ProgramText:
-    """One text with the name by which messages call it. Two sources are the same only when they are one object."""
+    """A text with its name for messages. Equality is identity."""
 
     file: str
     text: str
@@ -29,23 +29,23 @@ class ProgramText:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each line begins."""
+        """The offset of the first character of each line."""
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def place(self, start: int, end: int) -> Span:
-        """The stretch between two offsets of the text."""
+        """The span between two offsets of the text."""
         line, end_line = bisect_right(self._starts, start), bisect_right(self._starts, end)
         return Span(self, line, start - self._starts[line - 1] + 1, end_line, end - self._starts[end_line - 1] + 1)
 
     def assembled(self, pieces: Sequence[tuple[str, TextPiece]]) -> ProgramText:
-        """A text of pieces, whose places are where they come from."""
+        """A text assembled from pieces, whose positions refer to their origins."""
         starts = list(accumulate((len(text) for text, _ in pieces), initial=0))
         return _Assembled(self.file, "".join(text for text, _ in pieces), starts, [piece for _, piece in pieces])
 
 
 @dataclass(frozen=True)
 class TextPiece:
-    """Where a piece of text comes from: as it is from `start` to `end` of a source, or made from what is there."""
+    """The origin of a piece of text: a copy of `start` to `end` of a source, or produced from it by a macro."""
 
     source: ProgramText
     start: int
@@ -74,9 +74,10 @@ class _Assembled(ProgramText):
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a source. Lines and columns count from 1; the end is just behind the last character.
+    """A range of a source. Lines and columns count from 1; the end is just after the last character.
 
-    What a macro made is where the macro is called, and tells itself apart by where it is `inside` of the whole text.
+    Text that a macro produced has the position of the call, and is distinguished by its offsets `inside` the whole
+    text.
     """
 
     source: ProgramText
@@ -93,25 +94,25 @@ class Span:
 
     @property
     def place(self) -> str:
-        """Where the stretch begins, as messages say it."""
+        """The start of the range, as in messages."""
         return f"{self.file}:{self.line}:{self.column}"
 
     @property
     def text(self) -> str:
-        """The stretch itself, on one line."""
+        """The text of the range, on one line."""
         lines = [self.source.line(number) for number in range(self.line, self.end_line + 1)]
         lines[-1] = lines[-1][: self.end_column - 1]
         lines[0] = lines[0][self.column - 1 :]
         return " ".join(line.strip() for line in lines)
 
     def error(self, message: str, hint: str = "") -> Diagnostic:
-        """A finding about this stretch; what lies on further lines is not underlined."""
+        """A finding about this range; only its first line is underlined."""
         text = self.source.line(self.line)
         end = self.end_column if self.end_line == self.line else len(text) + 1
         return Diagnostic(message, self.file, self.line, self.column, text, end - self.column, hint)
 
 
 def in_order(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings by file (in order of first mention), line and column, each told once."""
+    """The findings by file (in order of first mention), line and column, without duplicates."""
     files = {name: rank for rank, name in reversed(list(enumerate(finding.file for finding in findings)))}
     return sorted(dict.fromkeys(findings), key=lambda finding: (files[finding.file], finding.line, finding.column))

@@ -1,4 +1,4 @@
-"""What Soufflé's programs compute and Spark has no function for: regular expressions, structures, numbers of texts.
+"""Functions of Soufflé that Spark does not have: regular expressions, structures, conversions of numbers.
 
 Each file provides its functions to circuits.
 """

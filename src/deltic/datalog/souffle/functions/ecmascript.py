@@ -1,9 +1,9 @@
-"""Regular expressions of ECMAScript as C++ reads them: Soufflé's `match`.
+"""ECMAScript regular expressions with the semantics of C++, for Soufflé's `match`.
 
-A pattern is translated to what Python's `re` and RE2 understand alike: classes of characters as what they have, other
-signs than letters and digits, a backslash too, by their codes. RE2 matches columns of texts; Python single ones, and
-those for which RE2 has no word: look-ahead, back-references, repetitions beyond a thousand. Both match whole texts,
-character by character.
+A pattern is translated to syntax that has the same meaning in Python's `re` and in RE2: character classes become
+ranges, and characters other than letters and digits become codes. RE2 matches columns of texts. Python matches single
+texts, and patterns that RE2 does not support: look-ahead, back-references, more than a thousand repetitions. Both match
+whole texts, character by character.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Ranges = tuple[tuple[int, int], ...]
-"""Characters, by the first and last codes of stretches of them."""
+"""A set of characters, as ranges of first and last codes."""
 
 _LAST = 0x10FFFF
 _DIGITS: Ranges = ((0x30, 0x39),)
@@ -49,16 +49,16 @@ _NUMBER, _REFERENCE = re.compile("[0-9]{1,9}"), re.compile("[1-9][0-9]*")
 _CODES = {"x": re.compile("[0-9A-Fa-f]{2}"), "u": re.compile("[0-9A-Fa-f]{4}")}
 _NAME, _SINGLE = re.compile(r"\[:(.*?):\]", re.DOTALL), re.compile(r"\[([.=])(.)\1\]", re.DOTALL)
 _FEW = 16
-"""So many texts Python matches before RE2 has begun."""
+"""The number of texts up to which Python is faster than RE2's start."""
 
 
 class PatternError(ValueError):
-    """What keeps a text from being a regular expression."""
+    """The reason why a text is not a regular expression."""
 
 
 @dataclass(frozen=True)
 class RegexPattern:
-    """A regular expression as Python has it, and as RE2 does, if it does."""
+    """A regular expression for Python, and for RE2 if RE2 supports it."""
 
     python: re.Pattern[str]
     re2: str | None
@@ -66,7 +66,7 @@ class RegexPattern:
 
 @lru_cache(maxsize=1024)
 def pattern_of(text: str) -> RegexPattern:
-    """The regular expression that a text is; raises PatternError where it is none."""
+    """Compile a regular expression; raises PatternError if the text is none."""
     reader = _Reader(text)
     try:
         written = reader.whole()
@@ -89,7 +89,7 @@ def _is_known_to_re2(pattern: str) -> bool:
 
 
 class _Reader:
-    """A pattern, from left to right; each method writes what it reads."""
+    """A parser of patterns; each method returns the translation of what it parses."""
 
     def __init__(self, text: str) -> None:
         self._text, self._place = text, 0
@@ -98,7 +98,7 @@ class _Reader:
         """Whether it has neither look-ahead nor back-references."""
 
     def whole(self) -> str:
-        """All of the pattern."""
+        """Parse the whole pattern."""
         written = self._disjunction()
         if self._place < len(self._text):
             self._fail("unmatched )" if self._is_at(")") else f"nothing to repeat before {self._text[self._place]}")
@@ -117,7 +117,7 @@ class _Reader:
         return "".join(terms)
 
     def _assertion(self) -> str:
-        """What has no length; nothing where there is none, which is repeated by nothing."""
+        """Parse an assertion, which has no length and cannot be repeated; "" if there is none."""
         for sign, written in (("^", r"\A"), ("$", r"\Z"), ("\\b", r"\b"), ("\\B", r"\B")):
             if self._takes(sign):
                 return written
@@ -152,7 +152,7 @@ class _Reader:
         return inside + ")"
 
     def _repeated(self, atom: str) -> str:
-        """An atom with all signs that repeat it; each is about what is before it."""
+        """An atom with all following repetition operators, each applied to what precedes it."""
         while (times := self._times()) is not None:
             lazy = "?" if self._takes("?") else ""
             atom = f"(?:{atom}){times}{lazy}"
@@ -178,7 +178,7 @@ class _Reader:
         return int(result[0])
 
     def _escape(self) -> str:
-        """What stands behind a backslash outside of brackets."""
+        """Parse what follows a backslash outside of brackets."""
         if self._text[self._place : self._place + 1].lower() in _CLASSES:
             return _set(self._quoted_class())
         if (result := self._next(_REFERENCE)) is None:
@@ -194,7 +194,7 @@ class _Reader:
         return ranges if letter.islower() else _without(ranges)
 
     def _escaped(self) -> int:
-        """The code of the character that an escape stands for."""
+        """The code of the character that an escape denotes."""
         sign = self._take()
         if sign in _CONTROLS:
             return _CONTROLS[sign]
@@ -208,7 +208,7 @@ class _Reader:
         return ord(sign)
 
     def _bracket(self) -> str:
-        """A set of characters, behind its bracket."""
+        """Parse a bracket expression after its opening bracket."""
         is_negated = self._takes("^")
         ranges: list[tuple[int, int]] = []
         while not self._takes("]"):
@@ -231,7 +231,7 @@ class _Reader:
         return ((first, last),)
 
     def _member(self) -> int | Ranges:
-        """A character, or a class of them, in brackets."""
+        """Parse a character or a class in brackets."""
         if result := self._next(_NAME):
             if result[1].lower() not in _NAMED:
                 self._fail(f"there is no class {result[0]}")
@@ -252,13 +252,13 @@ class _Reader:
         return self._text.startswith(sign, self._place)
 
     def _takes(self, sign: str) -> bool:
-        """Whether a sign is next; it is passed over."""
+        """Skip a token if it comes next; returns whether it did."""
         result = self._is_at(sign)
         self._place += len(sign) * result
         return result
 
     def _next(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What a pattern finds next, which is passed over."""
+        """Match a pattern at the current position and skip the match."""
         result = pattern.match(self._text, self._place)
         self._place = result.end() if result else self._place
         return result
@@ -274,7 +274,7 @@ class _Reader:
 
 
 def _without(ranges: Ranges) -> Ranges:
-    """All other characters."""
+    """The complement of a set of characters."""
     result, begin = [], 0
     for first, last in sorted(ranges):
         if first > begin:
@@ -284,7 +284,7 @@ def _without(ranges: Ranges) -> Ranges:
 
 
 def _set(ranges: Ranges) -> str:
-    """Any of these characters; of none, what is no character."""
+    """The translation of a set of characters; an empty set matches nothing."""
     if not ranges:
         return f"[^{_character(0)}-{chr(_LAST)}]"
     return "[" + "".join(f"{_character(first)}-{_character(last)}" for first, last in ranges) + "]"
@@ -295,7 +295,7 @@ def _character(code: int) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool | None:
-    """Whether a text is matched; None where the pattern is none."""
+    """Whether a pattern matches a text; None if the pattern is invalid."""
     try:
         return pattern_of(pattern).python.fullmatch(text) is not None
     except PatternError:
@@ -303,7 +303,7 @@ def _matches(pattern: str, text: str) -> bool | None:
 
 
 def _columns_matched(operands: Sequence[pa.Array], count: int) -> Any:
-    """A column of texts by RE2; None where there are several patterns, or few texts."""
+    """Match a column of texts by RE2; None for several patterns, or for few texts."""
     import pyarrow.compute as pc
 
     patterns, texts = operands

@@ -1,4 +1,4 @@
-"""Numbers from texts and texts from numbers as Soufflé has them, that is C++."""
+"""Conversions between numbers and texts with Soufflé's (C++) formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9A-Fa-f]+\.?[0-9A-Fa-f]*|\.[0-9A-Fa-
 
 
 def _whole(type_: Type, text: str) -> int | None:
-    """The whole number that a text is, decimal, hexadecimal (0x) or binary (0b); None where it is none of the type."""
+    """The integer of a decimal, hexadecimal (0x) or binary (0b) numeral; None if it is invalid or out of range."""
     result = _WHOLE.fullmatch(text)
     if result is None or ("-" in (result[1], result[3]) and not type_.signed):
         return None
@@ -27,7 +27,7 @@ def _whole(type_: Type, text: str) -> int | None:
 
 
 def _float(type_: Type, text: str) -> float | None:
-    """The float that a text is, also inf, nan and a hexadecimal one; None where it is none."""
+    """The float of a text, including inf, nan and hexadecimal floats; None if it is invalid."""
     if _FLOAT.fullmatch(text):
         return round_float(float(text), type_)
     if not _HEXADECIMAL.fullmatch(text):
@@ -39,7 +39,7 @@ def _float(type_: Type, text: str) -> float | None:
 
 
 def _six_places(value: float) -> str:
-    """The text of a float as C++ prints it."""
+    """The text of a float as C++ prints it, with six decimal places."""
     return f"{value:f}"
 
 

@@ -1,13 +1,13 @@
-"""Records and values of algebraic data types as texts, made and taken apart.
+"""Records and values of algebraic data types as texts: construction and field access.
 
-A structure is kept as the text that Soufflé writes: `[1, [2, nil]]`, `$Circle(1.5)`, `$Point`. Equal values have equal
-texts: numbers stand as they are printed, and a symbol in quotes, with escapes, where its characters mean something else
-or blanks are at its ends. So a text has one reading for each type, and joins, keys, files and states have it as they
-have any text. It is written out whole, so that a list of n elements takes n times as many characters as one.
+A structure is stored as the text that Soufflé writes: `[1, [2, nil]]`, `$Circle(1.5)`, `$Point`. Equal values have
+equal texts: numbers have one format, and a symbol is quoted, with escapes, if it contains special characters or has
+blanks at its ends. So each text has one value for a type, and joins, keys, files and states treat it as text. Nested
+values are written out, so a list of n elements takes n times as many characters as one element.
 
-A *shape* is one form of a type's values as `[is.]` or `$Name(f.)`, with a letter for each field: i, u, f and s for
-number, unsigned, float and symbol, j, v and g for the first three with 32 bits, a dot for a structure. A *family* tells
-the type of a value, and the types that it is made of: `List=[number List]|nil` is that of lists.
+A *shape* is one form of a type's values, `[is.]` or `$Name(f.)`, with a letter for each field: i, u, f and s for
+number, unsigned, float and symbol, j, v and g for the first three with 32 bits, a dot for a structure. A *family*
+describes a type and the types that it contains: `List=[number List]|nil` describes lists.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _TOKENS = re.compile(r'\s*("(?:\\.|[^"\\])*"|[\[\](),]|[^\[\](),"]*[^\[\](),"\s]
 
 
 def _pack(shape: str, *fields: Any) -> str:
-    """The text of a structure of these fields."""
+    """Build the text of a structure with these fields."""
     begin, letters, end = _taken_apart(shape)
     if not fields:
         return begin + end
@@ -55,7 +55,7 @@ def _pack(shape: str, *fields: Any) -> str:
 
 
 def _unpack(shape: str, index: int, text: str) -> Any:
-    """A field of a structure; None where the value has another shape."""
+    """A field of a structure; None if the value has another shape."""
     begin, letters, _ = _taken_apart(shape)
     if not text.startswith(begin):
         return None
@@ -64,7 +64,7 @@ def _unpack(shape: str, index: int, text: str) -> Any:
 
 @lru_cache(maxsize=1024)
 def _taken_apart(shape: str) -> tuple[str, str, str]:
-    """What stands before the fields, their letters, and what stands behind."""
+    """The text before the fields of a shape, the letters of the fields, and the text after them."""
     if shape.startswith("["):
         return "[", shape[1:-1], "]"
     begin, bracket, letters = shape.partition("(")
@@ -72,7 +72,10 @@ def _taken_apart(shape: str) -> tuple[str, str, str]:
 
 
 def _fingerprint(text: str) -> int:
-    """63 bits that stand for a text everywhere: of a million texts two have the same once in 18 million times."""
+    """A 63-bit hash of a text, the same everywhere.
+
+    A million texts have a collision with a probability of 1 in 18 million.
+    """
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) >> 1
 
 
@@ -99,7 +102,7 @@ def _whole(type_: Type) -> Callable[[str], int | None]:
 
 
 FLOATS = "fg"
-"""The letters of floats, of which equal ones may differ, as 0.0 and -0.0 do."""
+"""The letters of floats, whose equal values may differ, such as 0.0 and -0.0."""
 
 _TO_TEXT = {letter: converter(KINDS[letter], TEXT) for letter in FLOATS}
 _OF_TEXT: dict[str, Callable[[str], Any]] = {
@@ -109,7 +112,7 @@ _OF_TEXT: dict[str, Callable[[str], Any]] = {
 
 
 def field_of_text(letter: str, text: str) -> Any:
-    """The value of a field; None where the text is none."""
+    """The value of a field's text; None if the text is invalid."""
     if letter == ".":
         return text
     if letter == "s":
@@ -138,7 +141,7 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-# Texts that come from outside.
+# Normalizing texts from outside
 
 LETTERS = {
     "number": "i",
@@ -149,17 +152,17 @@ LETTERS = {
     "unsigned32": "v",
     "float32": "g",
 }
-"""The letters of the types of fields that are no structures, as families call them."""
+"""The letters of types that are no structures, by their names in families."""
 _SIGNS = ("[", "]", "(", ")", ",", "")
 
 
 def _canonical(family: str, text: str) -> str | None:
-    """The text of the value that a text from outside says, None where it says none of the type."""
+    """The normalized text of a value from outside, None if it is no value of the type."""
     return rewritten(family, text, written)
 
 
 def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str | None:
-    """A text of a value of a type with each field, told by its letter, as `write` has it; None where it is none."""
+    """The text of a value with each field, given its letter, written by `write`; None if it is no value of the type."""
     types, root = family_types(family)
     result: list[str] = []
     pending = [root]  # what is expected: signs, behind an apostrophe, and values of types
@@ -187,7 +190,7 @@ def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str |
 
 
 def tokens(text: str) -> Iterator[str]:
-    """The signs and words of a text; the rest as one where it cannot be read."""
+    """The tokens of a text; an unreadable rest is one token."""
     place = 0
     while place < len(text):
         result = _TOKENS.match(text, place)
@@ -200,7 +203,10 @@ def tokens(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def family_types(family: str) -> tuple[dict[str, dict[str, list[str]]], str]:
-    """For each type what begins its values, and what follows: fields and signs; and the type of the whole."""
+    """For each type the first tokens of its values with the fields and tokens that follow.
+
+    The second result is the name of the first type.
+    """
     types: dict[str, dict[str, list[str]]] = {}
     for definition in family.split(";"):
         name, _, branches = definition.partition("=")

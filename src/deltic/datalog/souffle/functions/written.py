@@ -1,4 +1,4 @@
-"""Calls as a user writes them, for texts about an engine's work: Soufflé's structures, plain names."""
+"""Internal calls in texts replaced by the user's notation: Soufflé's structures, plain function names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PARTS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[(),]")
 
 
 def as_written(text: str) -> str:
-    """The text with what a user writes in the place of each call.
+    """The text with each internal call replaced by the user's notation.
 
     >>> as_written("SPARK_UNPACK('$Both(..)', 1, s) = SPARK_PACK('[i.]', x, SPARK_PACK('$Leaf')) AND SPARK_SIN(x) > 0")
     'field 2 of $Both s = [x, $Leaf] AND sin(x) > 0'
@@ -28,7 +28,7 @@ def as_written(text: str) -> str:
 
 
 def _arguments(text: str, start: int) -> tuple[list[str], int]:
-    """What stands between parentheses that open just before a place, and where the text goes on."""
+    """The arguments between parentheses that open just before `start`, and the position after them."""
     depth, begin, result = 0, start, list[str]()
     for part in _PARTS.finditer(text, start):
         if part[0] == "(":

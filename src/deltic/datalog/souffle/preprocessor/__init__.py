@@ -1,1 +1,1 @@
-"""The C preprocessor, as Soufflé uses it: included files, macros, conditions. Places remain those of the files."""
+"""The C preprocessor, as Soufflé uses it: includes, macros, conditions. Positions refer to the original files."""

@@ -21,18 +21,18 @@ _LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
     {"+": operator.add, "-": operator.sub},
     {"*": operator.mul, "/": lambda a, b: _quotient(a, b), "%": lambda a, b: a - b * _quotient(a, b)},
 )
-"""The operators of two operands, from the loosest to the tightest."""
+"""The binary operators, from the loosest to the tightest."""
 _TIGHTNESS = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
 
 
 def holds(tokens: Sequence[MacroToken], macros: Mapping[str, Macro], word: MacroToken) -> bool:
-    """The truth of the condition behind `#if` (the `word`): an integer, of which 0 is false. Raises MacroError."""
+    """Whether the condition after `#if` (the `word`) is not 0. Raises MacroError."""
     known = list(_with_defined([token for token in tokens if not token.is_blank], macros))
     return _Condition([token for token in expand(known, macros) if not token.is_blank], word).value() != 0
 
 
 def _with_defined(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterator[MacroToken]:
-    """The tokens of a condition, 1 or 0 in the place of each `defined NAME` and `defined(NAME)`."""
+    """The tokens of a condition, with `defined NAME` and `defined(NAME)` replaced by 1 or 0."""
     rest = iter(tokens)
     for token in rest:
         if token.text != "defined":
@@ -46,7 +46,7 @@ def _with_defined(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> 
 
 
 class _Condition:
-    """A reader of an integer expression, by precedence."""
+    """Evaluates an integer expression by operator precedence."""
 
     def __init__(self, tokens: Sequence[MacroToken], word: MacroToken) -> None:
         self._tokens = iter(chain(tokens, [MacroToken("end", "", word.start, word.end)]))
@@ -54,7 +54,7 @@ class _Condition:
         self._next = next(self._tokens)
 
     def value(self) -> int:
-        """The value of all tokens together."""
+        """The value of the expression."""
         result = self._binary(0)
         if self._next.kind != "end":
             raise self._error()
@@ -105,5 +105,5 @@ class _Condition:
 
 
 def _quotient(a: int, b: int) -> int:
-    """The quotient without its fraction, as C has it."""
+    """The quotient truncated toward zero, as in C."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)

@@ -1,4 +1,4 @@
-"""The lines that begin with `#`."""
+"""The preprocessor's directives, which begin with `#`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from deltic.datalog.souffle.preprocessor.conditions import holds
 from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, MacroToken, define, expand
 from deltic.errors import did_you_mean
 
-# What compilers are told, and where a preprocessor that has run before found the lines that follow.
+# Pragmas of compilers, and line markers of a preprocessor that ran before.
 _IGNORED = ("pragma", "line", "warning", "ident")
 
 
 @dataclass
 class _Branch:
-    """An `#if` (the `word`) that has not ended: whether its text is read now, and whether no other branch will be."""
+    """An open `#if` (the `word`): whether the current branch is active, and whether a branch was active before."""
 
     word: MacroToken
     is_read: bool
@@ -24,7 +24,7 @@ class _Branch:
 
 
 class Directives:
-    """What the directives of one file have said so far; they define and forget `macros`."""
+    """The state of the directives of one file; they define and remove `macros`."""
 
     def __init__(self, macros: dict[str, Macro]) -> None:
         self._macros = macros
@@ -32,11 +32,11 @@ class Directives:
 
     @property
     def is_read(self) -> bool:
-        """Whether the text that follows is, by the conditions around it."""
+        """Whether the following text is active under the conditions around it."""
         return not self._branches or self._branches[-1].is_read
 
     def do(self, sign: MacroToken, line: Sequence[MacroToken]) -> MacroToken | None:
-        """Do what a line says behind its `#`: the name of a file to include, a word if this file is to be read once.
+        """Execute a directive; returns the name of a file to include, or the word `once`, else None.
 
         Raises MacroError.
         """
@@ -55,7 +55,7 @@ class Directives:
         return None
 
     def unfinished(self) -> Iterator[MacroError]:
-        """What is missing at the end of the file."""
+        """The errors for conditions that are still open at the end of the file."""
         for branch in self._branches:
             yield MacroError(branch.word, f"this `#{branch.word.text}` does not end", "write `#endif`")
 
@@ -86,7 +86,7 @@ class Directives:
         self._branches.pop()
 
     def _branch(self, word: MacroToken) -> _Branch:
-        """The `#if` that goes on; raises MacroError where there is none, or its `#else` has been."""
+        """The open `#if` that a directive continues; raises MacroError if there is none, or after its `#else`."""
         if not self._branches or (self._branches[-1].has_else and word.text != "endif"):
             raise MacroError(word, f"there is no `#if` for this `#{word.text}`")
         return self._branches[-1]

@@ -1,4 +1,4 @@
-"""Macros of the C preprocessor: their definitions, and text with their calls replaced."""
+"""Macros of the C preprocessor: definitions and expansion."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# The most tokens that the macros in one stretch of text may make.
+# The most tokens that macros may produce in one stretch of text.
 _MOST = 1_000_000
 _BLANK = ("space", "newline", "comment")
 
 
 @dataclass(frozen=True)
 class MacroToken:
-    """A piece of text of one kind, from `start` to `end` of its file.
+    """A token of one kind, from `start` to `end` of its file.
 
-    What a macro made has the place of the macro's call, `is_made`, and is not replaced by the macros in `hidden`.
+    A token that a macro produced has the position of the call, is marked `is_made`, and is not expanded by the macros
+    in `hidden`.
     """
 
     kind: str
@@ -44,7 +45,7 @@ class MacroToken:
 
 
 def tokens_of(text: str) -> Iterator[MacroToken]:
-    """All of a text, in tokens."""
+    """The tokens of a text."""
     for match in _TOKEN.finditer(text):
         assert match.lastgroup
         yield MacroToken(match.lastgroup, match.group(), match.start(), match.end())
@@ -59,7 +60,7 @@ class Macro:
 
 
 class MacroError(Exception):
-    """What is wrong with a definition or a call of a macro; `token` is where."""
+    """An error in a definition or call of a macro, at `token`."""
 
     def __init__(self, token: MacroToken, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -67,7 +68,7 @@ class MacroError(Exception):
 
 
 def define(tokens: Sequence[MacroToken], word: MacroToken) -> tuple[str, Macro]:
-    """The macro that the tokens behind `#define` (the `word`) define. Raises MacroError."""
+    """Parse the tokens after `#define` (the `word`). Raises MacroError."""
     rest = list(tokens)
     while rest and rest[0].is_blank:
         rest.pop(0)
@@ -87,7 +88,7 @@ def define(tokens: Sequence[MacroToken], word: MacroToken) -> tuple[str, Macro]:
 
 
 def expand(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterator[MacroToken]:
-    """The tokens with all calls of macros replaced by what they stand for. Raises MacroError."""
+    """The tokens with all macro calls expanded. Raises MacroError."""
     waiting, size = list(reversed(tokens)), 0
     while waiting:
         token = waiting.pop()
@@ -115,7 +116,7 @@ def expand(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterato
 def _call(
     name: MacroToken, parameters: Sequence[str], waiting: list[MacroToken]
 ) -> tuple[dict[str, tuple[MacroToken, ...]], MacroToken] | None:
-    """The arguments of a call, taken from what waits, and the parenthesis that ends it; None where none begins."""
+    """The arguments of a call, removed from `waiting`, and its closing parenthesis; None if no call follows."""
     position = len(waiting) - 1
     while position >= 0 and waiting[position].is_blank:
         position -= 1
@@ -153,7 +154,7 @@ def _bound(
 def _substituted(
     macro: Macro, arguments: Mapping[str, tuple[MacroToken, ...]], macros: Mapping[str, Macro]
 ) -> list[MacroToken]:
-    """The body of a macro with its arguments, `#` and `##` done."""
+    """The body of a macro with its arguments substituted, and `#` and `##` applied."""
     made: list[MacroToken] = []
     parts = list(macro.body)
     position = 0
@@ -184,7 +185,7 @@ def _substituted(
 
 
 def _trimmed(tokens: Sequence[MacroToken]) -> tuple[MacroToken, ...]:
-    """The tokens without blanks at both ends, comments and continued lines as spaces."""
+    """The tokens without blanks at both ends; comments and continued lines become spaces."""
     result = [MacroToken("space", " ", t.start, t.end) if t.kind in ("comment", "space") else t for t in tokens]
     while result and result[-1].is_blank:
         result.pop()

@@ -1,4 +1,4 @@
-"""From a file to the text that is parsed: the files that it includes, and what it says in their place."""
+"""Preprocessing a file: includes are inserted and macros expanded."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from deltic.errors import Diagnostic, did_you_mean
 DEEPEST = 100
 _PLACES = ("__FILE__", "__LINE__", "__INCL__")
 
-# What only the preprocessor reads. A text without any of it is what it says.
+# Everything that the preprocessor reacts to. A text without any of it is unchanged.
 _USED = re.compile(r"^\s*#|\.include\b|\.once\b|\b__(?:FILE|LINE|INCL)__\b|\bRAM_DOMAIN_SIZE\b", re.MULTILINE)
 _PRAGMA = re.compile(r'\.pragma\s+"([^"]*)"\s+"([^"]*)"')
 
 
 def preprocess(source: ProgramText, macros: Mapping[str, str], findings: list[Diagnostic]) -> ProgramText:
-    """The text that a source stands for, its places those of the user's files; `macros` are defined before.
+    """The preprocessed text of a source, with positions in the original files; `macros` are predefined.
 
-    So is RAM_DOMAIN_SIZE, as the word size that the text says in a pragma. The directories of "include-dir" are where
-    included files are sought, too.
+    RAM_DOMAIN_SIZE is predefined, too, as the word size in the text's pragma. The directories in the pragma
+    "include-dir" are searched for included files.
     """
     if not macros and not _USED.search(source.text):
         return source
@@ -38,17 +38,17 @@ def preprocess(source: ProgramText, macros: Mapping[str, str], findings: list[Di
 
 
 class _Reader:
-    """What has been read so far: the pieces of text, the macros that are defined, and the files to read only once."""
+    """The state of reading: the pieces of text, the defined macros, and the files to read only once."""
 
     def __init__(self, macros: dict[str, Macro], directories: Sequence[Path], findings: list[Diagnostic]) -> None:
         self.pieces: list[tuple[str, TextPiece]] = []
         self._macros, self._directories, self._findings = macros, directories, findings
         self._including: list[str] = []
-        """Where files are included that are being read, the outermost first."""
+        """The positions of the open includes, the outermost first."""
         self._once: set[Path] = set()
 
     def read(self, source: ProgramText) -> None:
-        """Read a file, and those that it includes."""
+        """Read a file and its includes."""
         directives = Directives(self._macros)
         waiting: list[MacroToken] = []
         for line in _lines(source.text):
@@ -67,14 +67,14 @@ class _Reader:
             self._report(source, missing)
 
     def _done(self, source: ProgramText, sign: MacroToken, name: MacroToken | None) -> None:
-        """Do what the directive that begins with `sign` asks for: include a file, or read this one no second time."""
+        """Execute the result of a directive that begins with `sign`: include a file, or mark this one as read once."""
         if name is not None and name.kind == "string":
             self._include(source, sign, name)
         elif name is not None:
             self._once.add(Path(source.file).resolve())
 
     def _include(self, source: ProgramText, sign: MacroToken, name: MacroToken) -> None:
-        """Read the file that is named, in quotes or angle brackets. Raises MacroError."""
+        """Read the file with the given name in quotes or angle brackets. Raises MacroError."""
         path = self._sought(source, name.text[1:-1])
         if path.resolve() in self._once:
             return
@@ -95,7 +95,7 @@ class _Reader:
         self._including.pop()
 
     def _sought(self, source: ProgramText, name: str) -> Path:
-        """The file of a name: beside the one that includes it, or else in the first directory that has it."""
+        """The path of an included file: next to the including file, or else in the first directory that has it."""
         places = [Path(source.file).parent / name, *(directory / name for directory in self._directories)]
         return next((path for path in places if path.is_file()), places[0])
 
@@ -104,7 +104,7 @@ class _Reader:
         self._findings.append(place.error(error.message, error.hint))
 
     def _text(self, source: ProgramText, tokens: Sequence[MacroToken]) -> None:
-        """Take in text without directives, with its macros replaced, and what `.include` and `.once` ask for."""
+        """Add text without `#` directives, with macros expanded, and execute `.include` and `.once`."""
         begin = 0
         for position in range(1, len(tokens)):
             word = tokens[position]
@@ -120,7 +120,7 @@ class _Reader:
         self._emit(source, tokens[begin:])
 
     def _emit(self, source: ProgramText, tokens: Sequence[MacroToken]) -> None:
-        """Add text with its macros replaced, and where each part of it comes from."""
+        """Add text with macros expanded, and the origin of each part."""
         known = [self._where(token, source) if token.text in _PLACES else token for token in tokens]
         for token in self._expanded(source, known):
             last, piece = self.pieces[-1] if self.pieces else ("", None)
@@ -133,7 +133,7 @@ class _Reader:
             self.pieces.append((token.text, here))
 
     def _where(self, token: MacroToken, source: ProgramText) -> MacroToken:
-        """`__FILE__`, `__LINE__`, or `__INCL__`, the places at which the file was included, as what it stands for."""
+        """The value of `__FILE__`, `__LINE__` or `__INCL__` (the positions of the open includes)."""
         if token.text == "__LINE__":
             return replace(token, kind="number", text=str(source.place(token.start, token.end).line), is_made=True)
         text = source.file if token.text == "__FILE__" else ";".join(self._including)
@@ -158,7 +158,7 @@ def _lines(text: str) -> list[list[MacroToken]]:
 
 
 def _is_directive(tokens: Sequence[MacroToken], position: int) -> bool:
-    """Whether a dot stands right before a word, and no name before the dot, as in `instance.include`."""
+    """Whether a dot stands right before a word, without a name before the dot, as in `instance.include`."""
     word, dot = tokens[position], tokens[position - 1]
     before = tokens[position - 2] if position > 1 else None
     is_name = before is not None and before.kind == "word" and before.end == dot.start
@@ -166,7 +166,7 @@ def _is_directive(tokens: Sequence[MacroToken], position: int) -> bool:
 
 
 def _asked(word: MacroToken, behind: Sequence[MacroToken]) -> MacroToken:
-    """What `.once` or `.include` asks for: itself, or the file whose name is behind it. Raises MacroError."""
+    """The token for `.once`, or the file name after `.include`. Raises MacroError."""
     if word.text == "once":
         return word
     if not behind or behind[0].kind != "string":
