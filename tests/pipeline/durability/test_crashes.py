@@ -27,13 +27,13 @@ def open_(place):
     return Pipeline(state=place, durability=CHECKPOINTS, resources=Resources(threads=1))
 
 
-def run_until_killed(place, system):
+def run_until_killed(place, system, open_=open_, steps=STEPS, act=act, after=after):
     """The last step that was acknowledged before the process ended."""
     acknowledged, pipeline = 0, None
     with disk(system):
         with contextlib.suppress(Killed):
             pipeline = open_(place)
-            for step in range(1, STEPS + 1):
+            for step in range(1, steps + 1):
                 act(pipeline, step)
                 acknowledged = step
                 after(pipeline, step)

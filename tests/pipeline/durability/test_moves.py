@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -18,8 +19,8 @@ from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from tests.engine.executors.shards.jobs import run_here
 from tests.engine.executors.spark.placing import Anywhere
-from tests.pipeline.durability.crashing import CHECKPOINTS, Faulty, Killed, act, after, check, disk
-from tests.pipeline.durability.test_crashes import end
+from tests.pipeline.durability.crashing import CHECKPOINTS, Faulty, act, after, check, disk
+from tests.pipeline.durability.test_crashes import end, run_until_killed
 from tests.pipeline.test_shards import Session
 
 STEPS = 8
@@ -39,26 +40,17 @@ def open_(place):
     return Pipeline(Session(), state=place, shards=shards, durability=CHECKPOINTS, resources=Resources(threads=1))
 
 
-def run(place, system, homes=None):
-    """The last step that was acknowledged before the process ended."""
-    acknowledged, pipeline = 0, None
-    with disk(system):
-        with contextlib.suppress(Killed):
-            pipeline = open_(place)
-            for step in range(1, STEPS + 1):
-                act(pipeline, step)
-                acknowledged = step
-                after(pipeline, step)
-                if homes is not None:
-                    homes.append(pipeline._epochs.engine.executor.home)
-            pipeline.close()
-        end(pipeline)
-    return acknowledged
+run = partial(run_until_killed, open_=open_, steps=STEPS)
 
 
 def test_a_run_that_moves(tmp_path):
     homes: list[str] = []
-    assert run(tmp_path / "state", Faulty(0, "none"), homes) == STEPS
+
+    def see(pipeline, step):
+        after(pipeline, step)
+        homes.append(pipeline._epochs.engine.executor.home)
+
+    assert run(tmp_path / "state", Faulty(0, "none"), after=see) == STEPS
     assert len(set(pairwise(homes))) >= 3
     with open_(tmp_path / "state") as again:
         assert check(again, STEPS) == STEPS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -23,8 +24,8 @@ from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.executors.shards.jobs import run_here
-from tests.pipeline.durability.crashing import CHECKPOINTS, Faulty, Killed, act, after, check, disk
-from tests.pipeline.durability.test_crashes import end
+from tests.pipeline.durability.crashing import CHECKPOINTS, Faulty, Killed, act, check, disk
+from tests.pipeline.durability.test_crashes import end, run_until_killed
 from tests.pipeline.test_shards import Session
 
 STEPS, BEHIND = 8, 99
@@ -58,19 +59,7 @@ def post(change, table, rows):
     change.append(table, made)
 
 
-def run(place, system):
-    """The last step that was acknowledged before the process ended."""
-    acknowledged, pipeline = 0, None
-    with disk(system):
-        with contextlib.suppress(Killed):
-            pipeline = open_(place)
-            for step in range(1, STEPS + 1):
-                act(pipeline, step, post)
-                acknowledged = step
-                after(pipeline, step)
-            pipeline.close()
-        end(pipeline)
-    return acknowledged
+run = partial(run_until_killed, open_=open_, steps=STEPS, act=partial(act, insert=post))
 
 
 def goes_on(place, acknowledged):
