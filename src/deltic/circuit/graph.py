@@ -209,7 +209,7 @@ class CircuitBuilder:
         return circuit
 
     def _check_back_edge(self, end: int | None, close: int | None) -> None:
-        """Raise CircuitError unless both halves are there and what is closed has the type that the back-edge has."""
+        """Raise CircuitError unless both halves exist and the closed node has the type of the back-edge."""
         for here, missing in ((end, "close" if close is None else ""), (close, "back_edge" if end is None else "")):
             if here is not None and missing:
                 label = f"%{here} = {self._nodes[here].operator.label}"

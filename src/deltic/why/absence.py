@@ -85,7 +85,7 @@ def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) ->
 
 
 class _Failing:
-    """Follows the operators down to what has no row for the values that are bound."""
+    """Follows the operators down to those without rows for the bound values."""
 
     def __init__(self, search: ExplanationSearch) -> None:
         self.search, self.of = search, search.evaluator
@@ -122,7 +122,7 @@ class _Failing:
             raise unexplained(operator)
 
     def _of_exclusion(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
-        """The condition that is false, or the row that must not be there; else what fails in the input."""
+        """The condition that is false, or the row that must be absent; else what fails in the input."""
         operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         if isinstance(operator, ops.Filter):
             bound = restricted(operator, scope.circuit.type_of(number).schema, bound)
@@ -142,7 +142,7 @@ class _Failing:
         yield FailedWay("", "", holds[:1], f"not {', '.join(parts) or named(key, right)}")
 
     def _of_group(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
-        """Other results of the same group; or what its rows lack, where there are none."""
+        """Other results of the same group; if the group is empty, what fails in the input."""
         node, grouped = scope.circuit.nodes[number], self.of.grouped(scope, number, bound)
         if self.of.rows(scope, node.inputs[0], grouped):
             nearest = _told(scope, number, self.of.rows(scope, number, grouped))
@@ -168,7 +168,7 @@ class _Failing:
             yield from self.ways(scope, below, passed)
 
     def _of_join(self, scope: RelationScope, inputs: Sequence[int], bound: Bound) -> FailedWay:
-        """The combination of rows that gets furthest, and what fails after it."""
+        """The partial join that matches the most inputs, and what fails in the next input."""
         best: tuple[tuple[int, ...], dict[str, Any], int] = ((), dict(bound), inputs[0])
         pending: list[tuple[tuple[int, ...], dict[str, Any]]] = [((), dict(bound))]
         while pending:

@@ -167,7 +167,7 @@ class Explanation:
 
 
 def _panel(step: ExplanationStep) -> Panel:
-    """The row, its rule, and what holds beside its premises."""
+    """The row, its rule, and its premises that are not rows."""
     others = [str(premise) for premise in step.premises if not isinstance(premise, ExplanationStep)]
     below = [
         *([] if step.by == "table" else wrapped(brief(step.by))),
@@ -206,7 +206,7 @@ def _head(step: ExplanationStep) -> str:
 
 
 def _walk(root: ExplanationStep) -> Iterator[tuple[str, int]]:
-    """The lines of the tree with their depths; a step that stands above already is named alone."""
+    """The lines of the tree with their depths; a repeated step is shown without its premises."""
     shown_before: set[int] = set()
     pending: list[tuple[ExplanationStep | Absence | Note | str, int]] = [(root, 0)]
     while pending:

@@ -3,8 +3,8 @@
 The *closed core* (columns, literals, comparisons, arithmetic, bit operations, Boolean logic, null tests, CASE and
 COALESCE, least and greatest, numeric casts) is evaluated by each engine itself; other casts are evaluated by DuckDB,
 and calls as the table in `deltic.functions` says. Integers wrap around at their width; division truncates toward zero
-and the remainder has the sign of the dividend; decimals are exact; what is undefined is NULL. SQL's arithmetic is made
-of `SAFE` operations, which do not wrap around, and of conversions; what must be defined is `Checked`.
+and the remainder has the sign of the dividend; decimals are exact; undefined values are NULL. SQL's arithmetic consists
+of `SAFE` operations, which are NULL instead of wrapping around, and of conversions; `Checked` makes NULL an error.
 """
 
 from deltic.circuit.expressions.casts import cast, cast_type, conversion, is_conversion, null

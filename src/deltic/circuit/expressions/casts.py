@@ -1,12 +1,12 @@
-"""Casts: the nodes that change a type, what types are called in SQL, and which casts there are.
+"""Casts: the nodes that change a type, the names of types in SQL, and the supported casts.
 
-A cast is written TRY_CAST. Between integers it keeps the low bits, as Spark's CAST does outside of ANSI mode; otherwise
-it is NULL where the target has no such value: floats lose their fraction, decimals are rounded half away from zero to
-the scale that they get. All but numbers it casts as Spark's TRY_CAST, see `deltic.functions.conversions`: parts
+A TRY_CAST between integers keeps the low bits, as Spark's CAST does outside of ANSI mode. Otherwise
+it is NULL if the target type has no such value: floats lose their fraction, decimals are rounded half away from zero to
+the target's scale. Casts of other types than numbers are Spark's TRY_CAST, see `deltic.functions.conversions`: parts
 of arrays, structs and maps without a value are NULL.
 
-A conversion is written CAST, and is Spark's CAST in ANSI mode: NULL where Spark has no value, also where an integer
-does not fit, or a part has none.
+A conversion is written CAST, and is Spark's CAST in ANSI mode: NULL where Spark has no value, also if an integer
+does not fit, or a part has no value.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Subtypes, as Soufflé checks them: what stands in atoms of several types is of a type that all of them have in common,
-and a head takes no value of a wider type than it declares.
+"""Subtype checks, as in Soufflé: the types of a variable's occurrences must have a common subtype.
 
-What the language has constants of, functors give and columns of others hold, is of a type of the language, and stands
-for any of its subtypes. That types of the language fit each other is found out before, by `typing`.
+A head accepts no value of a wider type than it declares. Constants, results of functors and columns of other front ends
+have base types, which may be used as any of their subtypes. Conflicts between base types are reported by `typing`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _CLASH = f"no value is declared to be of both; `as(..., type)` gives a value ano
 
 @dataclass(frozen=True)
 class Declared:
-    """What is declared about the types of a program: of functors, what they take and then what they give."""
+    """The declared types of a program; for functors the parameter types and, last, the result type."""
 
     signatures: Signatures
     lattice: Lattice
@@ -43,7 +42,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class _Source:
-    """Why a variable is of its type."""
+    """The reason for the type of a variable."""
 
     type_: str
     phrase: str
@@ -57,9 +56,9 @@ def check_subtypes(
     declared: Declared,
     findings: Findings,
 ) -> None:
-    """Report the variables of a rule that would be of no type, and the arguments of its head of too wide a type.
+    """Report variables of a rule whose types have no common subtype, and arguments of its head of too wide a type.
 
-    `fields` are the types of what stands in records and branches, by the places of these.
+    `fields` are the types of the fields of records and branches, by position.
     """
     rule = _Rule(declared, fields, findings)
     literals = [*with_inner(body)]
@@ -72,7 +71,7 @@ def check_subtypes(
 
 
 class _Rule:
-    """The types of the variables of one rule; those that are equated are of one type."""
+    """The types of the variables of one rule; equated variables share one type."""
 
     def __init__(self, declared: Declared, fields: Mapping[Span, Parameters], findings: Findings) -> None:
         self._declared, self._lattice = declared, declared.lattice
@@ -82,7 +81,7 @@ class _Rule:
         self._sources: dict[str, _Source] = {}
 
     def equate(self, literal: BodyFormula) -> None:
-        """Take that both sides of a comparison are of one type, and the result of an aggregate is of its target's."""
+        """Merge the variables on both sides of a comparison, and the result of an aggregate with its target."""
         if isinstance(literal, BodyComparison):
             self._equate(literal.left, literal.right)
         elif isinstance(literal, Test):
@@ -101,7 +100,7 @@ class _Rule:
         return name
 
     def take(self, literal: BodyFormula) -> None:
-        """Take the types that a literal of the body gives; what stands behind `!` gives none."""
+        """Add the types of a positive literal of the body to its variables."""
         self.take_inside(literal)
         if isinstance(literal, BodyAtom) and (signature := self._signature(literal)):
             for argument, name, type_ in zip(literal.arguments, signature.attributes, signature.names, strict=True):
@@ -112,7 +111,7 @@ class _Rule:
                     self._narrow(side, type_, f"`{other.span.text}`")
 
     def take_inside(self, literal: BodyFormula) -> None:
-        """Take the types that functors and structures give to what stands in them."""
+        """Add the parameter types of functors and structures to the variables in their arguments."""
         for outermost in expressions_of(literal):
             for part in subexpressions(outermost):
                 if isinstance(part, FunctorCall):
@@ -121,7 +120,7 @@ class _Rule:
                         self._narrow(argument, type_, f"an argument of `{part.span.text}`")
 
     def give(self, head: BodyAtom) -> None:
-        """Report the arguments of the head that are of a wider type than their attributes."""
+        """Report the arguments of the head whose types are wider than their attributes."""
         signature = self._signature(head)
         if not signature:
             return
@@ -144,14 +143,14 @@ class _Rule:
         return [given] if (given := self._given(expression)) else ()
 
     def _given(self, expression: Expression) -> str:
-        """The type that an expression is declared to give, "" for one of the language."""
+        """The declared type of an expression's result, "" for a base type."""
         if isinstance(expression, Cast):
             return expression.type.name
         given = self._declared.functors.get(expression.functor, ()) if isinstance(expression, FunctorCall) else ()
         return given[-1] if given else ""
 
     def _narrow(self, expression: Expression, type_: str, phrase: str) -> None:
-        """Take that an expression is of a type as well; report it where no value would be."""
+        """Restrict a variable to another type; report it if no common subtype is left."""
         if not type_ or not isinstance(expression, Variable):
             return
         root = self._root(expression)
@@ -174,7 +173,7 @@ class _Rule:
         return f"`{argument.span.text}` is {source.phrase} at {source.span.place}; " if source else ""
 
     def _signature(self, atom: BodyAtom) -> RelationSignature | None:
-        """The signature of an atom's relation, if it was declared with as many attributes."""
+        """The signature of an atom's relation, if the number of arguments is right."""
         signature = self._declared.signatures.get(atom.relation)
         fits = signature and len(signature.names) == len(atom.arguments)
         return signature if fits else None
