@@ -1,4 +1,4 @@
-"""Tables that are refreshed from rows outside, and views that are published there."""
+"""External sources, from which tables are refreshed, and external targets, where views are published."""
 
 from deltic.catalog import External
 

@@ -1,4 +1,4 @@
-"""Sources that are compared as a whole, or read from the largest value of a change column on."""
+"""Sources that are compared as a whole, or read from the greatest value of a change column on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check_change_column(place: External, table: CatalogTable) -> None:
-    """Raises CatalogError for a change column that is none."""
+    """Raise CatalogError if the change column cannot be one."""
     column = place.get("changed")
     types = {c.name: c.type for c in table.schema}
     if column and not has_ranges(find(column, f"column of {table.name}", types)):
@@ -31,21 +31,21 @@ def check_change_column(place: External, table: CatalogTable) -> None:
 
 
 def since(position: Json) -> Any:
-    """The value of the change column from which rows are to be read; None where all are."""
+    """Return the value of the change column from which rows must be read; None for all rows."""
     return position["changed"] if position else None
 
 
 def pending(place: External, position: Json) -> str:
-    """What would be read, for people."""
+    """Describe what would be read."""
     column, last = place.get("changed"), since(position)
     return f"rows with {column} from {last} on" if last is not None else "all rows"
 
 
 @dataclass(frozen=True)
 class Advance:
-    """What is read of a source of a table: rows from a value of the change column on, or all where it is None.
+    """What is read of a table's source: rows from a value of the change column on, or all if it is None.
 
-    Rows with the largest value of before are read again: others with it may have come since.
+    Rows with the last greatest value are read again, because others with this value may have been added.
     """
 
     table: CatalogTable
@@ -55,12 +55,12 @@ class Advance:
 
     @property
     def how(self) -> str:
-        """What is read, for people."""
+        """Describe what is read."""
         return "compared" if self.value is None else f"{self.place['changed']} from {self.position['changed']} on"
 
     @property
     def beside(self) -> Beside:
-        """The rows of the table that these are compared with."""
+        """The rows of the table with which these are compared."""
         column = self.place.get("changed")
         if self.value is None:
             return EVERYTHING
@@ -68,23 +68,23 @@ class Advance:
 
     @property
     def weight(self) -> int:
-        """Their weight: those of a table with a key come in place of what has it, unless all are there."""
+        """The weight of the rows: UPSERT for a table with a key, unless all rows are read."""
         return UPSERT if self.value is not None and self.table.key else 1
 
     def to(self, last: Any) -> Json:
-        """The position behind them, of which `last` is the largest value."""
+        """Return the position after these rows, of which `last` is the greatest value."""
         if not self.place.get("changed"):
             return {}
         return {"changed": self.position["changed"] if last is None and self.position else last}
 
     def compared_here(self, rows: pa.Table, last: Any, held: HeldRows) -> SourceChange:
-        """What they amount to, read by this process; of rows with one key the last one counts."""
+        """Return the changes by the rows that this process has read. Of rows with one key the last one counts."""
         weighted = with_order(with_weights(rows, self.weight))
         changes = compared(Keyed(self.table.name, self.table.key), weighted, held.version, self.beside)
         return SourceChange(changes, self.to(last), self.how, len(rows))
 
     def compared_by(self, tasks: Tasks, rows: StagedRows, last: Any, held: HeldRows) -> SourceChange:
-        """The same of those that tasks have written."""
+        """Return the changes by the rows that tasks have written."""
         how = "loaded" if held.is_empty else self.how
         changes = tasks.compared(self.table, rows, held, self.beside)
         return SourceChange(changes, self.to(last), f"{how}, by tasks", rows.count())

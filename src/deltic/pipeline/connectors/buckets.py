@@ -1,8 +1,8 @@
-"""The rows of a view in files, of which only those are rewritten whose rows changed.
+"""The rows of a view in files, of which only those with changed rows are rewritten.
 
-A row belongs to the bucket that its hash says, by all columns or by some; a bucket that has rows is one file. The
-listing of the files says how many rows each has, and their digest: so a file that is not what was written is found
-out, and where it is not known what changed the buckets are compared by their digests, without reading a file.
+The hash of all or some columns of a row chooses its bucket; a nonempty bucket is one file. The listing of the files has
+the number of rows and the digest of each. So a damaged file is detected, and if the changes are unknown, the
+buckets are compared by their digests, without reading files.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from deltic.pipeline.connectors.target import PublishedView
 from deltic.pipeline.names import find
 
 _ROWS = 1 << 16
-"""How many rows a file has, about, where nothing else is said."""
+"""The default number of rows of a file, roughly."""
 _FULL = 4
-"""Rows are divided again once files have so many times as many."""
+"""Rows are divided again once files have this many times that number."""
 
 
 @dataclass(frozen=True)
 class BucketFile:
-    """A file: its name, rows, their digest, and its bytes."""
+    """A file: its name, number of rows, their digest, and its size in bytes."""
 
     file: str
     rows: int
@@ -42,7 +42,7 @@ class BucketFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a target, by their buckets, of which there are `count`; `by` are the columns that choose one."""
+    """The files of a target by bucket, of which there are `count`; `by` are the columns that choose the bucket."""
 
     schema: str
     by: tuple[str, ...]
@@ -51,17 +51,17 @@ class Listing:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(part.rows for part in self.parts.values())
 
     def to_json(self) -> dict[str, Any]:
-        """The listing as a file has it."""
+        """Return the listing as JSON."""
         parts = {str(bucket): asdict(part) for bucket, part in self.parts.items()}
         return {"hashes": HASHES, "schema": self.schema, "by": list(self.by), "count": self.count, "parts": parts}
 
     @classmethod
     def of_json(cls, kept: Mapping[str, Any]) -> Listing | None:
-        """The listing that a file has; None where its rows were divided by other hashes."""
+        """Return the listing from its JSON; None if its rows were divided by other hashes."""
         if kept.get("hashes") != HASHES:
             return None
         parts = {int(bucket): BucketFile(**part) for bucket, part in kept["parts"].items()}
@@ -70,7 +70,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class BucketPlan:
-    """What is to be done: the rows of files to be written, and the files that stay; others go."""
+    """The files to write, with their rows, and the files that stay. Others are removed."""
 
     schema: str
     by: tuple[str, ...]
@@ -79,17 +79,17 @@ class BucketPlan:
     kept: Mapping[int, BucketFile]
     how: str
     read: int = 0
-    """Bytes of files that were read for it."""
+    """The bytes of files that were read for it."""
 
     def listing(self, made: Mapping[int, BucketFile]) -> Listing:
-        """The files once the new ones are there."""
+        """Return the listing with the new files."""
         return Listing(self.schema, self.by, self.count, {**self.kept, **made})
 
 
 def planned(
     place: External, shown: PublishedView, there: Listing | None, delta: pa.Table | None, read: Read
 ) -> BucketPlan:
-    """What lets a target have the rows of a view; `read` gives the rows of a file, None for a damaged one."""
+    """Return the plan to give a target a view's rows; `read` returns the rows of a file, None for a damaged one."""
     by = place.listed("by")
     for name in by:
         find(name, f"column of {shown.name}", shown.schema.types)
@@ -121,7 +121,7 @@ def _anew(shown: PublishedView, schema: str, by: tuple[str, ...], size: int) -> 
 
 
 def _changed(there: Listing, delta: pa.Table, read: Read) -> BucketPlan | None:
-    """The buckets of rows that changed, from their files; None where a file has not what it should have."""
+    """Return the buckets of changed rows, read from their files; None if a file does not match the listing."""
     columns = [name for name in delta.column_names if name != WEIGHT]
     new, size = dict[int, pa.Table](), 0
     for bucket, changes in _divided(delta, _buckets(delta, there.by, there.count)).items():
@@ -139,7 +139,7 @@ def _changed(there: Listing, delta: pa.Table, read: Read) -> BucketPlan | None:
 
 
 def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0) -> BucketPlan:
-    """The plan to rewrite some files; there is always one, so that readers find the columns."""
+    """Return the plan to rewrite some files. At least one file remains, so that readers find the columns."""
     kept = {bucket: part for bucket, part in there.parts.items() if bucket not in new}
     wanted = {bucket: rows for bucket, rows in new.items() if len(rows)}
     if not kept and not wanted:
@@ -148,7 +148,7 @@ def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0
 
 
 def _held(part: BucketFile, schema: pa.Schema, read: Read) -> pa.Table | None:
-    """The rows of a file; None where they are not those that it should have."""
+    """Return the rows of a file; None if they do not match the listing."""
     result = read(part)
     if result is None or result.column_names != schema.names:
         return None
@@ -157,7 +157,7 @@ def _held(part: BucketFile, schema: pa.Schema, read: Read) -> pa.Table | None:
 
 
 def _applied(held: pa.Table, changes: pa.Table) -> pa.Table | None:
-    """Rows after changes; None where one would go that is not there."""
+    """Return rows after changes; None if an absent row would be deleted."""
     result = netted(pa.concat_tables([with_weights(held, 1), changes.select([*held.column_names, WEIGHT])]))
     weights = np.asarray(result.column(WEIGHT))
     if (weights < 0).any():
@@ -166,7 +166,7 @@ def _applied(held: pa.Table, changes: pa.Table) -> pa.Table | None:
 
 
 def _compared(shown: PublishedView, there: Listing, size: int) -> BucketPlan:
-    """The buckets whose rows are not those of the listing."""
+    """Return the buckets whose rows differ from the listing."""
     rows = shown.rows()
     if len(rows) > _FULL * size * there.count:
         return _anew(shown, there.schema, there.by, size)
@@ -186,7 +186,7 @@ def _buckets(rows: pa.Table, by: tuple[str, ...], count: int) -> npt.NDArray[np.
 
 
 def _divided(rows: pa.Table, buckets: npt.NDArray[np.int64]) -> dict[int, pa.Table]:
-    """The rows by their buckets."""
+    """Return the rows by bucket."""
     if not len(rows):
         return {}
     order = np.argsort(buckets, kind="stable")

@@ -1,4 +1,4 @@
-"""Databases by their addresses, through Python's interface for databases (PEP 249)."""
+"""Connections to databases by address, through Python's database interface (PEP 249)."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _NAME_OR_MARK = re.compile(r'"(?:[^"]|"")*"|[?%]')
 
 @dataclass(frozen=True)
 class Database:
-    """A database with an open connection, in which a transaction is begun with the first statement."""
+    """A database with an open connection. The first statement starts a transaction."""
 
     scheme: str
     connection: Any
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        """A cursor with the answer of a statement, in which `?` stands for a value."""
+        """Run a statement, in which `?` stands for a value, and return its cursor."""
         cursor = self.connection.cursor()
         cursor.execute(self._marked(statement), values)
         return cursor
 
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        """A statement for each of these rows of values."""
+        """Run a statement once for each row of values."""
         if rows:
             self.connection.cursor().executemany(self._marked(statement), rows)
 
     def _marked(self, statement: str) -> str:
-        """The statement with the marks that the database has for values; what is quoted stays as it is."""
+        """Return the statement with the database's placeholders. Quoted names stay the same."""
         if self.scheme != "postgresql":
             return statement
         return _NAME_OR_MARK.sub(lambda result: "%s" if result[0] == "?" else result[0].replace("%", "%%"), statement)
@@ -46,9 +46,9 @@ class Database:
 
 @contextmanager
 def connected(url: str, writes: bool = False, external_access: bool = False) -> Iterator[Database]:
-    """A connection for the block: its end commits, an exception rolls back. The database's errors are a DelticError.
+    """Connect for the block: its end commits, an exception rolls back. The database's errors become DelticErrors.
 
-    Views of DuckDB read files with `external_access`.
+    With `external_access`, DuckDB's views may read files.
     """
     scheme, _, rest = url.partition("://")
     if scheme not in _CONNECTS:
@@ -70,7 +70,7 @@ def connected(url: str, writes: bool = False, external_access: bool = False) -> 
 
 
 def without_jdbc(url: str) -> str:
-    """The address that Python's interface has for a database of a `jdbc:` address; raises CatalogError without one."""
+    """Return the address for Python's interface of a database with a `jdbc:` address. CatalogError if there is none."""
     if not url.startswith("jdbc:"):
         return url
     scheme, _, rest = url.removeprefix("jdbc:").partition(":")
@@ -82,7 +82,7 @@ def without_jdbc(url: str) -> str:
 
 
 def _file(url: str, path: str, writes: bool) -> str:
-    """The file of a database; one that is only read has to be there."""
+    """Return the file of a database, which must exist if it is only read."""
     if not (Path(path).parent.is_dir() if writes else Path(path).is_file()):
         what = "folder" if writes else "file"
         raise DelticError(f"{url}: there is no such {what}; with four slashes, sqlite:////a/b.db, it is /a/b.db")
@@ -123,5 +123,5 @@ _CONNECTS = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}
 
 
 def quoted(name: str) -> str:
-    """A name in SQL; the parts of one with points are names of their own."""
+    """Return a quoted name in SQL. The parts between points are quoted separately."""
     return ".".join(map(words.quoted, name.split(".")))

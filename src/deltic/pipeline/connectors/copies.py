@@ -1,4 +1,4 @@
-"""Copies of what was read of files, so that their rows can be taken back when the files are gone."""
+"""Copies of rows that were read from files, so that they can be deleted when the files are gone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGE = 1 << 20
 
 
 class CopyWriter:
-    """Writes copies as pieces with checksums, small ones together, into files whose names begin with `prefix`."""
+    """Writes copies as pieces with checksums, small ones together, into files whose names start with `prefix`."""
 
     def __init__(self, files: Files, prefix: str) -> None:
         self._files, self._prefix = files, prefix
@@ -30,7 +30,7 @@ class CopyWriter:
         self._name, self._end, self._small = self._new(), len(MAGIC), list[Buffer]([MAGIC])
 
     def add(self, rows: pa.Table) -> Json:
-        """Write rows, a few of them with those that come next: where they stand once `finish` was called."""
+        """Write rows, and return their location. Small ones are written together, by `finish`."""
         parts, size, checksum = encode({}, {"rows": np.frombuffer(to_stream(rows, compression="zstd"), np.uint8)})
         if size >= _LARGE:
             name = self._new()
@@ -44,7 +44,7 @@ class CopyWriter:
         return asdict(place)
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         if self._end > len(MAGIC):
             self._files.write(self._name, self._small)
             self._begin()
@@ -54,7 +54,7 @@ class CopyWriter:
 
 
 def copied(files: Files, place: Json) -> pa.Table | None:
-    """The rows that stand at a place; None where they are not there any more, or damaged."""
+    """Return the rows at a location; None if they are gone or damaged."""
     try:
         result = read_piece(MappedFile(files, place["file"]), PiecePlace(**place))[1]["rows"]
     except (OSError, StateError):
@@ -63,21 +63,21 @@ def copied(files: Files, place: Json) -> pa.Table | None:
 
 
 class FileCopies:
-    """The copies of one table's files, in a folder beside the state; of a file there are several, one for each part."""
+    """The copies of one table's files, in a folder beside the state; a file has several copies, one for each part."""
 
     def __init__(self, files: Files, table: str) -> None:
         self._files, self.prefix = files, f"{FOLDER}/{table}-"
 
     def writer(self) -> CopyWriter:
-        """Writes copies, durably."""
+        """Return a durable writer of copies."""
         return CopyWriter(self._files, self.prefix)
 
     def rows(self, place: Json) -> pa.Table | None:
-        """The rows that were kept; None where they are not there any more, or damaged."""
+        """Return stored rows; None if they are gone or damaged."""
         return copied(self._files, place)
 
     def lend(self, other: Files, places: Iterable[Json]) -> bool:
-        """Copy files of another place under the same names; returns whether all were there."""
+        """Copy files to another place under the same names. Return whether all existed."""
         try:
             for name in sorted({place["file"] for place in places}):
                 other.adopt(self._files, name, name)
@@ -91,7 +91,7 @@ class FileCopies:
             self._files.adopt(other, name, name)
 
     def collect_garbage(self, kept: Collection[str]) -> None:
-        """Remove the files of copies but for these."""
+        """Remove all files of copies except these."""
         for name in self._files.names(FOLDER):
             if name.startswith(self.prefix) and len(name) == len(self.prefix) + 32 and name not in kept:
                 self._files.remove(name)

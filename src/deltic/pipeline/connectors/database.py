@@ -1,4 +1,4 @@
-"""Tables of databases as sources: by JDBC through Spark, or by Python's interface for databases."""
+"""Tables of databases as sources: by JDBC through Spark, or by Python's database interface."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deltic.values.types import Kind, Schema
 
 
 def database_source(place: External, spark: Any, tasks: Tasks | None) -> ExternalSource:
-    """The source of a table: `jdbc:` addresses are Spark's."""
+    """Return the source of a table. Spark reads `jdbc:` addresses."""
     return (
         FrameSource(place, lambda: _jdbc(place, spark), tasks)
         if place["url"].startswith("jdbc:")
@@ -39,7 +39,9 @@ def _jdbc(place: External, spark: Any) -> Any:
 
 
 class DatabaseQuery:
-    """A table that is read by a query. With a change column a position is the largest value, as the database has it."""
+    """A table that is read by a query. With a change column, a position is its greatest value, as the database returns
+    it.
+    """
 
     def __init__(self, place: External) -> None:
         self._place = place
@@ -75,7 +77,7 @@ class DatabaseQuery:
 
 
 def value_of(value: Any, type_: Any) -> Any:
-    """A value of a database as one of the column; what is none stays what it is, and is refused by its place."""
+    """Convert a database value to the column's type. Other values stay the same, and are rejected later."""
     with suppress(ValueError):
         if type_.is_composite and isinstance(value, str):
             return of_json(json.loads(value, parse_float=Decimal), type_)

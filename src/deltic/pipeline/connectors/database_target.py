@@ -1,4 +1,4 @@
-"""Views as tables of databases: rows that change, and the epoch that they are of, in one transaction."""
+"""Views as tables of databases: changed rows and their epoch are written in one transaction."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TYPES = {
 
 
 class DatabaseTarget:
-    """A table with a primary key, which is made if it is not there, and a row in a table of marks beside it."""
+    """A table with a primary key, which is created if necessary, and a row in a table of marks."""
 
     def __init__(self, place: External, name: str) -> None:
         self._place, self._id = place, name
@@ -80,7 +80,7 @@ class DatabaseTarget:
         return None if result is None else TargetMark(*result)
 
     def _make(self, database: Database, schema: Schema) -> None:
-        """Make the table, if it is not there; raises DelticError where somebody else has made it."""
+        """Create the table if necessary. DelticError if it exists and is not ours."""
         name = self._place["table"]
         catalog = "sqlite_master WHERE name" if database.scheme == "sqlite" else _CATALOG
         is_there = database.run(f"SELECT count(*) FROM {catalog} = ?", [name.rpartition(".")[2]]).fetchone()[0]
@@ -92,7 +92,7 @@ class DatabaseTarget:
         database.run(f"CREATE TABLE IF NOT EXISTS {self._table} ({columns}, PRIMARY KEY ({key}))")
 
     def _rows(self, database: Database, shown: PublishedView) -> pa.Table:
-        """The rows that the table has."""
+        """Return the rows of the table."""
         names, types = ", ".join(map(quoted, shown.schema.names)), [c.type for c in shown.schema]
         listed = database.run(f"SELECT {names} FROM {self._table}").fetchall()
         rows: pa.Table = to_table(
@@ -101,7 +101,7 @@ class DatabaseTarget:
         return rows
 
     def _apply(self, database: Database, shown: PublishedView, delta: pa.Table) -> None:
-        """Upsert rows that come, and delete those whose key does not come again."""
+        """Upsert inserted rows, and delete those whose key is not inserted again."""
         come, key = delta.filter(pc.greater(delta.column(WEIGHT), 0)), list(self._key)
         gone = delta.filter(pc.less(delta.column(WEIGHT), 0)).select(key)
         self._check_key(come, shown)
@@ -122,7 +122,7 @@ class DatabaseTarget:
         )
 
     def _check_key(self, come: pa.Table, shown: PublishedView) -> None:
-        """Raises DelticError where rows that come have no key, or share one."""
+        """Raise DelticError if inserted rows have no key, or share one."""
         keys = list(zip(*(come.column(name).to_pylist() for name in self._key), strict=True))
         wrong = next((key for key in keys if None in key), None)
         twice = len(set(keys)) < len(keys) or any(weight > 1 for weight in come.column(WEIGHT).to_pylist())
@@ -152,7 +152,7 @@ def _plain(row: tuple[Any, ...], scheme: str) -> list[Any]:
 
 
 def _value(value: Any, scheme: str) -> Any:
-    """A value as the database takes it: composite ones as JSON, and in SQLite times and decimals as texts."""
+    """Return a value as the database takes it: composite values as JSON; in SQLite, times and decimals as text."""
     if scheme == "sqlite" and value != value:
         raise DelticError("SQLite has no NaN, and would make it NULL: let the view have another value in its place")
     if isinstance(value, list | dict | tuple):

@@ -1,4 +1,4 @@
-"""Which tables are refreshed from other places than their definitions say, and which views are published where."""
+"""Sources that were attached to tables after their definition, and the publications of views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltic.catalog import External
 
 @dataclass(frozen=True)
 class Publication:
-    """A view, and where it is published; the `id` is written there, so that the place tells whose it is."""
+    """A view, and where it is published. The `id` is written there, so that the place shows its owner."""
 
     view: str
     to: External
@@ -24,42 +24,42 @@ class Publication:
 
 @dataclass(frozen=True)
 class Attachments:
-    """Sources that were attached to tables, by their names, and publications. A change makes another value."""
+    """Sources that were attached to tables, by name, and publications. Immutable."""
 
     attached: Mapping[str, External] = field(default_factory=lambda: MappingProxyType({}))
     publications: tuple[Publication, ...] = ()
 
     def of(self, view: str, to: External | None) -> tuple[Publication, ...]:
-        """The publications of a view, or the one to a place."""
+        """Return the publications of a view, or the one to a place."""
         return tuple(p for p in self.publications if p.view == view and to in (None, p.to))
 
     def attaching(self, table: str, source: External | None) -> Attachments:
-        """With a source for a table; without one for None."""
+        """Return a copy with a source for a table; None removes it."""
         attached = {**self.attached, table: source}
         return Attachments(
             MappingProxyType({name: place for name, place in attached.items() if place is not None}), self.publications
         )
 
     def publishing(self, publication: Publication) -> Attachments:
-        """With one more publication."""
+        """Return a copy with one more publication."""
         return Attachments(self.attached, (*self.publications, publication))
 
     def unpublishing(self, view: str, to: External | None) -> Attachments:
-        """Without the publications of a view, or the one to a place."""
+        """Return a copy without the publications of a view, or the one to a place."""
         gone = self.of(view, to)
         return Attachments(self.attached, tuple(p for p in self.publications if p not in gone))
 
     def without(self, names: Collection[str]) -> Attachments:
-        """Without what is about some tables and views."""
+        """Return a copy without these tables and views."""
         attached = {name: source for name, source in self.attached.items() if name not in names}
         return Attachments(MappingProxyType(attached), tuple(p for p in self.publications if p.view not in names))
 
 
 def to_json(place: External) -> dict[str, Any]:
-    """A place as definitions are kept."""
+    """Return a place as JSON."""
     return {"kind": place.kind, "options": dict(place.options)}
 
 
 def of_json(kept: Mapping[str, Any]) -> External:
-    """The place that was kept so."""
+    """Return a place from its JSON."""
     return External(kept["kind"], **kept["options"])

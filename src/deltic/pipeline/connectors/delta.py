@@ -31,14 +31,14 @@ _FEED = "delta.enableChangeDataFeed"
 
 
 def deltalake() -> Any:
-    """The package; raises DelticError where it is not installed."""
+    """Return the package. DelticError if it is not installed."""
     return required("deltalake", "a Delta table")
 
 
 class DeltaSource:
-    """A Delta table. A position is its id and a version: the change data feed has what came after it.
+    """A Delta table. A position is its id and a version: the change data feed has the changes after it.
 
-    Without the feed, the files that were added and removed have it; where these are gone, or have deletion
+    Without the feed, the changes are the files that were added and removed. If these are gone, or have deletion
     vectors, the whole table is compared.
     """
 
@@ -79,7 +79,7 @@ class DeltaSource:
         return SourceChange(difference(rows, held()), at, "compared", len(rows))
 
     def _of_feed(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
-        """What the change data feed tells; None where it does not tell all of it."""
+        """Return the changes from the change data feed; None if it does not have all of them."""
         if now.metadata().configuration.get(_FEED, "").lower() != "true":
             return None
         how, parts, size = f"change feed of versions {before + 1} to {now.version()}", [nothing(table.schema)], 0
@@ -98,7 +98,7 @@ class DeltaSource:
         return SourceChange(changes, at, how, len(changes))
 
     def _of_files(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
-        """The rows of the files that were added and removed; None where files do not tell them."""
+        """Return the changes by files that were added and removed; None if files do not determine them."""
         try:
             then = self._at(before)
             were, are = set(_fragments(then)), set(_fragments(now))
@@ -115,7 +115,7 @@ class DeltaSource:
         return SourceChange(difference(came, went), at, how, len(came) + len(went), len(shares), size)
 
     def _all(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange | None:
-        """All rows, by tasks; None where this process is to read them."""
+        """Return all rows, written by tasks; None if this process must read them."""
         size = sum(_sizes(now).values())
         try:
             shares = _shares(now, _fragments(now), 1)
@@ -142,7 +142,7 @@ class DeltaSource:
 
 @dataclass(frozen=True)
 class _File:
-    """A share: a file of a version, whose rows come or go."""
+    """A unit of work: a file of a version, whose rows are inserted or deleted."""
 
     version: int
     name: str
@@ -151,21 +151,21 @@ class _File:
 
 @dataclass(frozen=True)
 class _Feed:
-    """A share: what the change data feed has of a version."""
+    """A unit of work: the change data feed of a version."""
 
     version: int
 
 
 @dataclass(frozen=True)
 class _Whole:
-    """A share: all rows of a version, whose files do not tell them, since they have deletion vectors."""
+    """A unit of work: all rows of a version, for tables with deletion vectors."""
 
     version: int
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads shares of a Delta table in a task."""
+    """Reads units of a Delta table in a task."""
 
     path: str
     table: CatalogTable
@@ -181,7 +181,7 @@ class _Reader:
                 yield from ((rows, ()) for rows in self._rows(opened[share.version], share))
 
     def _rows(self, now: Any, share: _File | _Feed | _Whole) -> Iterator[pa.Table]:
-        """What comes and goes by a share of a version, part by part."""
+        """Yield the changes of a unit of a version, part by part."""
         match share:
             case _Feed(version=version):
                 yield from self.feed(now, version, version)
@@ -191,12 +191,12 @@ class _Reader:
                 yield from (with_weights(rows, weight) for rows in _rows_of(self.table, now, [name]))
 
     def whole(self, now: Any) -> Iterator[pa.Table]:
-        """All rows of a version, part by part."""
+        """Yield all rows of a version, part by part."""
         for batch in pa.RecordBatchReader.from_stream(now.scan(columns=list(self.table.schema.names))):
             yield to_table(self.table.name, self.table.schema, pa.Table.from_batches([batch]))
 
     def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
-        """What the change data feed has of some versions, part by part."""
+        """Yield the change data feed of some versions, part by part."""
         for batch in pa.RecordBatchReader.from_stream(now.load_cdf(first, last)):
             rows = pa.Table.from_batches([batch]).select([*self.table.schema.names, "_change_type"])
             yield to_table(self.table.name, self.table.schema, rows, signed=True)
@@ -208,12 +208,12 @@ def _at(path: str, version: int | None = None) -> Any:
 
 
 def _fragments(outside: Any) -> dict[str, Any]:
-    """The files of a version, by their names; raises what the package does where these do not tell its rows."""
+    """Return the files of a version by name. Raises the package's error if they do not determine its rows."""
     return {fragment.path: fragment for fragment in outside.to_pyarrow_dataset().get_fragments()}
 
 
 def _shares(outside: Any, names: Iterable[str], weight: int) -> list[ReadUnit]:
-    """Files of a version, whose rows come or go."""
+    """Return units for files of a version, whose rows are inserted or deleted."""
     sizes = _sizes(outside)
     return [
         ReadUnit(_File(outside.version(), name, weight), sizes.get(name.rpartition("/")[2], 0))
@@ -222,7 +222,7 @@ def _shares(outside: Any, names: Iterable[str], weight: int) -> list[ReadUnit]:
 
 
 def _rows_of(table: CatalogTable, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
-    """The rows of some files of a version, part by part."""
+    """Yield the rows of some files of a version, part by part."""
     dataset = outside.to_pyarrow_dataset()
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
     chosen = [fragments[name] for name in sorted(names)]
@@ -232,25 +232,25 @@ def _rows_of(table: CatalogTable, outside: Any, names: Iterable[str]) -> Iterato
 
 
 def _read(table: CatalogTable, outside: Any, names: Iterable[str]) -> pa.Table:
-    """The rows of some files of a version."""
+    """Return the rows of some files of a version."""
     return pa.concat_tables([table.schema.to_arrow().empty_table(), *_rows_of(table, outside, names)])
 
 
 def _sizes(table: Any) -> dict[str, int]:
-    """The bytes of its files, by the last parts of their names."""
+    """Return the sizes of its files, by the last parts of their names."""
     actions = pa.table(table.get_add_actions())
     names = (path.rpartition("/")[2] for path in actions.column("path").to_pylist())
     return dict(zip(names, actions.column("size_bytes").to_pylist(), strict=True))
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What reading a table raises: by the package itself, and by what it reads with."""
+    """Return the errors of reading a table: those of the package, and of the libraries that it uses."""
     return importlib.import_module("deltalake.exceptions").DeltaError, pa.ArrowException, OSError
 
 
 @contextmanager
 def errors(path: str) -> Iterator[None]:
-    """Turns what the package raises into a DataError."""
+    """Convert the package's errors to DataError."""
     deltalake()
     try:
         yield
@@ -259,12 +259,14 @@ def errors(path: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """What is said of an error: what it is, and what it was at the bottom."""
+    """Return the message of an error: its summary and its root cause."""
     lines = [re.sub(r"\x1b\[[0-9;]*m|^[\s↳]+", "", line).strip("↳ ") for line in str(error).splitlines()]
     relevant = [line for line in lines if line and not re.match(r"Debug source:|\w+ \{", line)]
     return ": ".join(dict.fromkeys([relevant[0], relevant[-1]])) if relevant else type(error).__name__
 
 
 def options_of(address: str) -> dict[str, str] | None:
-    """How the package is to reach a store; keys and endpoints are in the environment, as AWS_ACCESS_KEY_ID is."""
+    """Return the package's options for a store. Keys and endpoints come from the environment, such as
+    AWS_ACCESS_KEY_ID.
+    """
     return {"max_retries": "3", "retry_timeout": "20s", "timeout": "60s"} if "://" in address else None

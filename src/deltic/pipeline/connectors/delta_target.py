@@ -1,4 +1,4 @@
-"""Views as Delta tables: the files of changed rows are replaced in one commit of the table's log."""
+"""Views as Delta tables: files with changed rows are replaced in one commit of the table's log."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from deltic.values.types.arrow import type_of_arrow
 _FOLDER = "_deltic"
 _LISTED = f"{_FOLDER}/{LISTING}"
 _MARKED = "deltic"
-"""The name of the mark among what a commit says of itself."""
+"""The name of the mark in a commit's description."""
 
 
 class DeltaTarget:
     """A Delta table, at a path or at an address such as `s3://bucket/table`.
 
-    A commit names its mark, and the listing of the files stands beside the log. Where that is not of the table's last
-    version, because of a crash, or because others have written to it, all files are rewritten.
+    A commit contains its mark, and the listing of the files is stored beside the log. If the listing is not that of the
+    table's last version, because of a crash or another writer, all files are rewritten.
     """
 
     def __init__(self, place: External) -> None:
@@ -66,14 +66,14 @@ class DeltaTarget:
             return PublishedRows(plan.how, rows, len(made), size, len(plan.kept), plan.read)
 
     def _table(self) -> Any:
-        """The table; None where there is none yet."""
+        """Return the table; None if it does not exist yet."""
         with errors(self.address):
             table, options = deltalake().DeltaTable, options_of(self.address)
             is_one = table.is_deltatable(self.address, storage_options=options)
             return table(self.address, storage_options=options) if is_one else None
 
     def _claim(self, table: Any) -> None:
-        """Say whose the table is, before the first commit; raises DelticError for a table of somebody else."""
+        """Claim the table before the first commit. DelticError if it is not ours."""
         if self._files.names(_FOLDER):
             return
         if table is not None:
@@ -83,12 +83,12 @@ class DeltaTarget:
         self._files.write(f"{_FOLDER}/claim", [str(self._place).encode()])
 
     def _read(self, table: Any) -> dict[str, Any] | None:
-        """The listing, where it is that of the table's version."""
+        """Return the listing, if it is that of the table's version."""
         result = read_listing(self._files, _LISTED)
         return result if result is not None and table is not None and result["version"] == table.version() else None
 
     def _commit(self, table: Any, plan: BucketPlan, made: dict[int, BucketFile], mark: TargetMark) -> int:
-        """Put the new files in place of all others but those that stay; the version that this is."""
+        """Replace all files but those that stay by the new ones. Return the new version."""
         package, actions = deltalake(), deltalake().transaction
         now = int(time.time() * 1000)
         added = [
@@ -116,7 +116,7 @@ class DeltaTarget:
 
 
 def _as_delta(rows: pa.Table) -> pa.Table:
-    """The rows in types that Delta has; raises UnsupportedError for an interval."""
+    """Return the rows in Delta's types. UnsupportedError for an interval."""
     columns = []
     for field, column in zip(rows.schema, rows.columns, strict=True):
         type_ = type_of_arrow(field.type)

@@ -1,4 +1,4 @@
-"""A refresh described by a file of YAML: program, state, sources, outputs, options; all of it is checked first."""
+"""A refresh described by a YAML file: program, state, sources, outputs, options. All of it is checked first."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _OPTIONS: Mapping[str, type] = {
 }
 _SPARK: Mapping[str, type] = {"master": str, "driver_memory": str, "conf": Mapping}
 _KEYS = ("program", "state", "sources", "outputs", "options", "spark")
-# What a file cannot name, or what would be gone once the refresh has ended.
+# Kinds that a file cannot name, or that would be gone after the refresh.
 _OF_PROCESSES: Mapping[Role, str] = {"source": "dataframe", "target": "spark"}
 
 
 @dataclass
 class Document:
-    """A refresh: paths are absolute, those in the file are relative to its folder."""
+    """A refresh. Paths are absolute; those in the file are relative to its folder."""
 
     program: Path = field(default_factory=Path)
     state: str | None = None
@@ -52,11 +52,11 @@ class Document:
     options: dict[str, Any] = field(default_factory=dict)
     """Options of a pipeline by name, as `grouped` takes them."""
     spark: dict[str, Any] | None = None
-    """Arguments of a session of Spark, where one is wanted."""
+    """Arguments of a Spark session, if one is wanted."""
 
 
 def read_document(path: Path) -> Document:
-    """What a file says. Raises ProgramError with all findings, each with its place, and DelticError for the file."""
+    """Read a file. Raises ProgramError with all findings and their places, and DelticError for the file."""
     yaml = required("yaml", "a file of tables and views in YAML")
     try:
         text = path.read_text(encoding="utf-8")
@@ -77,14 +77,14 @@ def read_document(path: Path) -> Document:
 
 
 class _Reader:
-    """Goes through the nodes of a file, and gathers what is wrong with them."""
+    """Visits the nodes of a file, and collects errors."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._lines = path, text.split("\n")
         self.findings: list[Diagnostic] = []
 
     def document(self, root: Any) -> Document:
-        """The file as a whole."""
+        """Return the whole file."""
         made = Document()
         result = dict(self._entries(root, _KEYS, "the file"))
         if "program" in result:
@@ -109,7 +109,7 @@ class _Reader:
         return made
 
     def at(self, line: int, column: int, length: int, message: str, hint: str = "") -> Diagnostic:
-        """The finding at a place, counted from 0."""
+        """Return the finding at a place, counted from 0."""
         source = self._lines[line] if line < len(self._lines) else ""
         return Diagnostic(message, str(self._path), line + 1, column + 1, source, length, hint)
 
@@ -119,7 +119,7 @@ class _Reader:
         self.findings.append(self.at(start.line, start.column, max(1, length), message, hint))
 
     def _entries(self, node: Any, known: tuple[str, ...] | None, what: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
-        """The entries of a mapping, each with the node of its name; without what is unknown, or there twice."""
+        """Yield the entries of a mapping, each with the node of its name, without unknown and repeated ones."""
         if node is None:
             return
         if node.id != "mapping":
@@ -143,7 +143,7 @@ class _Reader:
                 yield key, name, value
 
     def _external(self, node: Any, role: Role) -> External | None:
-        """A source or target; None where it is none, which is told."""
+        """Return a source or target; None, with a finding, if it is invalid."""
         if node.id != "mapping":
             self._wrong(node, f"a {role} needs its kind and options, as in {{kind: parquet, path: /data/orders}}")
             return None
@@ -177,7 +177,7 @@ class _Reader:
         return f"{kind}{mark}{self._near(place)}" if name in ("url", "uri") and kind in ("sqlite", "duckdb") else text
 
     def _values(self, found: Mapping[str, Any], part: str, types: Mapping[str, type]) -> dict[str, Any]:
-        """Options with values of their types."""
+        """Return options with values of their types."""
         node = found[part][1] if part in found else None
         entries = self._entries(node, tuple(types), part)
         values = {name: self._value(value, types[name]) for name, (_, value) in entries}
@@ -205,7 +205,7 @@ class _Reader:
         return str(node.value)
 
     def _near(self, path: str) -> str:
-        """A path relative to the folder of the file, as an absolute one; addresses stay, and so do variables."""
+        """Return an absolute path for one relative to the folder of the file. Addresses and variables stay the same."""
         if path.startswith("${") or (local := local_path(path)) is None:
             return path
         return str((self._path.parent / local).absolute())

@@ -1,7 +1,7 @@
-"""Files of which somebody reads a part: those of this machine, and copies of files elsewhere.
+"""Files that are read in parts: those on this machine, and local copies of remote files.
 
-A copy has the size of its file, and, at their places, those bytes that somebody asked for; the others are zeros that
-take no room. So what reads a part of a file here reads a part of one in an object store, which fetches no more.
+A copy has the size of its file and, at the same offsets, the bytes that were requested. The rest is zeros that take no
+space. So code that reads a part of a local file can also read a part of a remote one, which fetches no more.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from deltic.engine.files.object_store import os_errors
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.splits import FileSplit
 
-# What is fetched at once, in bytes, and what is asked for where nobody knows how much is needed.
+# The bytes that are fetched at once, and the bytes to request if the needed number is unknown.
 _BLOCK, _SOME = 1 << 23, 1 << 16
-# The bytes behind the footer of a Parquet file: its length, and who wrote it.
+# The bytes after the footer of a Parquet file: its length, and the magic number.
 _END = 8
 
 
@@ -29,33 +29,33 @@ class LocalFile(Protocol):
     path: Path
 
     def have(self) -> None:
-        """Let it have all that there is."""
+        """Fetch all of it."""
 
     def have_outline(self, kind: FileKind) -> None:
-        """Fetch what describes its parts: the footer of Parquet, the first line of a text."""
+        """Fetch the description of its parts: the footer of Parquet, the first line of a text."""
 
     def have_split(self, split: FileSplit, layout: FileLayout) -> None:
-        """Let it have a part: lines, the last one with its end, or the table's columns of row groups."""
+        """Fetch a part: lines, the last one with its end, or the table's columns of row groups."""
 
 
 class PresentFile:
-    """A file that is there as a whole."""
+    """A local file, which is complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def have(self) -> None:
-        """It has that."""
+        """Do nothing: the file is complete."""
 
     def have_outline(self, kind: FileKind) -> None:
-        """It has that."""
+        """Do nothing: the file is complete."""
 
     def have_split(self, split: FileSplit, layout: FileLayout) -> None:
-        """It has that."""
+        """Do nothing: the file is complete."""
 
 
 class FetchedFile:
-    """A copy of a file elsewhere, of so many bytes."""
+    """A local copy of a remote file."""
 
     def __init__(self, system: Any, source: str, path: Path, size: int) -> None:
         self.path, self._system, self._source, self._size = path, system, source, size
@@ -94,11 +94,11 @@ class FetchedFile:
             pass
 
     def _have_line(self, start: int) -> None:
-        """Fetch the bytes from `start` on up to the next newline, and that."""
+        """Fetch the bytes from `start` on, up to and including the next newline."""
         any(b"\n" in block for block in self._blocks(start, self._size, _SOME))
 
     def _blocks(self, start: int, end: int, size: int) -> Iterator[bytes]:
-        """The bytes, as they are fetched."""
+        """Yield the bytes as they are fetched."""
         start, end = max(start, 0), min(end, self._size)
         with self.path.open("r+b") as file, os_errors(self._source):
             for first in range(start, end, size):
@@ -109,7 +109,7 @@ class FetchedFile:
 
 
 def _chunks(group: Any, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Where the columns of a row group stand, those that are wanted and what these are made of."""
+    """Yield the byte ranges of a row group's wanted columns, including their parts."""
     for number in range(group.num_columns):
         column = group.column(number)
         if column.path_in_schema.partition(".")[0] in wanted:

@@ -1,4 +1,4 @@
-"""The rows of one file of a folder, as those of a table: in this process, or where a task reads it."""
+"""Reads one file of a folder as rows of a table, in this process or in a task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class FileReader:
-    """Reads the files of a folder at an address as rows of a table. It travels to tasks."""
+    """Reads the files of a folder at an address as rows of a table. Tasks receive it by value."""
 
     address: str
     place: External
@@ -41,16 +41,16 @@ class FileReader:
 
     @classmethod
     def of(cls, place: External, table: CatalogTable) -> FileReader:
-        """What reads a source for a table."""
+        """Return the reader of a source for a table."""
         return cls(filled(place["path"]), place, table.name, table.schema)
 
     @cached_property
     def folder(self) -> ExternalPlace:
-        """The folder."""
+        """Return the folder."""
         return place_at(self.address)
 
     def is_there(self, name: str) -> bool:
-        """Whether there is such a file, where this is asked."""
+        """Return whether the file exists, as seen from this process."""
         try:
             self.folder.stamp(name)
         except OSError:
@@ -58,14 +58,14 @@ class FileReader:
         return True
 
     def shares(self, name: str, size: int, least: int) -> int:
-        """How many shares a file of so many bytes may be read in, each of no less than `least` bytes."""
+        """Return the number of shares in which a file of `size` bytes may be read, each of at least `least` bytes."""
         is_whole = self.place.kind == "arrow" or name.endswith(COMPRESSED) or may_have_lines(self._layout(name))
         return 1 if is_whole else max(1, size // least)
 
     def parts(self, name: str, stamp: Sequence[int], share: int = 0, shares: int = 1) -> Iterator[pa.Table]:
-        """The rows of a file, or of one of its shares, part by part.
+        """Yield the rows of a file, or of one of its shares, part by part.
 
-        Raises DataError where they are not the table's, or, behind the last part, where the file is written meanwhile.
+        Raises DataError if they are not the table's, or, after the last part, if the file was written in the meantime.
         """
         given, layout, size = columns_of(name), self._layout(name), stamp[0]
         with reading(self.folder, name, size if shares > 1 else None) as file:
@@ -85,14 +85,14 @@ class FileReader:
             raise DataError([Diagnostic(message, named(self.folder, name))])
 
     def _layout(self, name: str) -> FileLayout:
-        """How a file is read: without the columns that its folders give."""
+        """Return how a file is read, without the columns that its folders provide."""
         given = columns_of(name)
         own = Schema(tuple(column for column in self.schema if column.name not in given))
         text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
         return FileLayout(own, KINDS[self.place.kind], False, *text)
 
     def _with(self, given: dict[str, str], rows: pa.Table, name: str) -> pa.Table:
-        """Rows of a file with the columns that its folders give."""
+        """Return rows of a file with the columns that its folders provide."""
         for column in self.schema:
             if column.name in given:
                 value = _value(given[column.name], column, named(self.folder, name))
@@ -102,7 +102,7 @@ class FileReader:
 
 @contextmanager
 def reading(folder: ExternalPlace, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
-    """A file on this machine, see `ExternalPlace.opened`; raises DataError where it cannot be read."""
+    """Open a file on this machine, see `ExternalPlace.opened`. DataError if it cannot be read."""
     try:
         with folder.opened(name, part_of) as file:
             yield file
@@ -111,18 +111,18 @@ def reading(folder: ExternalPlace, name: str, part_of: int | None = None) -> Ite
 
 
 def named(folder: ExternalPlace, name: str) -> str:
-    """What messages call a file."""
+    """Return the name of a file in messages."""
     return f"{folder.address}/{name}" if name else folder.address
 
 
 def columns_of(name: str) -> dict[str, str]:
-    """The columns that the folders on the way to a file give, with their values as texts."""
+    """Return the columns that the folders of a file provide, with their values as text."""
     parts = (part.partition("=") for part in Path(name).parts[:-1] if "=" in part)
     return {unquote(column): unquote(value) for column, _, value in parts}
 
 
 def _value(text: str, column: Column, path: str) -> object:
-    """The value that the name of a folder gives; raises DataError for one that is none of the column."""
+    """Return the value in the name of a folder. DataError if it is not one of the column's type."""
     if text == _NULL and column.nullable:
         return None
     try:
@@ -133,5 +133,5 @@ def _value(text: str, column: Column, path: str) -> object:
 
 
 def unreadable(address: str, error: OSError) -> DataError:
-    """The error for what cannot be read."""
+    """Return the error for an unreadable file."""
     return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or address)])

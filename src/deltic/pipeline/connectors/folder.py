@@ -1,4 +1,4 @@
-"""Folders of files that come and go: what is new are the files that were added, removed or rewritten."""
+"""Folders of files as sources: the changes are the files that were added, removed or rewritten."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from deltic.engine.files.files import Files
 
 _INFERRED = 16 << 20
-"""How many bytes of a file of text its columns are told from."""
+"""The number of bytes of a text file from which its columns are inferred."""
 
 
 class FolderSource:
-    """A folder of files with its sub-folders, or one file. Sub-folders such as `day=2026-11-22` give a column.
+    """A folder of files with its sub-folders, or one file. Sub-folders such as `day=2026-11-22` provide a column.
 
-    A position has each file with its stamp, and where copies of its rows are kept.
+    A position has each file with its stamp, and the locations of its rows' copies.
     """
 
     def __init__(self, place: External, copies: Callable[[], FileCopies], tasks: Tasks | None) -> None:
@@ -45,7 +45,7 @@ class FolderSource:
         self._folder = place_at(filled(place["path"]))
 
     def columns(self) -> Schema:
-        """Those of the first file, and those that sub-folders give, which are texts."""
+        """Return the columns of the first file, and those of sub-folders, which are text."""
         kind = KINDS[self._place.kind]
         if kind is FileKind.TEXT and not self._place.is_on("headers"):
             raise CatalogError(
@@ -89,13 +89,13 @@ class FolderSource:
         return f"{len(changed):,} files to read, {size:,} bytes; {len(gone):,} to take back"
 
     def _compared(self, position: Json) -> tuple[Stamps, list[str], list[str]]:
-        """The files that are there, those that are new or other ones, and those whose rows go."""
+        """Return the existing files, those that are new or changed, and those whose rows must be deleted."""
         now, before = self._stamps(), position["files"] if position else {}
         changed = [name for name, stamp in now.items() if name not in before or before[name]["stamp"] != [*stamp]]
         return now, changed, [name for name in before if name not in now or name in changed]
 
     def _stamps(self) -> Stamps:
-        """The files that are there, in natural order of their names; raises DataError where the folder is not."""
+        """Return the existing files, in natural order of their names. DataError if the folder does not exist."""
         address = self._folder.address
         try:
             if self._folder.is_delta():
@@ -108,7 +108,7 @@ class FolderSource:
     # In this process
 
     def _here(self, news: _News) -> _Read | None:
-        """What is new, read in this process; None where copies of what goes are lost."""
+        """Read the changes in this process; None if copies of deleted rows are lost."""
         went = [self._copies().rows(place) for places in news.went for place in places]
         whole = [rows for rows in went if rows is not None]
         if len(whole) < len(went):
@@ -119,7 +119,7 @@ class FolderSource:
         return _Read(changes, len(came), copies, news.summary())
 
     def _came(self, table: CatalogTable, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
-        """The rows of files, and where their copies are."""
+        """Return the rows of files, and the locations of their copies."""
         reader, writer = FileReader.of(self._place, table), self._copies().writer()
         rows = {name: list(reader.parts(name, now[name])) for name in names}
         copies = {name: [writer.add(part) for part in parts] for name, parts in rows.items()}
@@ -129,7 +129,7 @@ class FolderSource:
     # By tasks
 
     def _by_tasks(self, news: _News) -> _Read | None:
-        """What is new, written by tasks; None where this process is to read it, or copies of what goes are lost."""
+        """Let tasks write the changes; None if this process must read them, or copies of deleted rows are lost."""
         table, went = news.table, [place for places in news.went for place in places]
         reader = FileReader.of(self._place, table)
         shares = [share for name in news.changed for share in _shares(reader, name, news.now[name])]
@@ -155,9 +155,9 @@ class FolderSource:
 
 @dataclass(frozen=True)
 class _News:
-    """What is new: of the files that there are now those that changed, and the copies of each whose rows go.
+    """The changes of a folder: the present files, those that changed, and the copies of files whose rows are deleted.
 
-    Where all files are to be compared with the table, the rows that are `held` go.
+    If all files are compared with the table, its rows `held` are deleted.
     """
 
     table: CatalogTable
@@ -167,7 +167,7 @@ class _News:
     held: HeldRows | None = None
 
     def summary(self, by: str = "") -> str:
-        """What was done with it, for people."""
+        """Describe what was done."""
         if self.held is not None:
             return f"all files compared{by}"
         return f"{len(self.changed):,} files read{by}, {len(self.went):,} taken back"
@@ -175,7 +175,7 @@ class _News:
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read: the changes, how many rows of files, and where the copies are of each file that was read."""
+    """What was read: the changes, the number of rows in files, and the locations of the copies of each file."""
 
     changes: pa.Table | StagedRows
     rows: int
@@ -185,7 +185,7 @@ class _Read:
 
 @dataclass(frozen=True)
 class _File:
-    """A share: one of so many of a file, all of whose rows come."""
+    """A unit of work: share `number` of `count` of a file, whose rows are inserted."""
 
     name: str
     stamp: Sequence[int]
@@ -194,21 +194,21 @@ class _File:
 
 
 def _shares(reader: FileReader, name: str, stamp: Sequence[int]) -> Iterator[ReadUnit]:
-    """Those of a file: one, or several of a large one."""
+    """Yield the units of a file: one, or several for a large file."""
     size, count = stamp[0], reader.shares(name, stamp[0], tasks.MUCH)
     yield from (ReadUnit(_File(name, stamp, number, count), size // count) for number in range(count))
 
 
 @dataclass(frozen=True)
 class _Copy:
-    """A share: a copy, all of whose rows go."""
+    """A unit of work: a copy, whose rows are deleted."""
 
     place: Json
 
 
 @dataclass(frozen=True)
 class _ReadFiles:
-    """Reads shares in a task, which tells for each part of a file where its copy is."""
+    """Reads units in a task, and reports the location of the copy of each part of a file."""
 
     reader: FileReader
     prefix: str
@@ -231,13 +231,13 @@ class _ReadFiles:
 
 
 def _copies_of(file: Json) -> list[Json]:
-    """Where copies of a file's rows are; an older state has one for each file, and not several."""
+    """Return the locations of a file's copies. An older state has one for each file instead of several."""
     result: list[Json] = file["copy"] if isinstance(file["copy"], list) else [file["copy"]]
     return result
 
 
 def _arrow_schema(path: Path, kind: FileKind, place: External) -> pa.Schema:
-    """The columns of a file; those of text have the types of the values in its first part, and may be NULL."""
+    """Return the columns of a file. Those of text are nullable, with types inferred from its first part."""
     import pyarrow.csv
     import pyarrow.json
     import pyarrow.parquet as pq
@@ -260,7 +260,7 @@ def _arrow_schema(path: Path, kind: FileKind, place: External) -> pa.Schema:
 
 
 def _declarable(schema: pa.Schema) -> pa.Schema:
-    """Columns whose types were told by values: texts where there was no value, or one of no type that tables have."""
+    """Return inferred columns with text in place of types that tables do not have, or without values."""
     none = pa.types.is_null, pa.types.is_time
     return pa.schema([f.with_type(pa.string()) if any(is_a(f.type) for is_a in none) else f for f in schema])
 

@@ -1,4 +1,4 @@
-"""Spark's tables and DataFrames as sources."""
+"""Spark tables and DataFrames as sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FrameSource:
-    """A DataFrame, or what gives one. With a change column a position is the largest value of it."""
+    """A DataFrame, or a function that returns one. With a change column, a position is its greatest value."""
 
     def __init__(self, place: External, frame: Callable[[], DataFrame], tasks: Tasks | None) -> None:
         self._place, self._frame, self._tasks = place, frame, tasks
@@ -54,7 +54,7 @@ class FrameSource:
         return advance.compared_here(rows, _largest(rows, column), held)
 
     def _by_tasks(self, frame: DataFrame, advance: Advance, held: HeldRows) -> SourceChange | None:
-        """What rows amount to that tasks have written; None where this process is to have them."""
+        """Return the changes by rows that tasks have written; None if this process must read them."""
         if self._tasks is None:
             return None
         table, column, is_by_key = advance.table, self._place.get("changed"), advance.weight == UPSERT
@@ -67,7 +67,7 @@ class FrameSource:
 
 
 class _Reader(PostedRows):
-    """Rows of a table, and the largest value of a change column, as a text."""
+    """Reads rows of a table, and the greatest value of a change column, as text."""
 
     def __init__(self, advance: Advance, column: str) -> None:
         table = advance.table
@@ -80,13 +80,13 @@ class _Reader(PostedRows):
 
 
 def _largest(rows: pa.Table, column: str) -> str | None:
-    """The largest value of a change column, as a text; None without one, and where it has no value."""
+    """Return the greatest value of a change column, as text; None without a column, or without a value."""
     result: str | None = pc.max(rows.column(column)).cast(pa.string()).as_py() if column else None
     return result
 
 
 def frame_source(place: External, given: Any, spark: Any, tasks: Tasks | None) -> FrameSource:
-    """The source of a Spark table by its name, or of the DataFrame that was given in this process."""
+    """Return the source for a named Spark table, or for the DataFrame that was passed in this process."""
     if place.kind == "spark":
         return FrameSource(place, lambda: _table(place, spark), tasks)
     return FrameSource(place, lambda: _given(given), tasks)

@@ -1,7 +1,7 @@
-"""Hashes of rows, the same in every process: they say which file a row belongs to, and whether a file is whole.
+"""Hashes of rows, equal in every process: they assign rows to files, and show whether a file is intact.
 
-The sum of the hashes of some rows, modulo 2⁶⁴, is their *digest*. It does not depend on their order, and is kept up to
-date at the cost of the rows that come and go.
+The sum of the hashes of some rows, modulo 2⁶⁴, is their *digest*. It does not depend on the order of rows, and is
+updated in time proportional to the changed rows.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import pyarrow as pa
 from deltic.values.hashing import xxhash64
 
 HASHES = "xxhash64"
-"""What a listing of files says of the hashes in it: those of other names are of other numbers."""
+"""The name of the hashes in a listing of files. Hashes with different names are different."""
 
 Hashes = npt.NDArray[np.uint64]
 _NULL, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x100000001B3)
 
 
 def row_hashes(rows: pa.Table, columns: Sequence[str]) -> Hashes:
-    """A hash of each row by the values of these columns; NULL is a value, and there is one zero and one NaN."""
+    """Return a hash of each row by the values of these columns. NULL is a value; zeros are equal, and so are NaNs."""
     result = np.full(len(rows), len(columns), np.uint64)
     for name in columns:
         result = _mixed(result * _STEP + _hashes(rows.column(name)))
@@ -30,7 +30,7 @@ def row_hashes(rows: pa.Table, columns: Sequence[str]) -> Hashes:
 
 
 def digest(hashes: Hashes, weights: npt.NDArray[np.int64] | None = None) -> int:
-    """The sum of hashes, each as often as it weighs."""
+    """Return the sum of hashes times weights."""
     summed = hashes.sum(dtype=np.uint64) if weights is None else (hashes * weights.view(np.uint64)).sum(dtype=np.uint64)
     return int(summed)
 
@@ -43,7 +43,7 @@ def _hashes(column: pa.ChunkedArray) -> Hashes:
 
 
 def _words(column: pa.ChunkedArray) -> Hashes:
-    """64 bits of each value; anything where it is NULL."""
+    """Return 64 bits of each value; any value for NULL."""
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
         if not pa.types.is_integer(kind):
@@ -61,7 +61,7 @@ def _integer(bits: int) -> pa.DataType:
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """Values as texts that tell them apart."""
+    """Return distinct texts for distinct values."""
     if pa.types.is_decimal(column.type):
         return column.cast(pa.string())
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):

@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.files.files import Files
 
-# Files of rows, each with the files that say which of its rows were deleted, by the names of all of them.
+# Files of rows, each with its files of deletions, by the names of all of them.
 Scans = Mapping[tuple[str, ...], Any]
 
 
 class IcebergSource:
-    """A table of a catalog. A position is its id and a snapshot: the files of both determine what came after it.
+    """A table of a catalog. A position is its id and a snapshot: the files of two snapshots determine the changes.
 
-    A file whose deleted rows are others now is read as it was and as it is. Where a snapshot has expired, the whole
-    table is compared.
+    A file whose deletions changed is read before and after. If a snapshot has expired, the whole table is compared.
     """
 
     def __init__(self, place: External, tasks: Tasks | None = None) -> None:
@@ -75,7 +74,7 @@ class IcebergSource:
         return SourceChange(difference(read, held()), at, "compared", len(read))
 
     def _of_files(self, table: CatalogTable, before: int | None, now: Any, at: Json) -> SourceChange | None:
-        """The rows of files that came and went; None where the snapshot of before is no longer there."""
+        """Return the rows of files that were added and removed; None if the old snapshot no longer exists."""
         if before is not None and now.snapshot_by_id(before) is None:
             return None
         how = f"files of snapshots {before} to {at['snapshot']}"
@@ -92,7 +91,7 @@ class IcebergSource:
         return SourceChange(difference(came, went), at, how, len(came) + len(went), *files)
 
     def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> StagedRows | None:
-        """The rows of files, as tasks have written them; None where this process is to read them."""
+        """Return the rows of files, written by tasks; None if this process must read them."""
         scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
         site = None if self._tasks is None else self._tasks.site(table, _size([*come, *go]))
         if site is None or self._tasks is None:
@@ -109,7 +108,7 @@ class IcebergSource:
 
 @dataclass(frozen=True)
 class _File:
-    """A share: a file, as the package scans it, whose rows come or go."""
+    """A unit of work: a file, as the package scans it, whose rows are inserted or deleted."""
 
     scan: Any
     weight: int
@@ -117,7 +116,7 @@ class _File:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads files in a task, by the metadata of the table, which are a file, too."""
+    """Reads files in a task, by the table's metadata, which are a file, too."""
 
     metadata: str
     properties: Mapping[str, str]
@@ -138,7 +137,7 @@ class _Reader:
 
 @contextmanager
 def errors(place: External) -> Iterator[None]:
-    """Turns what the package raises into a DataError."""
+    """Convert the package's errors to DataError."""
     failures = _failures()
     try:
         yield
@@ -148,12 +147,12 @@ def errors(place: External) -> Iterator[None]:
 
 
 def _pyiceberg(module: str) -> Any:
-    """A module of the package; raises DelticError where it is not installed."""
+    """Return a module of the package. DelticError if it is not installed."""
     return required(f"pyiceberg.{module}", "an Iceberg table")
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What reading a table raises: by the package itself, by catalogs in databases, and by what it reads with."""
+    """Return the errors of reading a table: those of the package, of catalogs in databases, and of libraries."""
     result = [error for _, error in inspect.getmembers(_pyiceberg("exceptions"), inspect.isclass)]
     exceptions = tuple(error for error in result if issubclass(error, Exception))
     with suppress(ImportError):
@@ -167,7 +166,7 @@ def _position(table: Any) -> Json:
 
 
 def _scans(table: Any, snapshot: int | None) -> Scans:
-    """What is to be read of a snapshot; nothing of a table without one."""
+    """Return the files of a snapshot; none for a table without one."""
     if snapshot is None:
         return {}
     planned = table.scan(snapshot_id=snapshot).plan_files()
@@ -175,17 +174,17 @@ def _scans(table: Any, snapshot: int | None) -> Scans:
 
 
 def _size(scans: Iterable[Any]) -> int:
-    """The bytes of files."""
+    """Return the total size of files, in bytes."""
     return sum(scan.file.file_size_in_bytes for scan in scans)
 
 
 def _read(table: CatalogTable, outside: Any, scans: Iterable[Any]) -> pa.Table:
-    """The rows of files, by the present columns."""
+    """Return the rows of files, with the present columns."""
     return pa.concat_tables([table.schema.to_arrow().empty_table(), *_parts(table, outside, list(scans))])
 
 
 def _parts(table: CatalogTable, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
-    """The same, part by part."""
+    """Yield the rows of files, part by part."""
     projected = outside.schema().select(*table.schema.names)
     scan = _pyiceberg("io.pyarrow").ArrowScan(
         outside.metadata, outside.io, projected, _pyiceberg("expressions").AlwaysTrue()
@@ -196,7 +195,7 @@ def _parts(table: CatalogTable, outside: Any, scans: Sequence[Any]) -> Iterator[
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """The columns without what the package says of them, and without the large types that it takes for texts."""
+    """Return the columns without the package's metadata, and without its large types for text."""
     return pa.schema([pa.field(f.name, _LARGE.get(f.type, f.type), f.nullable) for f in schema])
 
 

@@ -1,4 +1,4 @@
-"""Tables whose columns are those of their sources."""
+"""Infers the columns of tables from their sources."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from deltic.values.types import Schema
 
 
 def columns_of(place: External, given: Any = None, spark: Any = None) -> Schema:
-    """The columns of a source; raises CatalogError, or what reading it raises."""
+    """Return the columns of a source. Raises CatalogError, or the errors of reading it."""
     return source_of(place, given, spark, None, None).columns()
 
 
 def with_columns(text: str, statements: Sequence[CreateTable], tables: Mapping[str, CatalogTable]) -> str:
-    """A text of SQL in which these statements name the columns of their tables.
+    """Return the SQL text with the columns of these statements' tables.
 
-    They are those of the table that is there with this source, or else those of the source.
+    They are those of the existing table with this source, or else those of the source.
     """
     for statement in reversed(statements):
         place = statement.table.source

@@ -1,4 +1,4 @@
-"""The kinds of sources and targets; each is imported when a table or view has one, since many need a library."""
+"""The kinds of sources and targets. Each is imported on demand, because many need a library."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks | None) -> ExternalSource:
-    """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept.
+    """Return the source of a table: `given` is its DataFrame, `pieces` store copies of files.
 
-    Much of it `tasks` may read.
+    Large ones may be read by `tasks`.
     """
     match place.kind:
         case "delta":
@@ -42,7 +42,7 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
 
 
 def target_of(publication: Publication, spark: Any) -> ViewTarget:
-    """The target of a publication."""
+    """Return the target of a publication."""
     place = publication.to
     match place.kind:
         case "parquet":

@@ -1,7 +1,7 @@
-"""Views as folders of Parquet files, of which readers see one epoch or the next, and nothing between.
+"""Views as folders of Parquet files. Readers see one epoch or the next, and nothing in between.
 
-The path is a symbolic link to a folder of the present version, which has all of its files; those that did not change
-are hard links to the files of the version before. The version before stays for those who are reading it.
+The path is a symbolic link to a folder with all files of the present version. Unchanged files are hard links to the
+files of the previous version, which stays for its readers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEPT = 2
 
 
 class ParquetTarget:
-    """A folder at a path of this machine, with its versions beside it."""
+    """A folder at a path on this machine, with its versions beside it."""
 
     def __init__(self, place: External) -> None:
         address = filled(place["path"])
@@ -57,7 +57,7 @@ class ParquetTarget:
         return LocalFiles(folder, self._system)
 
     def _read(self) -> dict[str, Any] | None:
-        """The listing; None where nothing was published, or what was is not whole."""
+        """Return the listing; None if nothing was published, or it is incomplete."""
         if self.path.exists() and not self.path.is_symlink():
             raise DelticError(f"{self.path}: there is something else; remove it, or publish to another path")
         return read_listing(self._files(self.path))
@@ -66,7 +66,7 @@ class ParquetTarget:
         return rows_of(self._files(self.path), part)
 
     def _next(self, plan: BucketPlan, mark: TargetMark) -> PublishedRows:
-        """Make the next version, and let the path lead to it."""
+        """Write the next version, and redirect the path to it."""
         folder = self._versions / f"{mark.epoch:012}-{mark.stamp[:8]}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -84,7 +84,7 @@ class ParquetTarget:
         return PublishedRows(plan.how, rows, len(made), size, len(plan.kept), plan.read)
 
     def _forget_older(self) -> None:
-        """Remove all but the last versions, and what a crash left."""
+        """Remove all but the last versions, and leftovers of a crash."""
         now = self.path.resolve()
         versions = sorted(
             (p for p in self._versions.iterdir() if p.resolve() != now), key=lambda p: p.stat().st_mtime_ns

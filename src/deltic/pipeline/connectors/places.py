@@ -1,4 +1,4 @@
-"""Folders whose files are read: of this machine, or of another file system, whose files are fetched one by one."""
+"""Folders whose files are read: on this machine, or on another file system, whose files are fetched one by one."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from deltic.pipeline.connectors.fetched import FetchedFile, LocalFile, PresentFi
 from deltic.pipeline.io.locate import is_hidden
 
 Stamps = Mapping[str, Sequence[int]]
-"""Files by their names in the folder, each with its size and two numbers that change when it is another one."""
+"""Files by their names in the folder, each with its size and two numbers that change with its content."""
 
 
 class ExternalPlace(Protocol):
-    """A folder with its sub-folders, or one file, whose name is empty then. Methods raise OSError."""
+    """A folder with its sub-folders, or one file, whose name is then empty. Methods raise OSError."""
 
     address: str
 
     def stamps(self) -> Stamps:
-        """The data files that are there."""
+        """Return the existing data files."""
 
     def is_delta(self) -> bool:
-        """Whether this is a Delta table."""
+        """Return whether this is a Delta table."""
 
     def stamp(self, name: str) -> Sequence[int]:
-        """The stamp of one file."""
+        """Return the stamp of one file."""
 
     def opened(self, name: str, part_of: int | None = None) -> Any:
-        """A file on this machine, in a block; DataErrors in it name where the file is.
+        """Open a file on this machine in a block. DataErrors in it name the original location.
 
-        Where a part of so many bytes is to be read, it has those alone that it is told to have.
+        If only parts of its `part_of` bytes are read, they are fetched on request.
         """
 
 
 def place_at(address: str) -> ExternalPlace:
-    """The place at a path, or at an address such as `s3://bucket/folder`; raises DelticError."""
+    """Return the place at a path, or at an address such as `s3://bucket/folder`. Raises DelticError."""
     path = local_path(address)
     return RemoteFolder(address) if path is None else LocalFolder(path)
 
 
 class LocalFolder:
-    """A folder of this machine."""
+    """A folder on this machine."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.address = path, str(path)
@@ -71,7 +71,7 @@ class LocalFolder:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The data files of a folder and of its sub-folders."""
+    """Yield the data files of a folder and of its sub-folders."""
     for path in sorted(folder.iterdir()):
         if not is_hidden(path):
             if path.is_dir():
@@ -85,7 +85,7 @@ def _stamp(found: os.stat_result) -> list[int]:
 
 
 class RemoteFolder:
-    """A folder of another file system. A file is another one when what is said of it differs: an ETag, a time."""
+    """A folder of another file system. A file has changed if its metadata differ: an ETag, a time."""
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")

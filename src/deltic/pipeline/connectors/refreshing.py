@@ -1,4 +1,4 @@
-"""Refreshes: what is new in the sources of all tables is one epoch, and then views are published."""
+"""Refreshes: the changes of all tables' sources are one epoch, and then views are published."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STAMP = "published {}"
 
 @dataclass(frozen=True)
 class _Place:
-    """A publication, its target, and the epoch of this very state that the target has; None where it has another."""
+    """A publication, its target, and the target's epoch of this state; None if it has another state's."""
 
     publication: Publication
     target: ViewTarget
@@ -53,15 +53,15 @@ class _Place:
 
 @dataclass(frozen=True)
 class RefreshReport:
-    """What a refresh has read, what this changed, and what it has published."""
+    """The result of a refresh: what it read, changed and published."""
 
     epoch: int
-    """The epoch that tables and views are at."""
+    """The epoch of the tables and views."""
     sources: Mapping[str, SourceReport] = field(default_factory=dict)
     report: EpochReport | None = None
-    """The epoch in numbers, the last one where sources had to be taken one by one; None where nothing was new."""
+    """The report of the epoch, or of the last one if sources had separate epochs; None without changes."""
     published: Mapping[str, PublishedRows] = field(default_factory=dict)
-    """What was written of views, by these and where they are published."""
+    """What was written of views, by view and target."""
     failed: Mapping[str, SourceFailure] = field(default_factory=dict)
     """The tables whose sources were left out, and why."""
 
@@ -79,12 +79,12 @@ class RefreshReport:
 
 _Read: TypeAlias = "tuple[SourceChange, SourceReport]"
 _OF_A_SOURCE = (CatalogError, ChangeError, DataError)
-"""What is raised about one source, and says nothing of others."""
+"""Errors about one source, which say nothing about others."""
 
 
 @dataclass(frozen=True)
 class _Taken:
-    """What sources gave, and the epoch that it was."""
+    """The reports of sources, and their epoch."""
 
     reports: Mapping[str, SourceReport]
     epoch: EpochReport | None
@@ -93,7 +93,7 @@ class _Taken:
 def _noted(
     read: Collection[str], failed: Mapping[str, DelticError], known: Mapping[str, SourceFailure]
 ) -> dict[str, Any]:
-    """The positions that say which sources failed, and which do so no longer."""
+    """Return the positions that record which sources failed, and which no longer fail."""
     moment = now()
     found = {name: SourceFailure.after(known.get(name), str(error), moment) for name, error in failed.items()}
     for name, failure in found.items():
@@ -112,7 +112,7 @@ class Refresher:
         self._scratch: TemporaryDirectory[str] | None = None
 
     def place_of(self, source: Any) -> tuple[External, Any]:
-        """A source as a user says it, and the DataFrame where it is one; raises CatalogError."""
+        """Return a user's source as a place, and the DataFrame if it is one. Raises CatalogError."""
         if is_dataframe(source):
             return External("dataframe"), source
         place = source if isinstance(source, External) else of_path(str(source))
@@ -120,7 +120,7 @@ class Refresher:
         return place, None
 
     def publication(self, view: str, to: Any) -> Publication:
-        """A publication of a view as a user says it; raises CatalogError for what is no target."""
+        """Return a publication of a view to a user's target. CatalogError if it is not a target."""
         place = to if isinstance(to, External) else External("parquet", path=to)
         place.check("target")
         made = Publication(view, place, uuid.uuid4().hex)
@@ -128,15 +128,15 @@ class Refresher:
         return made
 
     def columns(self, place: External, frame: Any, key: Collection[str]) -> Schema:
-        """The columns of a source, for a table with a key, which is never NULL."""
+        """Return the columns of a source, for a table with a key, which is never NULL."""
         return keyed(source_of(place, frame, self._pipeline.spark, None, None).columns(), key)
 
     def give(self, table: str, frame: Any) -> None:
-        """Let a table have the rows of a DataFrame."""
+        """Set the DataFrame of a table."""
         self._given[table] = frame
 
     def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """What the next refresh would read of each source, from its own positions, or from those of another state."""
+        """Describe what the next refresh would read of each source, from its own positions or another state's."""
         if positions is None:
             return {name: self._source(name).pending(self._position(name)) for name in self._sources}
         fields = {name: positions.get(POSITION.format(name)) for name in self._sources}
@@ -144,7 +144,7 @@ class Refresher:
         return {name: self._source(name).pending(known.get(name)) for name in self._sources}
 
     def refresh(self, full: bool, tables: Collection[str] | None) -> RefreshReport:
-        """Read what is new, as one epoch, and publish the views; see `Connecting.refresh`."""
+        """Read the changes, as one epoch, and publish the views; see `Connecting.refresh`."""
         with self._alone():
             places, chosen = self._places(), self._chosen(full, tables)
             known = self._failures()
@@ -154,7 +154,7 @@ class Refresher:
             return RefreshReport(self._pipeline.epoch, taken.reports, taken.epoch, published, left_out)
 
     def _chosen(self, full: bool, tables: Collection[str] | None) -> Collection[str]:
-        """The tables whose sources are to be read: those that are named, or all that need not wait."""
+        """Return the tables whose sources must be read: the named ones, or all that need not wait."""
         if tables is not None:
             for name in tables:
                 find(name, "table with a source", self._sources)
@@ -163,21 +163,21 @@ class Refresher:
         return list(self._sources) if full else due(self._sources, known, now())
 
     def _failures(self) -> dict[str, SourceFailure]:
-        """The sources that were left out at their last refresh."""
+        """Return the sources that were left out at their last refresh."""
         failures = failed_sources(self._pipeline.positions)
         return {name: failure for name, failure in failures.items() if name in self._sources}
 
     def load(self, tables: Collection[str]) -> Mapping[str, SourceReport]:
-        """Read the sources of some tables, as one epoch, or none of them; nothing is published."""
+        """Read the sources of some tables, as one epoch or not at all. Nothing is published."""
         with self._alone():
             return self._taken_at_once({name: self._read(name, False) for name in tables}, (), {}).reports
 
     def _take(
         self, tables: Collection[str], full: bool, places: Sequence[_Place], known: Mapping[str, SourceFailure]
     ) -> _Taken:
-        """Read what is new in the sources of tables, and make one epoch of it; those that fail are left out.
+        """Read the changes of tables' sources, and make one epoch of them. Failing sources are left out.
 
-        Raises their error where all of them do.
+        Raises their error if all of them fail.
         """
         read, failed = dict[str, _Read](), dict[str, DelticError]()
         for name in tables:
@@ -195,7 +195,7 @@ class Refresher:
         return self._taken_one_by_one(tables, full, places, known)
 
     def _taken_at_once(self, read: Mapping[str, _Read], places: Sequence[_Place], noted: Mapping[str, Any]) -> _Taken:
-        """One epoch of what was read, which notes what failed."""
+        """Make one epoch of the changes, which also records failures."""
         report = self._apply({name: result for name, (result, _) in read.items()}, places, noted)
         for result, _ in read.values():
             result.done()
@@ -205,7 +205,7 @@ class Refresher:
     def _taken_one_by_one(
         self, tables: Collection[str], full: bool, places: Sequence[_Place], known: Mapping[str, SourceFailure]
     ) -> _Taken:
-        """An epoch for each source, for one of them has rows that do not go with its table, or with themselves."""
+        """Make an epoch for each source, because the rows of one of them are invalid or conflict."""
         taken, failed = _Taken({}, None), dict[str, DelticError]()
         for name in tables:
             try:
@@ -219,7 +219,7 @@ class Refresher:
         return _Taken(taken.reports, self._apply({}, places, _noted(taken.reports, failed, known)) or taken.epoch)
 
     def _places(self) -> list[_Place]:
-        """The publications, with the epochs that their targets are known to have."""
+        """Return the publications, with the known epochs of their targets."""
         result, positions = [], self._pipeline.positions
         for publication in self._pipeline.publications:
             target = target_of(publication, self._pipeline.spark)
@@ -229,7 +229,7 @@ class Refresher:
         return result
 
     def _publish(self, place: _Place, full: bool) -> PublishedRows:
-        """Let a target have the present rows of its view, and with `full` look at all that it has."""
+        """Write the present rows of a view to its target; with `full`, check all of the target."""
         pipeline, view = self._pipeline, place.publication.view
         snapshot = pipeline.snapshot()
         if place.epoch == snapshot.epoch and not full:
@@ -239,7 +239,7 @@ class Refresher:
         return place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
 
     def _since(self, view: str, before: int | None, now: int) -> pa.Table | None:
-        """How a view has changed since an epoch; None where that is not known."""
+        """Return how a view has changed since an epoch; None if that is unknown."""
         if before is None:
             return None
         try:
@@ -268,7 +268,7 @@ class Refresher:
         return source_of(place, self._given.get(name), spark, lambda: FileCopies(self._files, name), self._tasks)
 
     def _position(self, name: str) -> Any:
-        """How far a source was read; None where that was another source, or an earlier table of that name."""
+        """Return the position of a source; None if it is another source's, or an earlier table's of that name."""
         result = self._pipeline.positions.get(POSITION.format(name))
         is_same = result is not None and result["source"] == str(self._sources[name])
         return result["at"] if result is not None and is_same and (result["empty"] or self._count(name)) else None
@@ -287,7 +287,7 @@ class Refresher:
     def _apply(
         self, news: Mapping[str, SourceChange], places: Sequence[_Place], noted: Mapping[str, Any]
     ) -> EpochReport | None:
-        """Make one epoch of what is new, with new stamps for what is to be published; None where that is nothing."""
+        """Make one epoch of the changes, with new stamps for publications; None if there are none."""
         positions = dict(noted)
         for name, result in news.items():
             left = self._count(name) + result.inserted - result.deleted
@@ -305,7 +305,7 @@ class Refresher:
 
     @property
     def _files(self) -> Files:
-        """Where copies are kept: beside the state, or as long as the process."""
+        """The place of copies: beside the state, or temporary."""
         if (kept := self._kept()) is not None:
             return kept
         if self._scratch is None:
@@ -313,7 +313,7 @@ class Refresher:
         return LocalFiles(Path(self._scratch.name))
 
     def _forget_dropped(self) -> None:
-        """Remove the copies of tables that are no more."""
+        """Remove the copies of dropped tables."""
         for name in self._files.names(FOLDER):
             if name.removeprefix(f"{FOLDER}/")[:-33] not in self._sources:
                 self._files.remove(name)

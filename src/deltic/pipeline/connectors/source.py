@@ -1,4 +1,4 @@
-"""What a source is: it finds how the rows of a table differ from what was read of it before."""
+"""The protocol of sources: a source computes how the rows of a table have changed since it was last read."""
 
 from __future__ import annotations
 
@@ -32,100 +32,100 @@ _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "js
 
 @dataclass(frozen=True)
 class HeldRows:
-    """The rows that a table has in a version."""
+    """The rows of a table in a version."""
 
     version: Version
     table: str
 
     def __call__(self) -> pa.Table:
-        """All of them, in memory."""
+        """Return all rows, in memory."""
         return self.version.read(self.table, table=True)
 
     @property
     def rows(self) -> int:
-        """How many entries they are."""
+        """The number of entries."""
         return self.version.entries(self.table)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is none."""
+        """Return whether there are none."""
         return not self.rows
 
 
 @dataclass(frozen=True)
 class SourceChange:
-    """What is new in a source."""
+    """The changes of a source."""
 
     changes: pa.Table | StagedRows
-    """Rows of the table with weights, or with what stands in their place (`deltic.pipeline.io.signs`)."""
+    """Rows of the table with weights, or with marks in their place (`deltic.pipeline.io.signs`)."""
     position: Json
-    """How far the source is read with these."""
+    """The position after these changes."""
     how: str
-    """What was done: "changed files", "change feed", "compared" and the like."""
+    """What was done: "changed files", "change feed", "compared" and so on."""
     read: int = 0
-    """How many rows were read."""
+    """The number of rows that were read."""
     files: int = 0
     bytes: int = 0
-    """What was read of files."""
+    """The bytes of files that were read."""
     done: Callable[[], None] = field(default=lambda: None, compare=False)
-    """Is called once the changes are committed."""
+    """Called once the changes are committed."""
 
     @property
     def count(self) -> int:
-        """How many rows come and go, weights apart."""
+        """The number of inserted and deleted rows, not counting weights."""
         return len(self.changes) if isinstance(self.changes, pa.Table) else self.changes.count()
 
     @property
     def inserted(self) -> int:
-        """How many rows come; of what tasks have written also those that go in the same changes."""
+        """The number of inserted rows; with tasks, including those that are deleted in the same changes."""
         if not isinstance(self.changes, pa.Table):
             return self.changes.report.inserted
         return int(self._weights.clip(min=0).sum())
 
     @property
     def deleted(self) -> int:
-        """How many rows go."""
+        """The number of deleted rows."""
         if not isinstance(self.changes, pa.Table):
             return self.changes.report.deleted
         return -int(self._weights.clip(max=0).sum())
 
     @cached_property
     def _weights(self) -> Numbers:
-        """The weights; 1 and -1 for rows that come and go by their keys."""
+        """The weights; 1 and -1 for insertions and deletions by key."""
         assert isinstance(self.changes, pa.Table)
         weights = np.asarray(self.changes.column(WEIGHT))
         return np.where(np.abs(weights) > MOST, np.sign(weights), weights)
 
 
 class ExternalSource(Protocol):
-    """Rows outside that are those of one table."""
+    """External rows, which belong to one table."""
 
     def columns(self) -> Schema:
-        """The columns, where the source knows them; raises CatalogError where it does not."""
+        """Return the columns, if the source knows them. CatalogError otherwise."""
 
     def pending(self, position: Json) -> str:
-        """What `new` would read, for people; nothing of it is read."""
+        """Describe what `new` would read, without reading it."""
 
     def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
-        """What is new since a position, None before the first one; `held` gives the rows of the table.
+        """Return the changes since a position, None at first; `held` returns the rows of the table.
 
-        With `wants_all` everything is read and compared, whatever the position. Raises DataError where rows are
-        not those of the table.
+        With `wants_all` everything is read and compared, whatever the position. Raises DataError if rows do not fit the
+        table.
         """
 
 
 def keyed(schema: Schema, key: Collection[str]) -> Schema:
-    """The columns of a source, where those of a key are never NULL."""
+    """Return the columns of a source; those of a key are never NULL."""
     return Schema(tuple(replace(c, nullable=c.nullable and c.name not in key) for c in schema))
 
 
 def nothing(schema: Schema) -> pa.Table:
-    """No changes."""
+    """Return an empty change."""
     return arrow_schema(schema, signed=True).empty_table()
 
 
 def filled(value: str) -> str:
-    """An option with its password, and the variables of the environment that it names; raises CatalogError."""
+    """Return an option with its password and environment variables filled in. Raises CatalogError."""
     try:
         return revealed(value)
     except KeyError as error:
@@ -138,9 +138,9 @@ def filled(value: str) -> str:
 
 
 def of_path(address: str) -> External:
-    """The files or the Delta table at a path or an address, by the names there.
+    """Return the files or the Delta table at a path or an address, by the file names there.
 
-    Raises CatalogError where they do not tell.
+    Raises CatalogError if they are ambiguous.
     """
     place = place_at(address)
     try:

@@ -1,4 +1,4 @@
-"""What a refresh has read of one source."""
+"""The report about one source of a refresh."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SourceReport:
-    """What was new in a source."""
+    """What a refresh has read of a source."""
 
     how: str
-    """What was read: "3 files read, 1 taken back", "compared" and the like."""
+    """What was read: "3 files read, 1 taken back", "compared" and so on."""
     rows_read: int
     files_read: int
     bytes_read: int
     inserted: int
-    """How many rows came, of those that came and went; of what tasks have read, those that did both are among them."""
+    """The number of inserted rows; with tasks, including those that are also deleted."""
     deleted: int
     seconds: float
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class SparkTarget:
     """A temporary view, which lasts as long as its session.
 
-    It is rebuilt when the view has changed, and where the session has another one of that name, or none.
+    It is rebuilt if the view has changed, or if the session has another or no view of that name.
     """
 
     def __init__(self, name: str, spark: Any) -> None:
@@ -39,7 +39,7 @@ class SparkTarget:
         return PublishedRows("rebuilt", len(result))
 
     def _shows(self, made: DataFrame) -> bool:
-        """Whether the session has what was made under the name: not so if that was dropped or replaced since."""
+        """Return whether the session still has this view: it may have been dropped or replaced."""
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
         from pyspark.errors import PySparkException
 
@@ -51,4 +51,4 @@ class SparkTarget:
 
 
 _MADE: dict[str, tuple[TargetMark, DataFrame]] = {}
-"""What was made last under a name, in some session, and what it shows."""
+"""The last view made under each name, in some session, with its mark."""

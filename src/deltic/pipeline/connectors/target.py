@@ -1,4 +1,4 @@
-"""What a target is: a place outside where the rows of a view are, as of an epoch."""
+"""The protocol of targets: a target is an external place for the rows of a view, as of an epoch."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from deltic.values.types import Schema
 
 @dataclass(frozen=True)
 class TargetMark:
-    """What a target says of itself: the epoch that its rows are of, and a stamp that the state has, too.
+    """A target's description of itself: the epoch of its rows, and a stamp that the state also has.
 
-    A stamp is in the log with the epoch that it is of, before anything is published under it. So a target whose stamp
-    is the one in the state has the rows of just this state; what another one has is found out by comparing.
+    A stamp is in the log of its epoch before anything is published under it. So a target with the state's stamp has the
+    rows of this state; any other target is compared.
     """
 
     stamp: str
@@ -25,14 +25,14 @@ class TargetMark:
 
 @dataclass(frozen=True)
 class PublishedView:
-    """A view as of an epoch: its columns, and all of its rows when they are asked for."""
+    """A view as of an epoch: its columns, and all of its rows on demand."""
 
     name: str
     schema: Schema
     mark: TargetMark
     rows: Callable[[], pa.Table]
     is_doubtful: bool = False
-    """Whether what a target has is to be looked at, and not only what it says that it has."""
+    """Whether the target's contents must be checked, and not only its description."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class PublishedRows:
     """What was published."""
 
     how: str
-    """What was done: "changed files", "compared" and the like."""
+    """What was done: "changed files", "compared" and so on."""
     rows: int = 0
-    """Rows that were written, of files those that did not change with them."""
+    """The rows that were written, including unchanged rows of rewritten files."""
     files: int = 0
     bytes: int = 0
     kept: int = 0
-    """Files that stayed as they were."""
+    """The files that stayed."""
     read: int = 0
-    """Bytes of files of the target that were read."""
+    """The bytes of the target's files that were read."""
 
     def __str__(self) -> str:
         if not self.files and not self.kept:
@@ -57,10 +57,10 @@ class PublishedRows:
 
 
 class ViewTarget(Protocol):
-    """A place for the rows of one view; after an error, or a crash, it has them as before, or as they are to be."""
+    """A place for the rows of one view. After an error or a crash, it has the old rows or the new ones."""
 
     def mark(self) -> TargetMark | None:
-        """Its own description; None where nothing was published yet."""
+        """Return its description; None if nothing was published yet."""
 
     def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
-        """Let it have the rows of a view, of which `delta` is the change since its mark; None where that is unknown."""
+        """Write the rows of a view, of which `delta` is the change since its mark; None if that is unknown."""

@@ -1,4 +1,4 @@
-"""The files of a target: Parquet files of rows, and a listing that says of which epoch they are, and what each has."""
+"""The files of a target: Parquet files, and a listing with their epoch, and the contents of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LISTING = "_deltic.json"
 
 
 def rows_of(files: Files, part: BucketFile) -> pa.Table | None:
-    """The rows of a file; None where it cannot be read."""
+    """Return the rows of a file; None if it cannot be read."""
     try:
         return pq.read_table(pa.BufferReader(files.read(part.file)), partitioning=None)
     except (OSError, pa.ArrowException):
@@ -29,7 +29,7 @@ def rows_of(files: Files, part: BucketFile) -> pa.Table | None:
 
 
 def write_part(files: Files, bucket: int, rows: pa.Table, stored: pa.Table | None = None) -> BucketFile:
-    """Write the rows of a bucket to a new file, durably; in other types where they are to be `stored` so."""
+    """Write the rows of a bucket to a new file, durably; in the form of `stored`, if given."""
     sink = pa.BufferOutputStream()
     pq.write_table(rows if stored is None else stored, sink)
     name = f"part-{bucket:05}-{uuid.uuid4()}.parquet"
@@ -38,7 +38,7 @@ def write_part(files: Files, bucket: int, rows: pa.Table, stored: pa.Table | Non
 
 
 def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:
-    """What is said of the files; None where there is nothing, or it is not whole."""
+    """Return the listing of the files; None if there is none, or it is incomplete."""
     try:
         result: dict[str, Any] = json.loads(files.read(name))
         return result
@@ -47,19 +47,19 @@ def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:
 
 
 def write_listing(files: Files, mark: TargetMark, listing: Listing, name: str = LISTING, **more: Any) -> None:
-    """Say of which epoch the files are, and what each has; it appears when it is complete."""
+    """Write the listing of the files with their epoch. It appears when it is complete."""
     fields = {**more, "stamp": mark.stamp, "epoch": mark.epoch, "listing": listing.to_json()}
     files.write(name, [json.dumps(fields).encode()])
 
 
 def marked(found: dict[str, Any] | None) -> TargetMark | None:
-    """The mark of what was said."""
+    """Return the mark in a listing."""
     return None if found is None else TargetMark(found["stamp"], found["epoch"])
 
 
 @contextmanager
 def naming(address: str) -> Iterator[None]:
-    """Errors of the system as errors that name the target."""
+    """Convert errors of the system to errors that name the target."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Sources that tasks of Spark read: the driver finds what is new, and has names of files and versions alone.
+"""Sources that Spark tasks read: the driver determines the changes, and only has names of files and versions.
 
-What is to be read are shares, each a file, a copy of one, or a version. Tasks that have some of them make rows of the
-table of these, by the very code by which this process would, and write them for the shards.
+The work consists of units, each a file, a copy of one, or a version. Tasks convert their units to rows of the
+table, by the same code as this process, and write them for the shards.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("deltic.sources")
 
 FEW = 1 << 22
-"""The bytes of files up to which this process reads them: a job takes longer to start."""
+"""Up to this many bytes of files, this process reads them: a job takes longer to start."""
 MUCH = 1 << 25
-"""The bytes that a task is to read at least, where there are more of them than run at once."""
+"""The least number of bytes for a task, if there are more tasks than can run at once."""
 
-# The bytes that a value of a table takes, about.
+# The approximate bytes of a value of a table.
 _VALUE = 8
 
 ReadShares: TypeAlias = "Callable[[Files, Sequence[Any]], Iterator[tuple[pa.Table, Any]]]"
@@ -49,12 +49,12 @@ May write files beside them. Travels.
 
 
 Compare: TypeAlias = "Callable[[CatalogTable, StagedRows, Beside], StagedRows | None]"
-"""What rows that tasks have written amount to beside those of a table; None where this process is to find it."""
+"""Returns the changes by which rows of tasks replace those of a table; None if this process must compute them."""
 
 
 @dataclass(frozen=True)
 class ReadUnit:
-    """Something to be read, of about so many bytes; it travels to its task."""
+    """A unit of work, of roughly `size` bytes, which is sent to its task."""
 
     what: Any
     size: int
@@ -62,9 +62,9 @@ class ReadUnit:
 
 @dataclass(frozen=True)
 class Tasks:
-    """The tasks of a session, which read sources of tables where `sites` has a place for the rows.
+    """The tasks of a session, which read the sources of tables for which `sites` returns an area.
 
-    They also `compare` what they have read with the rows of the tables.
+    They also `compare` the rows with those of the tables.
     """
 
     spark: SparkSession | None
@@ -72,16 +72,16 @@ class Tasks:
     compare: Compare
 
     def site(self, table: CatalogTable, size: int) -> StagingArea | None:
-        """Where tasks write the rows of so many bytes of files; None where this process is to read them."""
+        """Return the area where tasks write the rows of `size` bytes of files; None if this process must read them."""
         is_here = self.spark is None or size <= FEW or not table.schema.names
         return None if is_here else self.sites(table)
 
     def posted(
         self, site: StagingArea, shares: Sequence[ReadUnit], read: ReadShares, table: CatalogTable
     ) -> StagedRows | None:
-        """The rows of all shares; None where a task has not found one, so that this process is to read them.
+        """Return the rows of all units; None if a task has not found one, so that this process must read them.
 
-        Raises DataError where they are not those of the table, or the job fails.
+        Raises DataError if they do not fit the table, or the job fails.
         """
         from deltic.engine.executors.shards.staged_rows import StagedRows
         from deltic.engine.executors.spark.job import run_over
@@ -99,9 +99,9 @@ class Tasks:
     def compared(
         self, table: CatalogTable, posted: StagedRows, held: HeldRows, beside: Beside = EVERYTHING
     ) -> pa.Table | StagedRows:
-        """What rows that tasks have written amount to beside those that a table has.
+        """Return the changes by which rows that tasks have written replace those of a table.
 
-        Where both are few this process finds it.
+        If both are small, this process computes them.
         """
         if held.is_empty:
             return posted
@@ -115,7 +115,7 @@ class Tasks:
 
 
 def _groups(shares: Sequence[ReadUnit], at_once: int) -> list[list[Any]]:
-    """The shares by task, each as large as the others, about: the largest first, to the task that has the least."""
+    """Return the units by task, in groups of similar size: the largest first, each to the smallest group."""
     count = max(1, min(len(shares), max(at_once, sum(share.size for share in shares) // MUCH)))
     groups: list[list[Any]] = [[] for _ in range(count)]
     least = [(0, number) for number in range(count)]
@@ -129,6 +129,6 @@ def _groups(shares: Sequence[ReadUnit], at_once: int) -> list[list[Any]]:
 def _read(
     posting: StagedWriter, groups: Sequence[Sequence[Any]], read: ReadShares, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[Message]:
-    """The messages of a task, to which the numbers of its groups are given."""
+    """Run a task for the groups with these numbers, and return its messages."""
     mine = [share for batch in batches for number in batch.column(0).to_pylist() for share in groups[number]]
     return posting.of(lambda files: read(files, mine))
