@@ -1,7 +1,7 @@
-"""What a service does, for people who watch it: epochs, what each table and view costs, errors.
+"""The activity of a service, for monitoring: epochs, costs of tables and views, errors.
 
-It keeps the last epochs, the minutes of a day, sums since the server started, and the last errors, equal ones counted.
-What hidden relations cost counts for the views next above that need them, in equal parts.
+It keeps the last epochs, the minutes of a day, sums since the start of the server, and the last errors, with equal
+ones counted. The costs of a hidden relation are divided equally among the views that read it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 24
 
 @dataclass
 class RelationWork:
-    """What happened to a table or view since the server started: rows that came or went, seconds, rows visited."""
+    """Sums for a table or view since the start of the server: rows inserted and deleted, seconds, rows visited."""
 
     changed: int = 0
     seconds: float = 0.0
@@ -38,7 +38,7 @@ class RelationWork:
 
 @dataclass
 class LoggedError:
-    """An error that came so often, the last time `at`; `kind` is "statement", "source", "state" or "subscription"."""
+    """An error and how often it occurred, last `at`; `kind` is "statement", "source", "state" or "subscription"."""
 
     kind: str
     relation: str | None
@@ -48,10 +48,10 @@ class LoggedError:
 
 
 class Activity:
-    """Observes the epochs of a pipeline; any thread may ask."""
+    """Observes the epochs of a pipeline; it is safe for threads."""
 
     def __init__(self, writers_of: Callable[[int], int], views: Callable[[], Mapping[str, tuple[str, ...]]]) -> None:
-        """`writers_of` gives the number of transactions that an epoch was, `views` those by relation of the plan."""
+        """`writers_of` gives the number of transactions in an epoch, `views` those above each relation of the plan."""
         self.started = datetime.now(UTC)
         self._writers_of, self._views_now = writers_of, views
         self._views = views()
@@ -110,13 +110,13 @@ class Activity:
             return list(later)[::-1]
 
     def minutes(self, since: int) -> list[dict[str, Any]]:
-        """The minutes of a day as they are now, those that were over with an epoch left out; all for 0."""
+        """The minutes of a day without those that had ended by an epoch; all for 0."""
         with self._lock:
             known = next((entry["at"] for entry in self._epochs if entry["epoch"] == since), None)
             return self._minutes.described(known)
 
     def work(self) -> Mapping[str, RelationWork]:
-        """What happened to each relation; those that it says nothing of were not reached."""
+        """The work on each relation; relations that no epoch reached are left out."""
         with self._lock:
             return {name: RelationWork(**vars(work)) for name, work in self._work.items()}
 
@@ -129,7 +129,7 @@ class Activity:
 def _described(
     at: datetime, report: EpochReport, seconds: Mapping[str, float], visited: Mapping[str, float], writers: int
 ) -> dict[str, Any]:
-    """An epoch as JSON: of each list by view the largest entries."""
+    """An epoch as JSON, with the largest entries of each list by view."""
     changed = {view: counts.inserted + counts.deleted for view, counts in report.changed.items()}
     return {
         "epoch": report.epoch,
@@ -151,7 +151,7 @@ def _described(
 
 
 def _most(amounts: Mapping[str, float]) -> list[str]:
-    """The views with the largest amounts."""
+    """The views with the largest values."""
     return nlargest(_MOST, amounts, key=amounts.__getitem__)
 
 

@@ -1,4 +1,4 @@
-"""Values that cost something to know, and may be a little old."""
+"""Cached values that may be a few seconds old."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Aged(Generic[T]):
-    """What a call gives, and gave up to `seconds` ago; while it raises BusyError, what it gave last, or the `first`."""
+    """A cached result, at most `seconds` old; while the call raises BusyError, its last result, or `first`."""
 
     def __init__(self, call: Callable[[], T], seconds: float, first: T) -> None:
         self._call, self._seconds = call, seconds
@@ -38,7 +38,7 @@ class CachedCounts:
         self._counted: dict[str, tuple[int | None, int]] = {}
 
     def of(self, name: str, last_epoch: int | None, seen: Snapshot) -> int:
-        """The rows of a relation, which epoch `last_epoch` has changed last."""
+        """The number of rows of a relation that epoch `last_epoch` was the last to change."""
         known = self._counted.get(name)
         if known is None or known[0] != last_epoch:
             known = self._counted[name] = last_epoch, len(seen[name])

@@ -35,7 +35,7 @@ _READS, _WRITES = ToolAnnotations(read_only_hint=True), ToolAnnotations(destruct
 
 
 class AgentTools:
-    """What an agent may do with a service; `catch_up` is called first, so that a state that others write is fresh."""
+    """The tools of an agent; `catch_up` is called before each, to follow a state that others write."""
 
     def __init__(self, service: Service, writes: bool, catch_up: Callable[[], object]) -> None:
         self._service, self._catch_up = service, catch_up
@@ -101,7 +101,7 @@ class AgentTools:
 
 
 def _saying_why(tool: Callable[P, T]) -> Callable[P, T]:
-    """The tool, with errors that an agent reads: others the library hides."""
+    """Wrap a tool so that the agent sees its errors, which the library would hide."""
 
     @wraps(tool)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -114,7 +114,7 @@ def _saying_why(tool: Callable[P, T]) -> Callable[P, T]:
 
 
 def mcp_server(service: Service, writes: bool, catch_up: Callable[[], object]) -> MCPServer:
-    """The server of a service's tools; without `writes` it has none that changes something."""
+    """The server of a service's tools; without `writes` it has only those that read."""
     tools = AgentTools(service, writes, catch_up)
     server: MCPServer = MCPServer("deltic", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     for read in (tools.relations, tools.query, tools.changes, tools.why, tools.why_not, tools.plan):

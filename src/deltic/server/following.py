@@ -1,7 +1,7 @@
-"""Subscriptions: how the epochs change a view, from any epoch on whose changes are still retained.
+"""Subscriptions: the changes of a view by epoch, from any epoch whose changes are still retained.
 
-Nothing is buffered for a subscriber. All read one history of the last epochs; who falls behind it is cut off, with the
-position from which it could not go on.
+Nothing is buffered for a subscriber. All of them read one history of the last epochs; a subscriber that falls behind it
+is cut off, with its last position.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deltic.pipeline.epochs.history import EpochChange, Subscription
 
 
 class CutOffError(DelticError):
-    """A subscription cannot go on after its `position`, an epoch: it was too slow, or the view is another one."""
+    """A subscription cannot continue after epoch `position`: it was too slow, or its view was redefined."""
 
     def __init__(self, message: str, position: int) -> None:
         self.position = position
@@ -27,7 +27,7 @@ class CutOffError(DelticError):
 class Follower:
     """One subscriber of a view: iteration gives an EpochChange for each epoch that changed it.
 
-    With `for` it ends where there are no more, and `wait` waits for some; with `async for` it goes on. Raises
+    A `for` loop ends after the last present change, `wait` waits for more; `async for` continues. Raises
     CutOffError. `close`, or the end of a with-block, ends it.
     """
 
@@ -46,17 +46,17 @@ class Follower:
         return self._subscription.position
 
     def go_on_from(self, epoch: int) -> None:
-        """Give the changes after a later epoch alone."""
+        """Skip to the changes after a later epoch."""
         self._subscription.position = max(self._subscription.position, epoch)
 
     async def arrival(self, timeout: float) -> None:
-        """Wait until there is an epoch after `position`, for so many seconds at most; no thread is kept waiting."""
+        """Wait for an epoch after `position`, for at most so many seconds, without blocking a thread."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._subscription.arrival()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until there is an epoch after `position`, for so many seconds at most; whether there is."""
+        """Wait for an epoch after `position`, for at most so many seconds; return whether there is one."""
         return self._subscription.wait(timeout)
 
     def __iter__(self) -> Iterator[EpochChange]:
@@ -73,7 +73,7 @@ class Follower:
             raise CutOffError(str(error), self.position) from error
 
     def close(self) -> None:
-        """Follow no more."""
+        """End the subscription."""
         self._end(self)
 
     def __enter__(self) -> Follower:

@@ -1,7 +1,7 @@
-"""Rows as JSON that every client reads back without loss.
+"""Rows as JSON that every client reads without loss.
 
-Integers beyond ±2^53 and decimals are texts, for JavaScript would round them; NaN and infinities are texts, for JSON
-has none; times are in ISO 8601, bytes in base 64, maps lists of pairs.
+Integers beyond ±2^53 and decimals are texts, because JavaScript would round them; NaN and infinities are texts, because
+JSON lacks them; times are in ISO 8601, bytes in base 64, maps lists of pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AS_THEY_ARE = (pa.string(), pa.bool_(), pa.int32(), pa.int16(), pa.int8(), pa.u
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Convert a value for JSON."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
@@ -63,5 +63,5 @@ def columns_of(rows: pa.Table) -> list[dict[str, str]]:
 
 
 def dumped(value: Any) -> bytes:
-    """JSON in UTF-8; what is no value of JSON is made one."""
+    """Serialize to JSON in UTF-8; other values are converted."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=plain).encode()

@@ -1,4 +1,4 @@
-"""What clients of a service may use."""
+"""Limits of a service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltic.pipeline.names import check_least
 
 @dataclass(frozen=True)
 class Limits:
-    """What clients may use; what is beyond is refused with an error that names the limit.
+    """Limits on clients; a request beyond one is refused with an error that names the limit.
 
     - `seconds`: what a statement may take. It ends at the next safe place: between the steps of a query.
     - `rows`: the rows of an answer. `answer`: their bytes in memory. `body`: the bytes of a request. Bytes are a number

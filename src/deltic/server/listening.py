@@ -35,14 +35,14 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only programs of this machine reach it."""
+        """Whether only programs on this machine can reach it."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
 
     def check(self, tls: Tls | None, has_users: bool) -> None:
-        """Raises DelticError where other machines would reach it without TLS, or without saying who they are."""
+        """Raises DelticError where other machines could reach it without TLS or without authentication."""
         if not self.is_loopback and (tls is None or not has_users):
             raise DelticError(
                 f"{self.host} is reached from other machines: that takes TLS and users, --tls-cert, --tls-key and "

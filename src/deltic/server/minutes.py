@@ -1,4 +1,4 @@
-"""The epochs of each minute of the last day, together: when something became slow, and what it was."""
+"""Epochs summed by minute for the last day, to show when something became slow."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Minute:
 
 
 class Minutes:
-    """The last minutes in which there were epochs, of as many as a day has."""
+    """The last minutes with epochs, at most those of a day."""
 
     def __init__(self) -> None:
         self._minutes: deque[Minute] = deque(maxlen=MINUTES)
@@ -61,6 +61,6 @@ class Minutes:
         self._minutes[-1].add(report, work)
 
     def described(self, since: datetime | None) -> list[dict[str, Any]]:
-        """The minutes as JSON, those that were not over at a time: all for None."""
+        """The minutes as JSON, without those that had ended by a time; all for None."""
         begin = None if since is None else since - timedelta(minutes=1)
         return [minute.described() for minute in self._minutes if begin is None or minute.at > begin]

@@ -1,6 +1,6 @@
-"""Tables with rows elsewhere follow their sources: a refresh every so many seconds, in the thread of the writer.
+"""Refreshes tables from their sources every few seconds, in the thread of the writer.
 
-A source that fails is left out, and tried again later and later, as `pipeline.refresh` does it.
+A failing source is left out and tried again with increasing pauses, as in `pipeline.refresh`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Refreshing:
         self.close = Repeating(self._refresh, seconds, "deltic refresh").close
 
     def described(self) -> list[dict[str, Any]]:
-        """Each table with a source, where that is, and how the last refresh went."""
+        """Each table with a source: its place, and the outcome of the last refresh."""
         return [
             {"table": table, "from": str(place), "rows_read": self._read.get(table, 0)} | self._state(table)
             for table, place in self._service.pipeline.sources.items()

@@ -1,4 +1,4 @@
-"""Work that is done again and again, in a thread of its own."""
+"""Periodic work in a thread of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 
 class Repeating:
-    """Does something every so many seconds, until `close`."""
+    """Calls a function every `seconds` seconds until `close`."""
 
     def __init__(self, work: Callable[[], None], seconds: float, name: str) -> None:
         self._work, self._seconds = work, seconds
@@ -16,7 +16,7 @@ class Repeating:
         self._thread.start()
 
     def close(self) -> None:
-        """Do it no more."""
+        """Stop calling it."""
         self._ended.set()
         self._thread.join()
 

@@ -1,6 +1,6 @@
-"""A service that follows the state that another process writes: every so often it does what that has committed since.
+"""Replicas: services that follow a state which another process writes.
 
-The thread of the writer does it, as it does everything that changes a pipeline; clients change nothing.
+The thread of the writer applies what was committed, as it does all changes of a pipeline; clients change nothing.
 """
 
 from __future__ import annotations

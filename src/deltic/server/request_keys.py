@@ -1,4 +1,4 @@
-"""Idempotency keys: a change that comes again with the key that it had before is not applied again.
+"""Idempotency keys: a change that is sent again with the same key is not applied again.
 
 They are positions of the epochs that applied the changes, so that key and change are one step, also across a crash. The
 positions are slots, each with the keys of one epoch, which a later epoch overwrites: so the last ones are remembered.
@@ -25,7 +25,7 @@ class AppliedRequest:
 
 
 class RequestKeys:
-    """The keys of the last epochs, of as many as there are slots."""
+    """The keys of the last epochs, one epoch for each slot."""
 
     def __init__(self, positions: Mapping[str, Any], slots: int) -> None:
         self._slots = slots
@@ -50,7 +50,7 @@ class RequestKeys:
         return {self._slot(epoch): {"epoch": epoch, "keys": dict(keys)}} if keys else {}
 
     def remember(self, epoch: int, keys: Mapping[str, str]) -> None:
-        """Know of an epoch that has applied changes with these keys and digests."""
+        """Record an epoch that has applied changes with these keys and digests."""
         if keys:
             for old in self._by_slot.pop(self._slot(epoch), ()):
                 self._applied.pop(old, None)
@@ -62,6 +62,6 @@ class RequestKeys:
 
 
 def check_key(key: str) -> None:
-    """Raises ChangeError for what is too long for a key."""
+    """Raises ChangeError for a key that is too long."""
     if len(key) > _LONGEST:
         raise ChangeError(f"an idempotency key has at most {_LONGEST} characters, found {len(key):,}")

@@ -1,4 +1,4 @@
-"""Rows that are asked about by values of JSON."""
+"""Patterns of rows from JSON, for lookups and explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service: a pipeline for many clients at once, whatever protocol they speak.
+"""The service: a pipeline for many concurrent clients of any protocol.
 
 Changes go to the one writer; questions are answered from snapshots, beside it; subscribers read one history. Any thread
 may call. Programs of asyncio await what `in_thread` gives, or wrap the futures of `submit`.
@@ -69,9 +69,9 @@ class DefinedText:
 
 
 class Service:
-    """Serves a pipeline, whose one writer it is: nothing else may change the pipeline meanwhile.
+    """Serves a pipeline as its only writer: nothing else may change the pipeline meanwhile.
 
-    `close`, or the end of a with-block, ends it when all changes that wait are done; the pipeline is left open.
+    `close`, or the end of a with-block, ends it once all waiting changes are done; the pipeline stays open.
     """
 
     def __init__(self, pipeline: Pipeline, limits: Limits = Limits(), frozen: str = "") -> None:
@@ -110,13 +110,13 @@ class Service:
     def look(
         self, read: Callable[[Snapshot], Rows], signal: StopSignal | None = None, most: int | None = None
     ) -> Answer:
-        """What is read of the tables and views as they are, within the limits of a question; as `ask`."""
+        """Read tables and views within the limits of a query; raises what `ask` does."""
         begun = time.perf_counter()
         with (signal or self.signal()).heeded(), self.pipeline.snapshot() as seen:
             return self.limited(read(seen), seen.epoch, begun, most)
 
     def limited(self, rows: Rows, epoch: int, begun: float, most: int | None = None) -> Answer:
-        """An answer that was begun at a time of `perf_counter`; raises DelticError where it is too large."""
+        """Make an answer that was started at a time of `perf_counter`; raises DelticError where it is too large."""
         count = rows.count()
         if min(count, count if most is None else most) > self.limits.rows:
             raise DelticError(
@@ -133,7 +133,7 @@ class Service:
         return Answer(given, epoch, time.perf_counter() - begun, truncated)
 
     def signal(self) -> StopSignal:
-        """What stops a statement after the time that it may take; its `stop` cancels the statement."""
+        """A signal that stops a statement at its time limit; its `stop` cancels the statement."""
         return StopSignal(self.limits.seconds)
 
     # Changes
@@ -200,7 +200,7 @@ class Service:
                 raise NotAllowedError(self.frozen)
 
     def planned(self, text: str, args: Args | None = None) -> PlannedText:
-        """What statements would do, checked; raises ProgramError."""
+        """Plan and check statements; raises ProgramError."""
         planned = self.pipeline.planned_sql(text, args, outside=False)
         planned.refuse_brackets()
         return planned
@@ -211,7 +211,7 @@ class Service:
         return DefinedText(evolutions[-1], self.pipeline.epoch)
 
     def begin(self) -> Transaction:
-        """A transaction of a client: changes are added to it, its `preview` reads what it makes; `commit` ends it."""
+        """Begin a transaction of a client: its `preview` reads what it would make; `commit` ends it."""
         return self.pipeline.open_transaction()
 
     def commit(
@@ -238,7 +238,7 @@ class Service:
         return self.commit(transaction, key, digest)
 
     def do(self, work: Callable[[], T], signal: StopSignal | None = None) -> T:
-        """Do something else that changes the pipeline, as a refresh, in the thread of the writer; its result."""
+        """Run other work that changes the pipeline, such as a refresh, in the writer's thread; return its result."""
         result: T = self.writer.run(work, signal or self.signal()).result()
         return result
 
@@ -272,7 +272,7 @@ class Service:
     # Running
 
     def check_ready(self) -> None:
-        """Raises DelticError where it is stopping, what it shows is old, or the pipeline does nothing any more."""
+        """Raises DelticError where the service is stopping, its rows are outdated, or the pipeline is broken."""
         if self.is_closing:
             raise BusyError("the server is stopping")
         if self.behind:
@@ -281,24 +281,24 @@ class Service:
 
     @property
     def is_closing(self) -> bool:
-        """Whether it takes no more changes."""
+        """Whether it refuses further changes."""
         return self.writer.is_closing
 
     def sizes(self) -> Mapping[str, int]:
-        """The bytes of memory of each table and view, as they were some seconds ago, or before a long epoch."""
+        """The bytes of memory of each table and view, some seconds old, or from before a long epoch."""
         return self._sizes()
 
     def disk(self) -> Status | None:
-        """What the state has on the local disk, as it was a minute ago at most; None where it has nothing there."""
+        """The state's files on the local disk, at most a minute old; None where it has none there."""
         return self._disk()
 
     def following(self) -> list[Follower]:
-        """The subscriptions that there are."""
+        """The open subscriptions."""
         with self._lock:
             return sorted(self.followers, key=lambda follower: follower.begun)
 
     async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a call in one of the threads that answer questions; others wait for theirs."""
+        """Run a call in one of the threads for queries."""
         span = here()
 
         def called() -> T:
@@ -308,11 +308,11 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._threads, called)
 
     def drain(self) -> None:
-        """Take no more changes, and do those that wait; questions are still answered."""
+        """Refuse further changes and finish the waiting ones; queries are still answered."""
         self.writer.close()
 
     def close(self) -> None:
-        """Take no more changes, and end when those that wait are done."""
+        """Refuse further changes, and end once the waiting ones are done."""
         self.drain()
         self._unobserved()
         self._threads.shutdown()

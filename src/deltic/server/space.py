@@ -1,4 +1,4 @@
-"""The memory and the disk that a pipeline takes."""
+"""Memory and disk space of a pipeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATIENCE = 0.05
 
 
 def sizes_of(pipeline: Pipeline) -> dict[str, int]:
-    """The bytes of memory of each table and view, with their parts of hidden relations; raises BusyError."""
+    """The bytes of memory of each table and view, with their shares of hidden relations; raises BusyError."""
     result, views = Counter[str](), pipeline.views_by_relation()
     for row in pipeline.sizes(timeout=_PATIENCE):
         owners = views.get(row.relation, (row.relation,))
@@ -23,6 +23,6 @@ def sizes_of(pipeline: Pipeline) -> dict[str, int]:
 
 
 def disk_of(pipeline: Pipeline) -> Status | None:
-    """What the state has on the local disk; None where it has nothing there."""
+    """The state's files on the local disk; None where it has none there."""
     place = pipeline.place
     return None if place is None or not Path(place).is_dir() else status_of(place)

@@ -1,6 +1,6 @@
-"""Traces by OpenTelemetry, where its package is there: spans of requests, statements and epochs.
+"""Traces by OpenTelemetry where it is installed: spans of requests, statements and epochs.
 
-The package hands spans on to what the process has configured; where that is nothing, spans are nothing.
+Spans go to the exporter that the process has configured; without one they cost next to nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST = 500
 
 @contextmanager
 def request_span(name: str, headers: Mapping[str, str] | None = None) -> Iterator[Note]:
-    """The span of a request, in the trace that its headers name, if they do."""
+    """A span for a request, in the trace that its headers name, if any."""
     if _TRACER is None:
         yield _ignored
         return
@@ -39,7 +39,7 @@ def request_span(name: str, headers: Mapping[str, str] | None = None) -> Iterato
 
 @contextmanager
 def statement_span(text: str) -> Iterator[Note]:
-    """The span of a statement of SQL."""
+    """A span for an SQL statement."""
     if _TRACER is None:
         yield _ignored
         return
@@ -48,7 +48,7 @@ def statement_span(text: str) -> Iterator[Note]:
 
 
 def trace_epoch(report: EpochReport) -> None:
-    """Add the span of an epoch that ends now, to what this thread does."""
+    """Add a span for an epoch that ends now, within the current span of this thread."""
     if _TRACER is None:
         return
     end = time.time_ns()
@@ -65,13 +65,13 @@ def trace_epoch(report: EpochReport) -> None:
 
 
 def here() -> Any:
-    """The span of this thread, for `within`."""
+    """The current span context of this thread, for `within`."""
     return None if _TRACER is None else context.get_current()
 
 
 @contextmanager
 def within(span: Any) -> Iterator[None]:
-    """Work for a span of another thread, as `here` gave it there."""
+    """Continue the span of another thread, which `here` returned there."""
     if _TRACER is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Who may use a server: users with roles, from a file of TOML that holds no secret in clear.
+"""Users with roles, from a TOML file that stores secrets only as hashes.
 
     [ada]
     role = "owner"
@@ -53,7 +53,7 @@ ANYONE = User("anyone", Role.OWNER)
 
 
 class NotAllowedError(DelticError):
-    """A user may not do this: the message says which role may."""
+    """The user's role does not allow this; the message names the role that does."""
 
 
 def require(user: User, role: Role, what: str) -> None:
@@ -115,7 +115,7 @@ def _digest(token: str) -> str:
 
 
 def new_entry(name: str, role: Role) -> tuple[str, str]:
-    """A new secret, which is token and password, and the entry of a file of users that knows it."""
+    """Make a new secret, which is both token and password, and its entry for a file of users."""
     secret = secrets.token_urlsafe(24)
     lines = (
         f"[{name}]",
@@ -127,7 +127,7 @@ def new_entry(name: str, role: Role) -> tuple[str, str]:
 
 
 def verifier(password: str) -> str:
-    """What SCRAM-SHA-256 checks a password against, in PostgreSQL's form [RFC 5802, RFC 7677]."""
+    """The verifier of a password for SCRAM-SHA-256, in PostgreSQL's form [RFC 5802, RFC 7677]."""
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
     client = hmac.digest(salted, b"Client Key", "sha256")

@@ -1,7 +1,7 @@
-"""The one writer: a thread that commits what waits, several transactions as one epoch, each with its own verdict.
+"""The writer: a thread that commits waiting transactions, several as one epoch, each with its own verdict.
 
-While an epoch is committed others queue up, so that the more clients write the more share an epoch and a sync of the
-log. Where such an epoch is rejected its transactions are committed one by one: only those fail that fail alone.
+Transactions queue up while an epoch is committed, so that more clients share an epoch and a sync of the log. Where such
+an epoch is rejected its transactions are committed one by one: only those fail that fail alone.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LOG = logging.getLogger("deltic.server")
 
 @dataclass(frozen=True)
 class Committed:
-    """A change that is in the state: `affected` are the rows that each of its parts was about.
+    """A durable change; `affected` has the number of rows that each of its parts affected.
 
-    `was_applied`: it was there before, with the same idempotency key; then `affected` is empty, and `report` None.
+    `was_applied`: it was applied before with the same idempotency key; then `affected` is empty, and `report` None.
     """
 
     epoch: int
@@ -44,7 +44,7 @@ class Committed:
 
 @dataclass
 class _Write:
-    """A transaction that waits, and the verdict that its client waits for."""
+    """A waiting transaction, and the future of its verdict."""
 
     transaction: Transaction
     key: str
@@ -56,7 +56,7 @@ class _Write:
 
 @dataclass
 class _Work:
-    """Something else that changes the pipeline, alone."""
+    """Other work that changes the pipeline, which shares no epoch."""
 
     run: Callable[[], Any]
     signal: StopSignal
@@ -65,7 +65,7 @@ class _Work:
 
 
 class ServiceWriter:
-    """Commits transactions of a pipeline in one thread, in the order in which they come."""
+    """Commits transactions of a pipeline in one thread, in order of arrival."""
 
     def __init__(self, pipeline: Pipeline, limits: Limits) -> None:
         self._pipeline, self._limits = pipeline, limits
@@ -79,34 +79,34 @@ class ServiceWriter:
 
     @property
     def waiting(self) -> int:
-        """How many changes wait."""
+        """The number of waiting changes."""
         return len(self._waiting)
 
     @property
     def is_closing(self) -> bool:
-        """Whether nothing more is taken."""
+        """Whether it takes no further work."""
         return self._is_closing
 
     def writers_of(self, epoch: int) -> int:
-        """How many transactions the last epoch was; 1 for others."""
+        """The number of transactions in the last epoch; 1 for other epochs."""
         number, writers = self._last
         return writers if epoch == number else 1
 
     def commit(self, transaction: Transaction, key: str, digest: str, signal: StopSignal) -> Future[Committed]:
-        """Commit an open transaction; its verdict comes when it is durable. Raises BusyError, and ChangeError."""
+        """Queue an open transaction; the future has its verdict once it is durable. Raises BusyError, ChangeError."""
         check_key(key)
         write = _Write(transaction, key, digest, signal)
         self._put(write)
         return write.verdict
 
     def run(self, work: Callable[[], Any], signal: StopSignal) -> Future[Any]:
-        """Do something else that changes the pipeline, with nothing beside it. Raises BusyError."""
+        """Queue other work that changes the pipeline alone. Raises BusyError."""
         result = _Work(work, signal)
         self._put(result)
         return result.verdict
 
     def close(self) -> None:
-        """Take nothing more, and end when all that waits is done."""
+        """Take no further work, and end once all waiting work is done."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -142,7 +142,7 @@ class ServiceWriter:
                 first.verdict.set_result(first.run())
 
     def _next(self) -> list[_Write | _Work]:
-        """What is done next: one piece of work, or the transactions up to the next one; nothing at the end."""
+        """The next step: one piece of work, or the transactions before it; nothing at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             is_work = bool(self._waiting) and isinstance(self._waiting[0], _Work)
@@ -150,7 +150,7 @@ class ServiceWriter:
             return [self._waiting.popleft() for _ in range(count)]
 
     def _writes(self) -> Iterator[_Write]:
-        """The transactions that wait before other work, up to a second one with the same key."""
+        """The transactions that wait before other work, up to the first repeated key."""
         keys = set[str]()
         for item in self._waiting:
             if isinstance(item, _Work) or item.key in keys:
@@ -159,7 +159,7 @@ class ServiceWriter:
             yield item
 
     def _commit_all(self, writes: Sequence[_Write]) -> None:
-        """Commit transactions whose keys differ, in groups; those that were cancelled are left out."""
+        """Commit transactions with different keys in groups; cancelled ones are left out."""
         left = [each for each in writes if each.verdict.set_running_or_notify_cancel() and not self._is_known(each)]
         by_transaction = {id(write.transaction): write for write in left}
         tables = self._pipeline.catalog.tables
@@ -167,7 +167,7 @@ class ServiceWriter:
             self._commit_group([by_transaction[id(transaction)] for transaction in group])
 
     def _is_known(self, write: _Write) -> bool:
-        """Whether a change needs no commit: it was applied before, or is wrong; then it has its verdict."""
+        """Whether a change needs no commit, because it was applied before or is wrong; it has its verdict then."""
         try:
             with write.signal.heeded():
                 known = self._keys.applied(write.key, write.digest) if write.key else None
@@ -181,7 +181,7 @@ class ServiceWriter:
         return known is not None
 
     def _commit_group(self, writes: Sequence[_Write]) -> None:
-        """Commit transactions as one epoch; where that is rejected, one by one."""
+        """Commit transactions as one epoch, or one by one where that is rejected."""
         if len(writes) > 1:
             try:
                 self._committed(writes, StopSignal(self._limits.seconds))
@@ -197,7 +197,7 @@ class ServiceWriter:
                 write.verdict.set_exception(error)
 
     def _committed(self, writes: Sequence[_Write], signal: StopSignal) -> None:
-        """Commit transactions as one epoch, and tell those who wait; raises what the commit does."""
+        """Commit transactions as one epoch and set their verdicts; raises what the commit does."""
         keys = {write.key: write.digest for write in writes if write.key}
         first, *others = [write.transaction for write in writes]
         positions = self._keys.positions(self._pipeline.epoch + 1, keys)
@@ -211,6 +211,6 @@ class ServiceWriter:
 
 
 def _discard(transaction: Transaction) -> None:
-    """End a transaction that was not committed."""
+    """Discard a transaction."""
     if transaction.is_open:
         transaction.discard()

@@ -1,5 +1,5 @@
-"""The service by HTTP: rows in, questions and changes out, and what the console needs.
+"""The service by HTTP: changes of tables, queries, subscriptions, and the console's data.
 
-`endpoints.py` is the table of all endpoints, from which routes, OpenAPI and the docs are made; `app.py` puts them
-together.
+`endpoints.py` is the table of all endpoints, from which routes, OpenAPI and the docs are made; `app.py` assembles the
+application.
 """

@@ -19,11 +19,11 @@ _BY_NAME = {"json": JSON, "jsonl": JSON_LINES, "csv": CSV, "arrow": ARROW}
 
 
 class NotAcceptableError(DelticError):
-    """An answer is wanted in a form that there is not."""
+    """The client accepts only unsupported formats."""
 
 
 def respond(request: Request, answer: Answer) -> Response:
-    """An answer in the form that `?format=` or Accept names, JSON by default; raises NotAcceptableError."""
+    """Make a response in the format of `?format=` or Accept, JSON by default; raises NotAcceptableError."""
     kind = _wanted(request)
     headers = {"Deltic-Epoch": str(answer.epoch), "Deltic-Truncated": str(answer.truncated).lower()}
     return Response(_FORMS[kind](answer), media_type=kind, headers=headers)

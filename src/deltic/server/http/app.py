@@ -1,4 +1,4 @@
-"""The ASGI application of a service: who may come in, which endpoint answers, and how errors are told."""
+"""The ASGI application of a service: access rules, routes, and error responses."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ _SAFE = {
 
 @dataclass(frozen=True)
 class AccessRules:
-    """Who may use a server: `users`, or everyone where there are none; by these names of the host, or any if none."""
+    """Access to a server: its `users`, or everyone if None; its host names, or any if empty."""
 
     users: Users | None = None
     hosts: Sequence[str] = _LOCAL
 
     def user(self, request: Request) -> User | None:
-        """Who asks; None for someone who is not known."""
+        """The user of a request; None for an unknown one."""
         if self.users is None:
             return ANYONE
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         return self.users.with_token(token.strip()) if scheme.lower() == "bearer" else None
 
     def refusal(self, request: Request) -> str:
-        """Why a request is refused whoever asks, "" where it is not.
+        """The reason to refuse a request of any user; "" where there is none.
 
-        A page of another site that a browser has open may send requests here, and may have its name lead here: so the
-        name has to be one of this server, and the page one of its own.
+        A page of another site may send requests here through a browser, and its name may resolve to this server. So
+        the host must be a name of this server, and the origin one of its own pages.
         """
         host = request.url.hostname or ""
         if self.hosts and host not in self.hosts:
@@ -76,7 +76,7 @@ class AccessRules:
 
 
 class HttpApplication:
-    """The endpoints of a service, `asgi` is what a server runs; `close` ends its metrics."""
+    """The endpoints of a service; `asgi` is the application, and `close` ends its metrics."""
 
     def __init__(self, service: Service, access: AccessRules = AccessRules(), program: str = "") -> None:
         self._service, self._access, self._program = service, access, program
@@ -142,20 +142,20 @@ class HttpApplication:
         return response
 
     def _failed(self, request: Request, error: Exception) -> Response:
-        """What is said of a fault of ours; the log has the rest."""
+        """The response for an internal error; the log has the details."""
         self._service.activity.error("statement", f"{type(error).__name__}: {error}")
         return told("InternalError", "the server has failed at this request; its log says more", 500)
 
 
 def _not_found(request: Request, error: Exception) -> Response:
-    """What is said of a path or method that there is not."""
+    """The response for an unknown path or method."""
     assert isinstance(error, HTTPException)
     message = f"{request.method} {request.url.path}: {error.detail}; /openapi.json has what there is"
     return told("MissingError", message, error.status_code)
 
 
 class _Page(StaticFiles):
-    """The files of the console, with what forbids them to load anything from elsewhere."""
+    """The files of the console, with headers that forbid loading anything from other hosts."""
 
     async def get_response(self, path: str, scope: Any) -> Response:
         response = await super().get_response(path, scope)

@@ -1,4 +1,4 @@
-"""Bodies of requests as changes of a table: JSON lines, a JSON array, CSV with a header, or Arrow's stream."""
+"""Request bodies as changes of a table: JSON lines, a JSON array, CSV with a header, or an Arrow stream."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ OPERATIONS = ("insert", "delete", "upsert", "update")
 
 
 class MediaTypeError(DelticError):
-    """A body has a form that is not read."""
+    """The body has an unsupported format."""
 
 
 def change(transaction: Transaction, table: CatalogTable, operation: str, media_type: str, body: bytes) -> None:
-    """Add what a body says to a transaction: rows of a table that all do the same, or say themselves what they do.
+    """Add the changes of a body to a transaction: rows with one operation for all, or one for each.
 
     Raises DataError with the line of a malformed row, and what the transaction raises.
     """
@@ -77,9 +77,9 @@ def json_value(body: bytes) -> Any:
 
 
 def json_rows(table: CatalogTable, value: Any) -> list[dict[str, Any]]:
-    """A value of JSON as rows of a table by names, with values of the columns' types; raises DataError.
+    """Convert a JSON value to rows of a table as dicts, with values of the columns' types; raises DataError.
 
-    What is none of its column stays as it is, for the check of rows that follows.
+    A value that does not fit its column is kept, for the check of rows that follows.
     """
     if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
         raise DataError([Diagnostic("rows are an array of objects, each with the columns of a row by their names")])
@@ -106,14 +106,14 @@ def _arrow(table: CatalogTable, operation: str, body: bytes) -> pa.Table:
 
 
 def _json_lines(table: CatalogTable, operation: str, body: bytes) -> Any:
-    """Lines with all columns of the table; those of an update, or a deletion, need not have them."""
+    """Read JSON lines with all columns of the table; updates and deletions may have fewer."""
     if operation in ("update", "delete"):
         return json_rows(table, [json_value(line) for line in body.splitlines() if line.strip()])
     return _as_file(table, table.schema, not operation, body, ".jsonl")
 
 
 def _csv(table: CatalogTable, operation: str, body: bytes) -> Any:
-    """Lines after one that names the columns, in any order."""
+    """Read CSV whose first line names the columns, in any order."""
     header = body.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
     try:
         names = [name.strip() for name in next(csv.reader([header]), [])]
@@ -129,7 +129,7 @@ def _csv(table: CatalogTable, operation: str, body: bytes) -> Any:
 
 
 def _as_file(table: CatalogTable, schema: Schema, signed: bool, body: bytes, ending: str) -> Any:
-    """The rows of a body that is read as a file would be."""
+    """Read a body as a file."""
     with TemporaryDirectory(prefix="deltic-body-") as folder:
         path = Path(folder, f"body{ending}")
         path.write_bytes(body)

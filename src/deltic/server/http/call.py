@@ -1,4 +1,4 @@
-"""One request, with what every endpoint asks of it: who, which relation, the body within its limits."""
+"""One request, with what every endpoint needs: the user, the relation, the body within its limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MissingError(DelticError):
 
 
 class TooLargeError(DelticError):
-    """A body has more bytes than it may have."""
+    """A body exceeds its limit."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class HttpCall:
 
     @property
     def name(self) -> str:
-        """The table or view that the path names; raises MissingError for one that cannot be read."""
+        """The table or view in the path; raises MissingError where it cannot be read."""
         self.schema()
         return str(self.request.path_params["name"])
 
@@ -54,15 +54,15 @@ class HttpCall:
 
     @property
     def client(self) -> str:
-        """The user and the address of who asks."""
+        """The user and address of the client."""
         return f"{self.user.name}@{self.request.client.host if self.request.client else 'unknown'}"
 
     def text(self, name: str) -> str:
-        """A parameter of the address; "" where it is not there."""
+        """A query parameter; "" where it is missing."""
         return self.request.query_params.get(name, "")
 
     def number(self, name: str, least: int = 0) -> int | None:
-        """A parameter that is an integer; None where it is not there. Raises DelticError."""
+        """An integer query parameter; None where it is missing. Raises DelticError."""
         if not (text := self.text(name)):
             return None
         if not text.isascii() or not text.isdecimal() or int(text[:18]) < least:
@@ -70,13 +70,13 @@ class HttpCall:
         return int(text[:18])
 
     def truth(self, name: str) -> bool:
-        """A parameter that is true or false; raises DelticError."""
+        """A Boolean query parameter; raises DelticError."""
         if (text := self.text(name).lower()) not in ("", "true", "false", "1", "0"):
             raise DelticError(f"{name} is {text!r}; it is true or false")
         return text in ("true", "1")
 
     async def body(self) -> bytes:
-        """The body; raises TooLargeError, and StoppedError where it does not come in the time of a statement."""
+        """Read the body; raises TooLargeError, and StoppedError past the time limit of a statement."""
         limits, parts, size = self.service.limits, [], 0
         try:
             async with asyncio.timeout(limits.seconds):
@@ -93,7 +93,7 @@ class HttpCall:
         return b"".join(parts)
 
     def audited(self, statement: str) -> None:
-        """Let the audit line of the request have the beginning of a statement."""
+        """Enter the beginning of a statement in the request's audit line."""
         self.request.state.statement = f": {' '.join(statement[:_AUDITED].split())}"
 
     @property

@@ -1,4 +1,4 @@
-"""What an endpoint is: a path, who may use it, what it takes and gives; data, from which OpenAPI and docs are made."""
+"""Endpoints as data: path, role, input and output; OpenAPI and the docs are made from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ParameterType = Literal["string", "integer", "boolean"]
 
 @dataclass(frozen=True)
 class EndpointParameter:
-    """A parameter of the address, or a header."""
+    """A query parameter or a header."""
 
     name: str
     about: str
@@ -27,7 +27,7 @@ class EndpointParameter:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A method of a path. Without a `role` nobody is asked who they are."""
+    """A method of a path. Without a `role` it needs no authentication."""
 
     method: Literal["GET", "POST"]
     path: str

@@ -17,7 +17,7 @@ _OPERATION = EndpointParameter(
 
 
 def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
-    """All endpoints; `metrics` and `openapi` answer for a whole server."""
+    """All endpoints; `metrics` and `openapi` are handlers of the whole server."""
     return (
         Endpoint(
             "POST",

@@ -1,4 +1,4 @@
-"""Errors as answers: a status, and what is wrong with the remedy."""
+"""Errors as responses: status, message and remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PAUSE = "1"
 
 
 def status_of(error: DelticError) -> int:
-    """The status of the answer that an error is."""
+    """The HTTP status for an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 
 

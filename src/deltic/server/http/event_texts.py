@@ -1,4 +1,4 @@
-"""Changes of views as server-sent events: made once, whatever number of subscribers get them."""
+"""Changes of views as server-sent events, serialized once for all subscribers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _MOST_BYTES = 1 << 20
 
 
 def event(kind: str, data: Any, number: int | None = None) -> bytes:
-    """An event of a stream; a client that comes again says the `number` of the last one that it got."""
+    """A server-sent event; a client that reconnects sends the `number` of the last one it received."""
     identity = b"" if number is None else b"id: %d\n" % number
     return b"%sevent: %s\ndata: %s\n\n" % (identity, kind.encode(), dumped(data))
 
 
 class EventTexts:
-    """The events of the last changes; those that are large are made again for each subscriber."""
+    """A cache of the last events; large ones are serialized for each subscriber."""
 
     def __init__(self) -> None:
         self._texts: OrderedDict[tuple[str, int], bytes] = OrderedDict()

@@ -1,4 +1,4 @@
-"""How a view changes, as a stream of server-sent events."""
+"""The changes of a view as a stream of server-sent events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGE = 2_000
 
 
 async def changes(call: HttpCall) -> StreamingResponse:
-    """The changes of a view after an epoch: that of `since`, of Last-Event-ID, or the present one."""
+    """Stream the changes of a view after an epoch: `since`, Last-Event-ID, or the present one."""
     name, last = call.name, call.request.headers.get("last-event-id", "")
     if last and not last.isdecimal():
         raise DelticError(f"Last-Event-ID is {last!r}; it is the number of an epoch")
@@ -36,7 +36,7 @@ async def changes(call: HttpCall) -> StreamingResponse:
 
 
 class _EventStream(StreamingResponse):
-    """Sends what a subscriber gets, until it goes, stalls, is cut off, or the server stops."""
+    """Sends changes until the subscriber leaves, stalls or is cut off, or the server stops."""
 
     def __init__(self, call: HttpCall, follower: Follower, with_rows: bool) -> None:
         self._call, self._follower, self._with_rows = call, follower, with_rows

@@ -1,4 +1,4 @@
-"""Metrics in Prometheus' text format: those of the pipeline's epochs and state, and those of requests and clients."""
+"""Metrics in Prometheus' text format: of the pipeline's epochs and state, and of requests and clients."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ServerMetrics:
         self._seconds.labels(method, path).observe(seconds)
 
     def text(self) -> bytes:
-        """All metrics; the sizes of the state wait for the writer a moment."""
+        """All metrics; reading the sizes of the state waits briefly for the writer."""
         return generate_latest(self._registry)
 
     def close(self) -> None:
@@ -54,7 +54,7 @@ class ServerMetrics:
 
 
 class _Clients(Collector):
-    """What waits, and who follows, when it is asked."""
+    """Gauges of waiting changes and subscriptions, read on demand."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

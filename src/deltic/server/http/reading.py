@@ -1,4 +1,4 @@
-"""Endpoints that read: tables and views, plans, explanations, what the server does."""
+"""Endpoints that read: tables, views, plans, explanations, status."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ async def view(call: HttpCall) -> Response:
 
 
 async def plan(call: HttpCall) -> Response:
-    """How a view is kept fresh, and what that has cost."""
+    """The plan of a view, with its costs so far."""
     return json_response(await call.service.in_thread(described_plan, call.service.pipeline, call.name))
 
 
 async def why(call: HttpCall) -> Response:
-    """Why a row is there, or with `not=true` why there is none with these values."""
+    """Explain a row, or with `not=true` the absence of a row with these values."""
     name, schema, pipeline = call.name, call.schema(), call.service.pipeline
     pattern = pattern_of(name, schema, _json_of(call.text("row") or "{}"))
     depth, budget, is_not = call.number("depth", 1), call.number("budget", 1), call.truth("not")
@@ -63,7 +63,7 @@ def _json_of(text: str) -> Any:
 
 
 async def status(call: HttpCall) -> Response:
-    """What the server does: relations with what they cost, epochs, memory, errors, sources, subscriptions."""
+    """The status of the server: relations with costs, epochs, memory, errors, sources, subscriptions."""
     since = call.number("since") or 0
     return json_response(await call.service.in_thread(described_status, call.service, call.program, since))
 

@@ -52,7 +52,7 @@ class HttpServer:
             self._failure = error
 
     def _wait(self) -> None:
-        """Wait until it answers; raises DelticError."""
+        """Wait until the server answers; raises DelticError."""
         until = time.monotonic() + _BEGINS
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > until:
@@ -61,7 +61,7 @@ class HttpServer:
             time.sleep(0.005)
 
     def stop(self) -> None:
-        """Take no more requests, and end when those under way are answered."""
+        """Take no more requests, and end when the open ones are answered."""
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()

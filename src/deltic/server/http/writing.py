@@ -85,7 +85,7 @@ def _check(asked: Mapping[str, Any]) -> None:
 
 
 def _committed(result: Committed) -> Response:
-    """What is said of a change that is durable."""
+    """The response for a durable change."""
     rows = sum(result.affected)
     message = "it was applied before" if result.was_applied else f"{rows:,} row{'s' * (rows != 1)} changed"
     fields = {

@@ -1,4 +1,4 @@
-"""Who a client is: anybody on this machine, or a user with a password, by SCRAM-SHA-256."""
+"""Authentication: anyone on this machine, or users with passwords by SCRAM-SHA-256."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MECHANISM = "SCRAM-SHA-256"
 
 
 class Passwords:
-    """What proves the passwords of users; a user that there is not fails in the last step only, as a wrong password."""
+    """Verifiers of passwords; an unknown user fails only in the last step, like a wrong password."""
 
     def __init__(self, users: Users) -> None:
         self._users, self._nobody = users, verifier(secrets.token_urlsafe())
@@ -44,7 +44,7 @@ class Passwords:
 
 
 async def authenticate(stream: MessageStream, name: str, passwords: Passwords | None) -> User:
-    """Who a client is; without passwords it is believed to be an owner. Raises PostgresError."""
+    """Authenticate a client; without passwords every client is an owner. Raises PostgresError."""
     user = ANYONE if passwords is None else await _exchanged(stream, name, passwords)
     await stream.send(AuthenticationOk())
     return user

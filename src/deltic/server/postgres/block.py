@@ -1,4 +1,4 @@
-"""The transaction of a session: what BEGIN, COMMIT, ROLLBACK and savepoints do to it."""
+"""The transaction of a session: BEGIN, COMMIT, ROLLBACK and savepoints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Status = Literal["I", "T", "E"]
 class Block:
     """Gathers changes until COMMIT, or until the client's next Sync where there was no BEGIN.
 
-    `warn` is called with what the client is told beside the result.
+    `warn` is called with notices for the client.
     """
 
     def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
@@ -43,7 +43,7 @@ class Block:
         return self._transaction
 
     async def bracket(self, statement: ClientStatement, signal: StopSignal) -> str:
-        """Do BEGIN, COMMIT, ROLLBACK, SAVEPOINT or RELEASE, and give the tag. Raises what a commit raises."""
+        """Run BEGIN, COMMIT, ROLLBACK, SAVEPOINT or RELEASE, and return the tag. Raises what a commit raises."""
         word, *rest = statement.words
         if "PREPARED" in rest:
             raise statement.error(0, "prepared transactions are not supported", sqlstate="0A000")
@@ -71,7 +71,7 @@ class Block:
         return "BEGIN"
 
     def _at_savepoint(self, word: str, statement: ClientStatement) -> None:
-        """Make a savepoint, forget it, or what was done after it."""
+        """Make or release a savepoint, or roll back to it."""
         name = statement.tokens[-1].text
         if self.status == "I":
             raise statement.error(0, f"{word} can only be used in transaction blocks", "BEGIN opens one", "25P01")
@@ -90,7 +90,7 @@ class Block:
             self._transaction.rewind(self._savepoints[place][1])
 
     async def commit(self, signal: StopSignal) -> int:
-        """Commit the changes, if there are some: how many rows the last one was about."""
+        """Commit the changes, if any; return the number of rows that the last one affected."""
         transaction, self._transaction = self._transaction, None
         if transaction is None:
             return 0
@@ -112,13 +112,13 @@ class Block:
             raise PostgresError("25P02", message, hint="ROLLBACK ends it")
 
     def fail(self) -> None:
-        """Let an error end the transaction; what is before a savepoint may still be kept."""
+        """Mark the transaction as failed; the client may still roll back to a savepoint."""
         if not self._savepoints:
             self.discard()
         self.status = "E" if self.status != "I" else "I"
 
     def discard(self) -> None:
-        """Forget the changes."""
+        """Discard the changes."""
         transaction, self._transaction = self._transaction, None
         if transaction is not None and transaction.is_open:
             transaction.discard()

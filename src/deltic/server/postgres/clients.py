@@ -1,4 +1,4 @@
-"""Who is connected: clients are let in, served, and cancelled by others."""
+"""Connected clients: accepting, serving and cancelling."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Clients:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one that connects, until it leaves."""
+        """Serve a client until it leaves."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
@@ -82,7 +82,7 @@ class Clients:
             connection.close()
 
     async def _introduced(self, stream: MessageStream) -> ClientSession | None:
-        """Who the client is, once that is proved; None for one that only cancels. Raises PostgresError."""
+        """Authenticate the client; None for one that only cancels. Raises PostgresError."""
         is_encrypted = False
         while isinstance(message := await stream.startup(), SSLRequest | GSSEncRequest):
             encrypts = self._tls is not None and isinstance(message, SSLRequest) and not is_encrypted

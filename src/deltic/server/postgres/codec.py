@@ -43,7 +43,7 @@ _TRUE, _FALSE = (b"t", b"true", b"1", b"yes", b"on", b"y"), (b"f", b"false", b"0
 
 
 def load(oid: int, form: int, data: bytes) -> Any:
-    """The value of bytes that a client has sent. Raises PostgresError for bytes that are none of its type."""
+    """Decode a client's bytes. Raises PostgresError for bytes that are not of the type."""
     try:
         return _loader(oid, form)(data)
     except PostgresError:
@@ -119,7 +119,7 @@ def encoded(column: pa.Array, oid: int, form: int) -> list[bytes | None]:
 
 @cache
 def dumper(oid: int, form: int) -> Callable[[Any], bytes]:
-    """What makes bytes of a value of a type that is not NULL."""
+    """The encoder of a type's values other than NULL."""
     if oid in (JSON, JSONB):
         head = b"\1" if (oid, form) == (JSONB, BINARY_FORMAT) else b""
         return lambda value: head + json.dumps(value, default=str, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""A connection: in which order messages come and go, from the first one to the last."""
+"""A connection: the order of messages from the first to the last."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Portal:
 
 
 class Connection:
-    """Serves a client that is known, until it leaves; `close` then lets go of what it has."""
+    """Serves an authenticated client until it leaves; `close` releases its resources."""
 
     def __init__(self, stream: MessageStream, session: ClientSession, secret: bytes) -> None:
         self._stream, self._session, self._secret = stream, session, secret
@@ -97,13 +97,13 @@ class Connection:
             await self._answer(message)
 
     def cancel(self) -> None:
-        """End the statement that is being done."""
+        """Cancel the running statement."""
         self._session.cancel()
         if self._following is not None:
             self._following.set()
 
     def close(self) -> None:
-        """Let go of everything; nothing that was not committed is kept."""
+        """Release everything; uncommitted changes are discarded."""
         self._session.close()
 
     async def _answer(self, message: Request) -> None:
@@ -128,7 +128,7 @@ class Connection:
                 self._is_skipping = not await self._attempt(self._extended(message))
 
     async def _attempt(self, work: Awaitable[None]) -> bool:
-        """Do something, and tell the client of its error; whether there was none."""
+        """Await something, and send its error to the client; return whether it succeeded."""
         try:
             await work
         except (DelticError, MemoryError) as error:
@@ -147,7 +147,7 @@ class Connection:
         await self._stream.send(ErrorResponse(error.fields))
 
     async def _ready(self) -> None:
-        """Say what has changed of the settings, and that the next statement may come."""
+        """Send changed settings, and that the server is ready for the next statement."""
         if (now := self._session.settings.told) != self._told:
             changed = [ParameterStatus(*pair) for pair in now.items() if self._told.get(pair[0]) != pair[1]]
             self._told = now
@@ -160,7 +160,7 @@ class Connection:
     # Simple queries
 
     async def _simple(self, text: str) -> None:
-        """Do the statements of a text, one after the other; outside of BEGIN they are one transaction."""
+        """Run the statements of a text in order; outside of BEGIN they are one transaction."""
         parts = statements(text)
         if not parts:
             await self._stream.send(EmptyQueryResponse())
@@ -254,7 +254,7 @@ class Connection:
             await self._send_outcome(portal.outcome, portal.forms, described=True)
 
     async def _send_part(self, portal: Portal, answer: ResultRows, count: int) -> None:
-        """Send the next rows of a portal, and say whether more are left."""
+        """Send the next rows of a portal, and whether more are left."""
         portal.cursor = portal.cursor or OpenCursor(answer)
         part = portal.cursor.take(count)
         await self._send_rows(ResultRows(answer.fields, part), portal.forms)
@@ -323,7 +323,7 @@ class Connection:
         await self._stream.send(CommandComplete(done.tag))
 
     async def _copied(self) -> bytes:
-        """What the client sends up to its end of the copy. Raises PostgresError where it gives up."""
+        """The client's data up to the end of the copy. Raises PostgresError where it cancels the copy."""
         data, most = bytearray(), self._session.service.limits.body_bytes
         while True:
             match await self._stream.receive():
@@ -345,7 +345,7 @@ class Connection:
                     raise PostgresError("08P01", f"unexpected {type(other).__name__} in a copy", severity="FATAL")
 
     async def _follow(self, following: FollowedView, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
-        """Send changes as they come, until the statement is cancelled or the client is gone."""
+        """Send changes as they arrive, until the statement is cancelled or the client is gone."""
         self._following = asyncio.Event()
         sending = asyncio.ensure_future(self._send_changes(following, encode))
         others = [asyncio.ensure_future(self._following.wait()), asyncio.ensure_future(self._stream.end())]

@@ -1,4 +1,4 @@
-"""COPY: what the statement says, and rows as text, CSV and PostgreSQL's binary format, by the columns' types."""
+"""COPY: parsing the statement, and rows as text, CSV and PostgreSQL's binary format."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Copy:
 
 
 def copy_of(statement: ClientStatement) -> Copy:
-    """What COPY says: COPY table (columns) FROM STDIN, COPY table TO STDOUT, COPY (query) TO STDOUT; and its options.
+    """Parse COPY table (columns) FROM STDIN, COPY table TO STDOUT or COPY (query) TO STDOUT, with options.
 
     Raises PostgresError.
     """
@@ -120,7 +120,7 @@ _ESCAPES = {"\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\
 
 
 def copied_out(table: pa.Table, fields: Sequence[Field], options: CopyOptions) -> Iterator[bytes]:
-    """A table as it is copied out: its rows, with what stands before and behind them."""
+    """A table as COPY sends it: header, rows, trailer."""
     rows = copied_rows(table, fields, options)
     if options.form == "binary":
         yield _SIGNATURE + next(rows, b"")  # together, as clients expect it
@@ -133,7 +133,7 @@ def copied_out(table: pa.Table, fields: Sequence[Field], options: CopyOptions) -
 
 
 def copied_rows(table: pa.Table, fields: Sequence[Field], options: CopyOptions) -> Iterator[bytes]:
-    """Each row of a table as it is copied out."""
+    """The rows of a table as COPY sends them."""
     rows = rows_of(table, fields, [options.code] * len(fields))
     if options.form == "binary":
         return (struct.pack("!h", len(fields)) + b"".join(map(_binary_value, row)) for row in rows)

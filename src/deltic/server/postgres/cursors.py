@@ -1,4 +1,4 @@
-"""Cursors: answers that are fetched part by part, and subscriptions that are fetched as changes come."""
+"""Cursors: answers fetched in parts, and subscriptions fetched as changes arrive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenCursor:
-    """An answer or a subscription, with the rows that have come of it and how many of these were given."""
+    """An answer or a subscription, with its rows so far and the number of those that were fetched."""
 
     outcome: ResultRows | FollowedView
     table: pa.Table | None = None
@@ -37,11 +37,11 @@ class OpenCursor:
 
     @property
     def is_done(self) -> bool:
-        """Whether all rows were given."""
+        """Whether all rows were fetched."""
         return self.table is not None and self.given == len(self.table)
 
     def take(self, count: int | None) -> pa.Table:
-        """The next rows, all that are left where no number is given; of a subscription those that have come.
+        """Take the next rows, by default all that are left; of a subscription those that have arrived.
 
         Raises CutOffError.
         """
@@ -53,12 +53,12 @@ class OpenCursor:
         return part
 
     def close(self) -> None:
-        """Follow no more."""
+        """End the subscription."""
         if isinstance(self.outcome, FollowedView):
             self.outcome.follower.close()
 
     def _gather(self, following: FollowedView) -> None:
-        """Add what has come to the rows that were not given yet."""
+        """Add arrived changes to the rows that were not fetched yet."""
         import pyarrow as pa
 
         left = [] if self.table is None else [self.table.slice(self.given)]
@@ -103,18 +103,18 @@ class Cursors:
             del self._cursors[name]
 
     def end_transaction(self) -> None:
-        """Let go of the cursors, but of those FOR SUBSCRIBE."""
+        """Close all cursors but those FOR SUBSCRIBE."""
         self._cursors = {name: each for name, each in self._cursors.items() if isinstance(each.outcome, FollowedView)}
 
     def close(self) -> None:
-        """Let go of all."""
+        """Close all cursors."""
         for cursor in self._cursors.values():
             cursor.close()
         self._cursors.clear()
 
 
 def fetched(statement: ClientStatement) -> tuple[int | None, str]:
-    """How many rows FETCH or MOVE wants, None for all, and of which cursor. Raises PostgresError."""
+    """Parse FETCH or MOVE: the number of rows, None for all, and the cursor. Raises PostgresError."""
     how = [word for word in statement.words[1:-1] if word not in ("FROM", "IN", "FORWARD")]
     name = statement.tokens[-1].text
     if how == ["ALL"]:

@@ -1,4 +1,4 @@
-"""Statements as clients of PostgreSQL write them, in words of Deltic's SQL, with their places kept.
+"""Translation of statements from PostgreSQL's dialect to Deltic's, with positions preserved.
 
 Lexical rules are PostgreSQL's: "a" is a name, a backslash in '…' is itself, $1 is a parameter, names of types such as
 int8 mean PostgreSQL's. All else is Deltic's SQL.
@@ -81,12 +81,12 @@ class ClientStatement:
 
     @cached_property
     def parameters(self) -> list[int]:
-        """The numbers of the parameters in the order in which they stand, the first one 1."""
+        """The numbers of the parameters in order of appearance, from 1."""
         return [int(token.text) for token in self.tokens if token.kind == "parameter"]
 
     @cached_property
     def deltic(self) -> Rewritten:
-        """The statement in Deltic's words, with `?` for each parameter."""
+        """The statement in Deltic's SQL, with `?` for each parameter."""
         return Rewritten(self, _replacements(self))
 
 
@@ -129,7 +129,7 @@ def statements(text: str) -> list[ClientStatement]:
 
 
 def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
-    """What is written in another way: from where to where, and how."""
+    """The replacements: start, end and new text."""
     types = set(_places_of_types(statement))
     skipped = 0
     for number, token in enumerate(statement.tokens):

@@ -1,4 +1,4 @@
-"""Errors as PostgreSQL's clients know them: SQLSTATE, message, hint, and the place in the text."""
+"""Errors in PostgreSQL's form: SQLSTATE, message, hint, position."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from deltic.server.users import NotAllowedError
 
 
 class PostgresError(DelticError):
-    """What a client is answered in place of a result; `position` counts letters of the text from 1, 0 is nowhere."""
+    """An error response; `position` counts characters of the text from 1, and is 0 for none."""
 
     def __init__(
         self, sqlstate: str, message: str, *, hint: str = "", position: int = 0, severity: str = "ERROR"
@@ -86,7 +86,7 @@ _BY_CLASS: dict[type[BaseException], str] = {
 
 
 def postgres_error(error: BaseException, place: Callable[[Diagnostic], int] = lambda finding: 0) -> PostgresError:
-    """An error as a client gets it; `place` gives the position of a finding."""
+    """Convert an error; `place` gives the position of a finding."""
     if isinstance(error, PostgresError):
         return error
     if not isinstance(error, DelticError | MemoryError):

@@ -1,4 +1,4 @@
-"""What a subscription sends: the rows of a view as of an epoch, and then how each epoch has changed it."""
+"""The rows of SUBSCRIBE: those of a view as of an epoch, then its changes by epoch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 async def changes(following: FollowedView) -> AsyncIterator[pa.Table]:
-    """What was there when it began, and then each change as it comes, without end. Raises CutOffError."""
+    """The first rows and then each change as it arrives, without end. Raises CutOffError."""
     yield _begun(following)
     async for change in following.follower:
         yield _changed(change)
 
 
 def arrived(following: FollowedView, is_first: bool) -> pa.Table:
-    """What has come by now and was not given. Raises CutOffError."""
+    """The changes that have arrived and were not returned yet. Raises CutOffError."""
     begun = _begun(following)
     parts = [_changed(change) for change in following.follower]
     return pa.concat_tables([begun if is_first else begun.slice(0, 0), *parts])

@@ -69,13 +69,13 @@ _READ, _WRITE = 1 << 16, 1 << 18
 
 
 class Disconnected(Exception):
-    """The client is gone, or sends what is no message."""
+    """The client is gone or sent an invalid message."""
 
 
 class MessageStream:
     """Reads messages one by one, and writes them when `flush` is called or many bytes have gathered.
 
-    `address` is from where the client comes, `longest` the greatest number of bytes of a message.
+    `address` is that of the client, `longest` the maximum size of a message in bytes.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str, longest: int) -> None:
@@ -92,14 +92,14 @@ class MessageStream:
         return _decoded(_STARTUP[code], struct.pack("!I", code) + body)
 
     async def password(self, kind: type[S]) -> S:
-        """What a client answers to a question for its password."""
+        """The client's response to a password request."""
         identifier, body = await self._message(_LONGEST_STARTUP)
         if identifier != b"p":
             raise _violation(f"expected a password, found a message {identifier!r}")
         return _decoded(kind, body)
 
     async def receive(self) -> Request | Terminate:
-        """The next message. Raises Disconnected, and PostgresError for what is no message."""
+        """The next message. Raises Disconnected, and PostgresError for an invalid message."""
         identifier, body = await self._message(self._longest)
         if identifier not in _KINDS:
             raise _violation(f"there is no message {identifier!r}")
@@ -145,7 +145,7 @@ class MessageStream:
             await self.flush()
 
     async def flush(self) -> None:
-        """Let the client have what was written."""
+        """Send buffered messages."""
         written, self._written = bytes(self._written), bytearray()
         try:
             self._writer.write(written)
@@ -154,7 +154,7 @@ class MessageStream:
             raise Disconnected from error
 
     async def encrypt(self, context: ssl.SSLContext) -> None:
-        """Go on encrypted. Raises Disconnected where the client cannot, or has sent letters in clear before."""
+        """Switch to TLS. Raises Disconnected where the client fails to, or has already sent plain text."""
         if self._read:
             raise Disconnected
         try:

@@ -1,4 +1,4 @@
-"""What a statement gives: what the connection sends for it."""
+"""Results of statements, which the connection sends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Done:
-    """A statement without rows, by the tag that says what was done."""
+    """The result of a statement without rows: its command tag."""
 
     tag: str
 

@@ -1,4 +1,4 @@
-"""The types of parameters that a client leaves open, from where they stand."""
+"""Inferring the types of parameters from their places in a statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session of a client: what statements do."""
+"""A session of a client: it runs statements."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PreparedStatement:
 
 
 class ClientSession:
-    """What one client has: settings, a transaction, prepared statements, cursors.
+    """The session of a client: settings, transaction, prepared statements, cursors.
 
     `service` and `catalog` are those of all clients.
     """
@@ -124,7 +124,7 @@ class ClientSession:
         return prepared.fields
 
     async def run(self, prepared: PreparedStatement, args: Args, is_last: bool) -> Outcome:
-        """Do a statement; `is_last`: nothing that the client has sent already is of the same transaction.
+        """Run a statement; `is_last`: no message that has arrived belongs to the same transaction.
 
         Raises PostgresError.
         """
@@ -144,7 +144,7 @@ class ClientSession:
                 AUDIT.info("%s@%s PostgreSQL %s: %s", self.client.name, self.client.address, word, verdict)
 
     def cancel(self) -> None:
-        """Stop the statement that is being done."""
+        """Cancel the running statement."""
         self._signal.stop("it was cancelled")
 
     async def synchronize(self) -> None:
@@ -152,7 +152,7 @@ class ClientSession:
         await self.block.synchronize(self._signal)
 
     def close(self) -> None:
-        """End the session, and what it has open."""
+        """End the session and close what it has open."""
         self.block.discard()
         self.cursors.close()
 

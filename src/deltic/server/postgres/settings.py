@@ -73,7 +73,7 @@ _ALIASES = {"time zone": "timezone", "transaction isolation level": "transaction
 
 
 class Settings:
-    """Values by names, in which case does not count."""
+    """Settings by case-insensitive names."""
 
     def __init__(self, user: str, given: Mapping[str, str]) -> None:
         self._names = {name.lower(): name for name in _DEFAULTS}
@@ -106,7 +106,7 @@ class Settings:
         self._values[lowered] = fixed[0] if fixed and lowered != "search_path" else value
 
     def reset(self, name: str) -> None:
-        """Give one setting, or all, the value that it had in the beginning."""
+        """Reset one setting, or all, to the initial value."""
         if name.lower() == "all":
             self._values = dict(self._initial)
         elif name.lower() in self._initial:
@@ -116,7 +116,7 @@ class Settings:
 
     @property
     def told(self) -> dict[str, str]:
-        """The settings whose changes are sent to the client, with their values."""
+        """The settings that are reported to the client when they change."""
         return {name: self[name] for name in _TOLD}
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class PostgresCatalog:
-    """The catalog of a pipeline, as PostgreSQL would have it; it is made when somebody asks."""
+    """The catalog of a pipeline in PostgreSQL's shape, made on demand."""
 
     def __init__(self) -> None:
         self._lock, self._oids = Lock(), Oids()
@@ -41,7 +41,7 @@ class PostgresCatalog:
         self._shown: Catalog | None = None
 
     def answer(self, catalog: Catalog, client: Client, statement: ClientStatement, args: Sequence[Any]) -> ResultRows:
-        """The answer to a question. Raises PostgresError with DuckDB's reason."""
+        """Answer a catalog query. Raises PostgresError with DuckDB's reason."""
         import duckdb
 
         text = in_duckdb(statement, client)
@@ -57,7 +57,7 @@ class PostgresCatalog:
         return ResultRows([_field(field) for field in table.schema], table)
 
     def _current(self, catalog: Catalog, client: Client) -> duckdb.DuckDBPyConnection:
-        """The database, with the tables and views that there are."""
+        """The database with the present tables and views."""
         if self._database is None:
             self._database = in_memory().__enter__()
             create(self._database)
@@ -76,7 +76,7 @@ class PostgresCatalog:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """The rows with a type for columns that have none: NULL alone."""
+    """Give a type to columns that hold only NULL."""
     types = [pa.string() if pa.types.is_null(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema([pa.field(n, t) for n, t in zip(table.column_names, types, strict=True)]))
 

@@ -1,4 +1,4 @@
-"""The rows of the catalog: what PostgreSQL would say of the tables and views of a pipeline."""
+"""The rows of PostgreSQL's catalog for the tables and views of a pipeline."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WRITTEN = {
 
 
 class Oids:
-    """Numbers of relations, constraints and the like, which stay as long as the server."""
+    """Object identifiers of relations, constraints and others, stable while the server runs."""
 
     def __init__(self) -> None:
         self._next = count(16384)
@@ -105,7 +105,7 @@ def contents(relations: Sequence[CatalogRelation], oids: Oids, database: str) ->
 
 
 def definitions(relations: Sequence[CatalogRelation], oids: Oids) -> list[tuple[int, str]]:
-    """What pg_get_viewdef, pg_get_indexdef and pg_get_constraintdef say."""
+    """The results of pg_get_viewdef, pg_get_indexdef and pg_get_constraintdef."""
     views = [(each.oid, each.written) for each in relations if each.is_view]
     keyed = [each for each in relations if each.key]
     indexes = [(oids["index", each.name], _index_written(each)) for each in keyed]

@@ -1,4 +1,4 @@
-"""Questions about the catalog: which they are, and how DuckDB says them."""
+"""Catalog queries: recognizing them, and translating them to DuckDB."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORDS = {"information_schema", "regclass", "regtype", "regproc", "regnamespace"
 
 
 def is_about_catalog(statement: ClientStatement) -> bool:
-    """Whether a statement is a question that names the catalog or the session."""
+    """Whether a statement is a query of the catalog or the session."""
     if statement.words[0] not in ("SELECT", "WITH", "VALUES", "TABLE"):
         return False
     words = [token.text.lower() for token in statement.tokens if token.kind in ("word", "name")]
@@ -42,7 +42,7 @@ def is_about_catalog(statement: ClientStatement) -> bool:
 
 
 def in_duckdb(statement: ClientStatement, client: Client) -> str:
-    """A question in DuckDB's words, over the relations of the catalog. Raises PostgresError."""
+    """Translate a catalog query to DuckDB's SQL. Raises PostgresError."""
     try:
         tree = sqlglot.parse_one(readable(statement), read="postgres")
     except sqlglot.errors.SqlglotError as error:
@@ -111,7 +111,7 @@ _NAMED = {"user": "current_user", "current_role": "current_user", "current_user"
 
 
 def _answer(node: exp.Expr, client: Client) -> None:
-    """Put the value of a function of the session in its place."""
+    """Replace a session function by its value."""
     if isinstance(node, exp.Anonymous) and node.name.lower() in _RENAMED:
         node.set("this", _RENAMED[node.name.lower()])
     if isinstance(node, exp.Column):

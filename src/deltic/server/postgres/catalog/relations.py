@@ -58,7 +58,7 @@ def create(database: duckdb.DuckDBPyConnection) -> None:
 
 
 def fill(database: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Row]) -> None:
-    """Let a relation have these rows; a column that a row does not name is NULL, or 0 or false in its type."""
+    """Fill a relation with rows; a missing column is NULL, or the 0 or false of its type."""
     schema, _, relation = name.partition(".")
     columns = relations()[name]
     table = pa.table(
