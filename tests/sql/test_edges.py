@@ -34,6 +34,7 @@ ANSWERED = {
     "SELECT CAST(TRY_CAST(x AS DECIMAL(38, 20)) AS BIGINT) AS x FROM VALUES (5), (-7) v (x)": [(-7,), (5,)],
 }
 REFUSED = {
+    "INSERT INTO t PARTITION (a = 4) SELECT 4, 's'": ":1:26: INSERT … PARTITION is not supported",
     "SELECT map_concat(map(1, 'a'), map('x', 'b'))": "the value is no MAP<BIGINT, STRING>",
     "SELECT json_tuple()": "json_tuple takes a text and the names of fields",
     "SELECT ceil(2.5, 0, 0)": "ceil does not take 3 arguments",

@@ -49,8 +49,13 @@ _UPPER_ALONE = ("ceil", "floor")
 """Functions that it writes so with one argument."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile)
 """Window functions whose frame goes by rows."""
-_CASTS = ("date", "int", "string", "bigint", "double", "float", "boolean", "smallint", "tinyint", "binary", "timestamp")
-"""Functions that are casts: of a column they have its name."""
+_CASTS = (
+    *("bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "smallint", "string", "timestamp"),
+    "tinyint",
+)
+"""Functions that are casts: they have the name and the text of their argument."""
+_TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
+"""Functions that Spark writes as conditions."""
 _OTHERWISE = {"array_agg": "collect_list", "dateadd": "date_add", "to_varchar": "to_char"}
 """Functions that Spark calls by another name."""
 _OF_UNITS = {
@@ -78,9 +83,9 @@ class _Names:
         if spoken := node.meta.get("spoken"):
             return str(spoken)
         inner = node.unnest()
-        if isinstance(inner, exp.Anonymous) and inner.name.lower() in _CASTS and len(inner.expressions) == 1:
-            inner = inner.expressions[0]
-        elif isinstance(inner, exp.Cast) and not is_number(inner):
+        if _is_cast(inner):
+            return self.of(inner.expressions[0])
+        if isinstance(inner, exp.Cast) and not is_number(inner):
             inner = inner.this
         if isinstance(inner, exp.Column) or _is_path(inner):
             return inner.name
@@ -156,6 +161,8 @@ class _Names:
             return f"{target.replace('_LTZ', '')} '{_written(self._constant(node))}'"
         if is_number(node):
             return self._number(node)
+        if not node.args.get("safe") and node.args["to"].is_type("array", "map", "struct"):
+            return self.text(node.this)
         return f"{'TRY_CAST' if node.args.get('safe') else 'CAST'}({self.text(node.this)} AS {target})"
 
     def _number(self, node: exp.Expression) -> str:
@@ -238,6 +245,10 @@ class _Names:
     def call(self, node: exp.Expression) -> str:
         name, given = node.name.lower(), list(node.expressions)
         shown = [self._argument(part) for part in given]
+        if _is_cast(node):
+            return shown[0]
+        if name in _TESTS and len(given) == 1:
+            return f"({shown[0]} {_TESTS[name]})"
         if name == "like":
             ending = f" ESCAPE '{shown[2]}'" if shown[2:] else ""
             return f"{shown[0]} LIKE {shown[1]}{ending}"
@@ -344,6 +355,11 @@ class _Names:
         if index.is_string and (result := self._type(base)) is not None and result.kind is Kind.STRUCT:
             return f"{self.text(base)}.{index.name}"
         return f"{self.text(base)}[{self.listed(node.expressions)}]"
+
+
+def _is_cast(node: exp.Expr) -> bool:
+    """Whether it is a call of a function that is a cast."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in _CASTS and len(node.expressions) == 1
 
 
 def _is_path(node: exp.Expr) -> bool:

@@ -47,7 +47,8 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     target, columns = node.this, tuple[exp.Identifier, ...]()
     if isinstance(target, exp.Schema):
         target, columns = target.this, tuple(target.expressions)
-    _refuse(cursor, node, partition="PARTITION", where="REPLACE WHERE")
+    _refuse(cursor, target, partition="PARTITION")
+    _refuse(cursor, node, where="REPLACE WHERE")
     if node.args.get("alternative"):
         hint = "write INSERT INTO … ON CONFLICT (key) DO UPDATE SET column = excluded.column"
         raise token_error(
