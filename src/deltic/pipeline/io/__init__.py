@@ -1,1 +1,1 @@
-"""Rows from files and to files: delimited text, Parquet, JSON lines; through Spark or through Arrow alone."""
+"""Reads and writes files of rows: delimited text, Parquet, JSON lines; through Spark or through Arrow alone."""

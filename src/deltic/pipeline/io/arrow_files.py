@@ -18,7 +18,9 @@ _MAGIC = b"ARROW1"
 
 
 def read_arrow(path: Path, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
-    """The rows of a file; findings tell the number of the row in it, from 1. Raises DataError where it has none."""
+    """Yield the rows of a file. Findings have the number of the row in it, from 1. DataError if it has no rows of the
+    table.
+    """
     try:
         first = 1
         for batch in _batches(path, layout):

@@ -1,4 +1,4 @@
-"""Rows from files in this process, without a Spark session."""
+"""Reads rows from files in this process, without a Spark session."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class ArrowReader:
     """Reads in this process."""
 
     def read(self, files: TableFiles, limit: int | None) -> ParsedRows:
-        """The rows of the files; reading stops when more than `limit` rows are malformed (None: never).
+        """Return the rows of the files. Reading stops when more than `limit` rows are malformed (None: never).
 
-        Raises DataError when a file as a whole cannot hold rows of the table.
+        Raises DataError if a file as a whole cannot hold rows of the table.
         """
         parts = ((split, batch) for split in splits(files) for batch in read(split, files.layout))
         return joined(parts, files.layout, limit)

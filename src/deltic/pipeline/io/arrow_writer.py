@@ -1,4 +1,4 @@
-"""Rows to files with Arrow alone: one file for each relation."""
+"""Writes rows to files with Arrow alone: one file for each relation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ArrowWriter:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Names the file in errors of the system that do not, as that of a full disk."""
+    """Add the file to errors of the system that do not name it, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -76,13 +76,13 @@ def _write_lines(rows: pa.Table, target: RowTarget, path: Path) -> None:
 
 
 def slices(rows: pa.Table, size: int) -> Iterator[pa.Table]:
-    """The rows in parts of at most `size`."""
+    """Yield the rows in parts of at most `size`."""
     for start in range(0, len(rows), size):
         yield rows.slice(start, min(size, len(rows) - start))
 
 
 def _as_bytes(lines: pa.ChunkedArray) -> memoryview:
-    """The lines with a newline behind each, as one piece of memory."""
+    """Return the lines, each with a newline, as one buffer."""
     newline, nothing = (pa.scalar(text, pa.large_string()) for text in ("\n", ""))
     ended = pc.binary_join_element_wise(lines.cast(pa.large_string()), newline, nothing).combine_chunks()
     offsets, data = ended.buffers()[1:]

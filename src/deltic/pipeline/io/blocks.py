@@ -1,4 +1,4 @@
-"""A text file, or a stretch of one, as blocks of whole lines, so that a file of any size is read in bounded memory."""
+"""Reads a text file, or a part of one, in blocks of whole lines, so that a file of any size fits in memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _FIRST = 1 << 10
 
 
 def blocks(path: Path, start: int = 0, end: int | None = None, size: int = BLOCK) -> Iterator[bytes]:
-    """The lines that begin in the bytes from `start` up to `end` of a file, each with its newline, the last one too.
+    """Yield the lines that start in the bytes [start, end) of a file, each with a newline, the last one too.
 
-    A file is decompressed when its name or its first bytes say that it is compressed, and read whole then. A byte order
-    mark is skipped.
+    A file that is compressed, by its name or its first bytes, is decompressed, and read as a whole. A byte order mark
+    is skipped.
     """
     end = sys.maxsize if end is None else end
     with BufferedReader(_stream(path)) as file:
@@ -34,7 +34,7 @@ def blocks(path: Path, start: int = 0, end: int | None = None, size: int = BLOCK
 
 
 def _first_line(file: BufferedReader, start: int) -> int:
-    """Move to the first line that begins at `start` or behind; where that is."""
+    """Move to the first line that starts at `start` or later, and return its position."""
     if start:
         file.seek(start - 1)
         return start - 1 + len(file.readline())
@@ -44,19 +44,19 @@ def _first_line(file: BufferedReader, start: int) -> int:
 
 
 def beginning(path: Path) -> bytes:
-    """The first bytes of a file that is not compressed."""
+    """Return the first bytes of a file that is not compressed."""
     with path.open("rb") as file:
         return file.read(_FIRST).removeprefix(_BOM)
 
 
 def can_be_cut(path: Path) -> bool:
-    """Whether a text can be read from its middle: it is not compressed."""
+    """Return whether a text can be read from its middle, because it is not compressed."""
     with _stream(path) as file:
         return bool(file.seekable())
 
 
 def _stream(path: Path) -> Any:
-    """The bytes of a file, decompressed."""
+    """Return the bytes of a file, decompressed, as a stream."""
     if path == STDIN:
         return path.open("rb", buffering=0)
     with path.open("rb") as file:

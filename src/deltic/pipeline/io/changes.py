@@ -1,4 +1,4 @@
-"""A folder of changes: which epochs it holds, in which order, and which files make up each."""
+"""A folder of changes: its epochs, their order, and the files of each."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from deltic.pipeline.io.locate import EXTENSIONS, TableFiles, TableInput, extens
 
 @dataclass(frozen=True)
 class EpochFiles:
-    """The changes of one epoch: the files of each table that they touch."""
+    """The changes of one epoch: the files of each table that it changes."""
 
     name: str
     files: tuple[TableFiles, ...]
 
 
 def epochs(folder: Path, inputs: Sequence[TableInput]) -> list[EpochFiles]:
-    """The epochs of a folder: each file and sub-folder is one, in natural order of their names.
+    """Return the epochs of a folder: each file and sub-folder is one, in natural order of their names.
 
-    Raises DataError with a finding for every file whose table cannot be told.
+    Raises DataError with a finding for every file whose table is unknown.
     """
     if not folder.is_dir():
         raise DataError([Diagnostic("there is no such folder of changes", str(folder))])
@@ -43,7 +43,7 @@ def _epoch(path: Path, inputs: Sequence[TableInput]) -> EpochFiles:
 
 
 def _sub_folder(folder: Path, inputs: Sequence[TableInput]) -> Iterator[TableFiles]:
-    """The files of the tables that one epoch touches; they are named as the tables' own files are."""
+    """Yield the files of the tables that one epoch changes. They are named like the tables' own files."""
     sources: dict[TableInput, Path] = {}
     for path in _entries(folder):
         source = _named_as_input(path, inputs)
@@ -56,7 +56,7 @@ def _sub_folder(folder: Path, inputs: Sequence[TableInput]) -> Iterator[TableFil
 
 
 def _of_single(path: Path, inputs: Sequence[TableInput]) -> TableInput:
-    """The table of a file that is an epoch by itself: <order>.<table>.<extension>, or the only table."""
+    """Return the table of a file that is an epoch on its own: <order>.<table>.<extension>, or the only table."""
     stem, tables = _stem(path), _by_name(inputs)
     for name in (stem.partition(".")[2], stem):
         if name in tables:
@@ -70,7 +70,7 @@ def _of_single(path: Path, inputs: Sequence[TableInput]) -> TableInput:
 
 
 def _named_as_input(path: Path, inputs: Sequence[TableInput]) -> TableInput | None:
-    """The table whose input file has this name, or whose name this is."""
+    """Return the table whose input file, or whose own name, has this name."""
     bare = path.name.removesuffix(".gz")
     for source in inputs:
         if source.filename is not None and Path(source.filename).name.removesuffix(".gz") == bare:
@@ -79,7 +79,7 @@ def _named_as_input(path: Path, inputs: Sequence[TableInput]) -> TableInput | No
 
 
 def _by_name(inputs: Sequence[TableInput]) -> dict[str, TableInput]:
-    """The tables; one that has several inputs is read as the first says."""
+    """Return the tables by name. A table with several inputs is read like the first one."""
     tables: dict[str, TableInput] = {}
     for source in inputs:
         tables.setdefault(source.name, source)

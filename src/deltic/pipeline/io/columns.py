@@ -1,4 +1,4 @@
-"""Many rows by column names at once, from Parquet, JSON or a DataFrame; agrees with `parse_object` row by row."""
+"""Converts many rows of named columns at once, from Parquet, JSON or a DataFrame; equals `parse_object` on each row."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from deltic.values import of_python, to_arrow
 from deltic.values.types import Column, Kind, Schema, Type
 
 REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
-"""What Arrow raises for values that one of its types does not hold."""
+"""The errors that Arrow raises for values that do not fit one of its types."""
 
 
 def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
-    """Raises Malformed when a column is missing or cannot hold values of the relation's type."""
+    """Raise Malformed if a column is missing or cannot hold values of the relation's type."""
     check_names(fields.names, layout)
     for column in layout.schema:
         result = fields.field(column.name).type
@@ -34,7 +34,7 @@ def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
 
 
 def fits(table: pa.Table, schema: Schema) -> bool:
-    """Whether a table has the columns of a relation in their order, and all of its values are of their types."""
+    """Return whether a table has the columns of a relation in their order, with values of their types."""
     wanted = schema.to_arrow()
     return (
         table.schema.names == wanted.names
@@ -45,7 +45,7 @@ def fits(table: pa.Table, schema: Schema) -> bool:
 
 
 def _has_place(values: Any, column: Column) -> bool:
-    """Whether a column has all values, which are of the Arrow type of its own."""
+    """Return whether a column accepts all values, which have its Arrow type."""
     return (column.nullable or not values.null_count) and (column.type not in _TIMES or in_reach(values) is values)
 
 
@@ -53,7 +53,7 @@ _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 
 
 def conform(table: pa.Table, layout: FileLayout) -> Parsed:
-    """The rows of a table that passed `check_columns`, as rows of the relation; other columns are dropped."""
+    """Return the rows of a table that passed `check_columns`, as rows of the relation. Other columns are dropped."""
     given = [decoded(table[name]) for name in layout.schema.names]
     columns = [typed(values, column) for values, column in zip(given, layout.schema, strict=True)]
     wrong = list(map(_misfits, given, columns, layout.schema))
@@ -70,7 +70,7 @@ def conform(table: pa.Table, layout: FileLayout) -> Parsed:
 
 
 def decoded(values: Any) -> Any:
-    """The values without an encoding by runs or a dictionary."""
+    """Return the values without run-end or dictionary encoding."""
     if pa.types.is_run_end_encoded(values.type):
         return decoded(pc.run_end_decode(values))
     if not pa.types.is_dictionary(values.type):
@@ -85,12 +85,12 @@ _OF_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
 def _has_wrong_parts(values: Any, type_: Type) -> bool:
-    """Whether Arrow's cast would keep parts that the type has not."""
+    """Return whether Arrow's cast would keep parts that the type does not allow."""
     return type_.is_composite and (_has_null_parts(values, type_) or have_parts_out_of_reach(values))
 
 
 def _has_null_parts(values: Any, type_: Type) -> bool:
-    """Whether an element or field is null that may not be: Arrow does not look."""
+    """Return whether an element or field is null that must not be: Arrow does not check this."""
     if type_.kind is Kind.ARRAY:
         parts = [(pc.list_flatten(values), type_.element)]
     elif type_.kind is Kind.STRUCT:
@@ -102,7 +102,7 @@ def _has_null_parts(values: Any, type_: Type) -> bool:
 
 
 def typed(values: Any, column: Column) -> Any:
-    """The values as those of the column, null where they do not fit it."""
+    """Return the values in the column's type, null where they do not fit it."""
     if is_exact(values.type, column) and not _has_wrong_parts(values, column.type):
         try:
             return in_reach(values).cast(column.type.arrow)
@@ -113,7 +113,7 @@ def typed(values: Any, column: Column) -> Any:
 
 
 def is_exact(arrow: pa.DataType, column: Column) -> bool:
-    """Whether Arrow's cast to the column's type keeps every value or fails."""
+    """Return whether Arrow's cast to the column's type keeps every value or fails."""
     if column.type.kind in (Kind.MAP, Kind.YEAR_MONTH_INTERVAL):
         return False
     if column.type.is_composite:
@@ -127,7 +127,7 @@ _WEIGHTS = Column(WEIGHT, Type.INT32)
 
 
 def _weights(table: pa.Table, layout: FileLayout) -> Any:
-    """The weight of each row, null where there is none: the first column counts that has a value, be it a wrong one."""
+    """Return the weight of each row, null if it has none: the first column with a value counts, even a wrong one."""
     weights = pa.nulls(len(table), pa.int64())
     for name in reversed(weight_columns(layout)):
         if name in table.column_names:
@@ -137,7 +137,7 @@ def _weights(table: pa.Table, layout: FileLayout) -> Any:
 
 
 def _by_key(weights: Any, left: list[Any], layout: FileLayout) -> Any:
-    """The weights, BY_KEY for rows that go and have nothing but their key."""
+    """Return the weights, with BY_KEY for deleted rows that only have their key."""
     if not have_key_alone(layout) or not all(values.null_count for values in left):
         return weights
     result = pc.fill_null(pc.equal(weights, -1), False)
@@ -163,7 +163,7 @@ def _weight_column(values: Any, name: str, layout: FileLayout) -> Any:
 
 
 def _misfits(given: Any, values: Any, column: Column) -> Any:
-    """Which values are null without a right to be: where the column has no NULL, or a value was given."""
+    """Return the mask of wrong nulls: in a column without NULL, or where a value was given; None if there are none."""
     nulls = _nulls(values)
     if nulls is None or not column.nullable:
         return nulls

@@ -1,4 +1,4 @@
-"""Many lines of delimited text at once, by Arrow's reader of CSV, as far as it agrees with `parse_line`."""
+"""Reads many lines of delimited text at once, by Arrow's CSV reader, as far as it agrees with `parse_line`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from deltic.pipeline.io.parsed import arrow_schema, table_of
 from deltic.pipeline.io.text import BLANKS, SPECIAL, pattern_of
 from deltic.values.types import Column, Type
 
-# Arrow's reader wants a delimiter of one byte; a longer one is replaced by this one, which text does not hold.
+# Arrow's reader requires a delimiter of one byte. A longer one is replaced by this one, which text does not contain.
 _STAND_IN = b"\x1f"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
-    """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
+    """Return the rows of whole lines, each with its newline; None if a line may be malformed or ambiguous."""
     has_returns, delimiter = b"\r" in data, layout.delimiter.encode()
     data = data.replace(b"\r\n", b"\n") if has_returns else data
     quoted = layout.rfc4180 and b'"' in data
@@ -42,9 +42,9 @@ def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
 
 
 def is_well_quoted(data: bytes, layout: FileLayout, over_lines: bool = False) -> bool:
-    """Whether quotes stand around whole fields in every line; Arrow's reader would let others pass.
+    """Return whether quotes only enclose whole fields in every line; Arrow's reader would accept others.
 
-    With `over_lines` what is in quotes may extend over lines.
+    With `over_lines`, quoted text may extend over lines.
     """
     delimiter, inside = re.escape(layout.delimiter), '[^"]' if over_lines else '[^"\\n]'
     field = f'(?:"(?:{inside}|"")*"|[^"{delimiter}\\n][^{delimiter}\\n]*|)'
@@ -54,7 +54,7 @@ def is_well_quoted(data: bytes, layout: FileLayout, over_lines: bool = False) ->
 
 
 def _with_signs_apart(data: bytes, delimiter: bytes) -> bytes:
-    """The lines with a delimiter behind the sign of each."""
+    """Return the lines with a delimiter after each sign."""
     data = b"\n" + data
     for sign in (b"\n+", b"\n-"):
         data = data.replace(sign, sign + delimiter)
@@ -62,7 +62,9 @@ def _with_signs_apart(data: bytes, delimiter: bytes) -> bytes:
 
 
 def _read(data: bytes, delimiter: bytes, layout: FileLayout, over_lines: bool) -> pa.Table | None:
-    """The rows of lines whose signs, if any, stand apart; `over_lines` says that a field may have newlines."""
+    """Return the rows of lines whose signs, if any, are separate fields; with `over_lines`, fields may contain
+    newlines.
+    """
     types = [column.type if column.type in _ARROWS else Type.STRING for column in layout.schema]
     signs = [Type.STRING] if layout.signed else []
     columns = _columns(data, delimiter, layout, [*signs, *types], over_lines)
@@ -88,11 +90,11 @@ def _read(data: bytes, delimiter: bytes, layout: FileLayout, over_lines: bool) -
 
 
 _ARROWS = (Type.STRING, Type.INT64, Type.UINT64, Type.FLOAT64)
-"""The types that Arrow's reader reads as they are read here; the others it reads as texts, which are converted."""
+"""The types that Arrow's reader reads correctly. It reads the others as text, which is then converted."""
 
 
 def _typed(found: Any, column: Column) -> Any:
-    """The values of a column, of texts where Arrow's reader has read those. Raises ArrowInvalid for doubtful ones."""
+    """Return a column's values, converted if Arrow's reader has read them as text. ArrowInvalid for doubtful ones."""
     if column.type in _ARROWS and not (column.nullable and column.type is Type.STRING):
         return found
     if column.nullable:
@@ -115,7 +117,7 @@ def _typed(found: Any, column: Column) -> Any:
 def _columns(
     data: bytes, delimiter: bytes, layout: FileLayout, types: list[Type], over_lines: bool
 ) -> list[Any] | None:
-    """The fields of all lines as columns of these types, null where a field is empty; None when Arrow objects."""
+    """Return the fields of all lines as columns of these types, null where a field is empty; None if Arrow fails."""
     names = [str(index) for index in range(len(types))]
     there = _names_of_fields(data, delimiter, names, layout) if layout.places or layout.as_souffle else names
     quote = '"' if layout.rfc4180 else False
@@ -136,7 +138,7 @@ def _columns(
 
 
 def _names_of_fields(data: bytes, delimiter: bytes, names: list[str], layout: FileLayout) -> list[str]:
-    """Names for all fields of the lines, as many as the first has: those of columns where these are."""
+    """Return names for all fields of the lines, as many as the first has; columns keep theirs."""
     signs = len(names) - layout.width
     places = layout.places or range(layout.width)
     fields = [f"other {index}" for index in range(data.partition(b"\n")[0].count(delimiter) + 1)]
@@ -147,7 +149,7 @@ def _names_of_fields(data: bytes, delimiter: bytes, names: list[str], layout: Fi
 
 
 def _is_doubtful(data: bytes, types: list[Type], values: list[Any]) -> bool:
-    """Whether Arrow may have read a number that is none here: 0x10, nan(1), or 1e999 as infinite."""
+    """Return whether Arrow may have read a number that is not one here: 0x10, nan(1), or 1e999 as infinite."""
     if any(type_.is_integer for type_ in types) and (b"0x" in data or b"0X" in data):
         return True
     floats = (column for column, type_ in zip(values, types, strict=True) if type_ is Type.FLOAT64)
@@ -155,7 +157,7 @@ def _is_doubtful(data: bytes, types: list[Type], values: list[Any]) -> bool:
 
 
 def _agrees(texts: Any, values: Any, type_: Type) -> bool:
-    """Whether all texts of a column are values of its type."""
+    """Return whether all texts of a column are values of its type."""
     if type_ is Type.STRING:
         return True
     is_value = pc.match_substring_regex(texts, f"^(?:{pattern_of(type_)})$")
@@ -166,7 +168,7 @@ def _agrees(texts: Any, values: Any, type_: Type) -> bool:
 
 
 def _weights(signs: Any) -> Any:
-    """The signs as weights; None when one is neither + nor -."""
+    """Return the signs as weights; None if one is neither + nor -."""
     inserted, deleted = pc.equal(signs, "+"), pc.equal(signs, "-")
     if not pc.all(pc.or_(inserted, deleted)).as_py():
         return None

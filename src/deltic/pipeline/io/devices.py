@@ -1,4 +1,4 @@
-"""Outputs that are no files of their own format: standard output, arrays of JSON, databases."""
+"""Outputs other than delimited files: standard output, JSON arrays, databases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.pipeline.io.target import RowTarget
 
 
 def on_stdout(rows: pa.Table, output: Output) -> str:
-    """The rows as Soufflé prints them: an array of JSON, or lines below the relation's name."""
+    """Return the rows as Soufflé prints them: a JSON array, or lines below the relation's name."""
     if output.device == "json":
         stream = io.BytesIO()
         write_array(rows, output, stream)
@@ -26,7 +26,7 @@ def on_stdout(rows: pa.Table, output: Output) -> str:
 
 
 def to_device(rows: pa.Table, output: Output, out: Path) -> Path:
-    """Write the rows to a file of JSON or a database; where that is. Raises DelticError."""
+    """Write the rows to a JSON file or a database, and return its path. Raises DelticError."""
     extension = "sqlite" if output.device == "sqlite" else "json"
     path = out / (output.filename or f"{output.title}.{extension}")
     if output.device == "sqlite":

@@ -1,4 +1,4 @@
-"""What a program's directives say about its files."""
+"""The files of a program according to its directives."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class Output:
     headers: bool = False
     rfc4180: bool = False
     structures: Mapping[str, str] | None = None
-    """The families of columns that are structures, of a relation whose values are written as Soufflé prints them."""
+    """The families of structure columns, if values are written as Soufflé prints them."""
     device: Device = "file"
     objects: bool = False
-    """Whether rows of JSON are objects, and not lists."""
+    """Whether rows of JSON are objects instead of lists."""
     compress: bool = False
     called: str = ""
-    """What the relation is called outside, where that is not its name."""
+    """The external name of the relation, if it differs."""
     header: str = ""
-    """The first line of delimited text with headers, where it is not made of the columns' names."""
+    """The first line of delimited text with headers, if it is not made of the columns' names."""
     records: Records = ()
 
     @property
     def title(self) -> str:
-        """What the relation is called outside."""
+        """The external name of the relation."""
         return self.called or self.name
 
 
 @dataclass(frozen=True)
 class TextForm:
-    """How delimited text is written of which the program says nothing: with headers, with fields in quotes."""
+    """The default form of delimited text: with headers, with quoted fields."""
 
     headers: bool = False
     rfc4180: bool = False
@@ -55,7 +55,7 @@ PLAIN = TextForm()
 
 @dataclass(frozen=True)
 class Interface:
-    """The files of a program: how each table is read, what is written, whose sizes are printed."""
+    """The files of a program: how each table is read, which relations are written, and whose sizes are printed."""
 
     inputs: tuple[TableInput, ...]
     """In the order of the tables; one for each `.input`, all of which are read, or one for a table without."""
@@ -64,11 +64,11 @@ class Interface:
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """The relations that the user asked to see, each once."""
+        """The relations that the user asked to see, without repetitions."""
         return tuple(dict.fromkeys([*(output.name for output in self.outputs), *self.sizes]))
 
     def reading(self, text: TextForm) -> Interface:
-        """The same, where the text of tables without `.input` is written so."""
+        """Return a copy in which tables without `.input` have this form of text."""
 
         def with_form(source: TableInput) -> TableInput:
             return replace(source, by_name=text.headers, rfc4180=text.rfc4180)
@@ -77,9 +77,9 @@ class Interface:
 
 
 def interface(program: CheckedProgram) -> Interface:
-    """The files of a program; without .output and .printsize every view is written.
+    """Return the files of a program. Without .output and .printsize every view is written.
 
-    Raises ProgramError for a directive that cannot be followed.
+    Raises ProgramError for an invalid directive.
     """
     findings = [
         finding
@@ -103,7 +103,7 @@ def interface(program: CheckedProgram) -> Interface:
 
 
 def catalog_interface(catalog: Catalog) -> Interface:
-    """The files of a program without directives: a table has those of its name, and every view is written."""
+    """Return the files of a program without directives: each table has the file of its name; all views are written."""
     tables = catalog.shown_tables.values()
     inputs = tuple(TableInput(table.name, table.schema, required=False, key=table.key) for table in tables)
     outputs = tuple(Output(name, schema) for name, schema in catalog.view_schemas.items())
@@ -111,7 +111,7 @@ def catalog_interface(catalog: Catalog) -> Interface:
 
 
 def _shared_stdin(directives: Sequence[Directive]) -> Iterator[Diagnostic]:
-    """What is wrong where several relations come from standard input."""
+    """Yield errors if several relations are read from standard input."""
     readers = [d for d in directives if d.kind == "input" and d.options.get("IO") in ("stdin", "json")]
     for directive in readers[1:]:
         first = f"`{readers[0].relation}` at {readers[0].span.place}"
@@ -164,12 +164,12 @@ def _device(options: Mapping[str, str]) -> Device:
 
 
 def _is_size(directive: Directive) -> bool:
-    """Whether the number of rows is printed, and not the rows."""
+    """Return whether the number of rows is printed instead of the rows."""
     return directive.kind == "output" and directive.options.get("IO") == "stdoutprintsize"
 
 
 def _unfit(directive: Directive, schema: Schema) -> Iterator[Diagnostic]:
-    """What is wrong with the options of a directive together, or for its relation."""
+    """Yield errors in the combination of a directive's options, or for its relation."""
     options = directive.options
     device = options.get("IO", "file")
     if (directive.kind, device) in _OTHER_WAY:

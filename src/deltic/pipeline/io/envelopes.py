@@ -1,10 +1,10 @@
-"""Changes as Debezium writes them: envelopes with a row before and after, and what was done to it.
+"""Changes in Debezium's format: envelopes with a row before and after a change, and the kind of change.
 
-An envelope is an object with `before`, `after` and `op`, by itself or as the `payload` beside a `schema`; other fields
-are passed over. `c` and `r` (a row that a snapshot has read) insert `after`, `d` deletes `before`, `u` does both;
-where the table has a key, `r` and `u` let `after` come in place of what has its key, and `d` needs the key alone. A
-tombstone, which is null, follows a deletion and says nothing. What JSON has no value for stands in the schema, where
-there is one: days, milliseconds and microseconds since 1970, decimals as bytes.
+An envelope is an object with `before`, `after` and `op`, on its own or as the `payload` beside a `schema`; other fields
+are ignored. `c` and `r` (a row of a snapshot) insert `after`, `d` deletes `before`, `u` does both. If the table has a
+key, `r` and `u` let `after` replace the row with its key, and `d` only needs the key. A tombstone, which is null,
+follows a deletion and is ignored. Values that JSON does not have are described by the schema, if there is one: days,
+milliseconds and microseconds since 1970, decimals as bytes.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from deltic.pipeline.io.values import problem, shown
 from deltic.values.types import Column, Schema
 
 Signed = tuple[tuple[Any, ...], int]
-"""The values of a row, and how often it comes (goes, where negative)."""
+"""The values of a row, and its weight."""
 
 Fields = Mapping[str, Mapping[str, Any]]
-"""What a schema of Kafka Connect says of each column."""
+"""A Kafka Connect schema's description of each column."""
 
 _REMEDY = (
     "declare the key of the table, or have the source log whole rows: in Postgres ALTER TABLE … REPLICA IDENTITY FULL"
@@ -34,7 +34,7 @@ _SIGNS = {"c": {"after": 1}, "r": {"after": 1}, "d": {"before": -1}, "u": {"befo
 
 
 def is_envelope(record: Any, layout: FileLayout) -> bool:
-    """Whether a record is a change rather than a row of the table: a tombstone is one, too."""
+    """Return whether a record is a change instead of a row of the table; a tombstone is one, too."""
     if record is None:
         return True
     names = layout.schema.names
@@ -44,12 +44,12 @@ def is_envelope(record: Any, layout: FileLayout) -> bool:
 
 
 def are_envelopes(names: Any, layout: FileLayout) -> bool:
-    """Whether records with these fields are changes."""
+    """Return whether records with these fields are changes."""
     return "op" in names and ("before" in names or "after" in names) and not set(PARTS) & set(layout.schema.names)
 
 
 def opened(record: Mapping[str, Any] | None, layout: FileLayout) -> list[Signed]:
-    """The rows that go and come by an envelope; raises Malformed."""
+    """Return the deleted and inserted rows of an envelope. Raises Malformed."""
     if record is None:
         return []
     wrapped = "payload" in record and "payload" not in layout.schema.names
@@ -67,7 +67,7 @@ def opened(record: Mapping[str, Any] | None, layout: FileLayout) -> list[Signed]
 
 
 def _by_key(payload: Mapping[str, Any], op: str, layout: FileLayout, fields: Fields) -> list[Signed]:
-    """The same for a table with a key: `before` need not be there, or have more than the key."""
+    """Return the changes for a table with a key: `before` may be missing, or only have the key."""
     gone = payload.get("before")
     if op == "d":
         return [(_key_of(gone, op, layout, fields), BY_KEY)]
@@ -80,7 +80,7 @@ def _by_key(payload: Mapping[str, Any], op: str, layout: FileLayout, fields: Fie
 
 
 def _key_of(row: Any, op: str, layout: FileLayout, fields: Fields) -> tuple[Any, ...]:
-    """The values of the key in their places, None in the others."""
+    """Return a row with the values of the key in their places, None elsewhere."""
     key = Schema(tuple(column for column in layout.schema if column.name in layout.key))
     values = dict(zip(key.names, _row(row, "before", op, key, fields), strict=True))
     return tuple(values.get(name) for name in layout.schema.names)
@@ -112,7 +112,7 @@ def _value(value: Any, column: Column, part: str, field: Mapping[str, Any]) -> A
 
 
 def _fields(schema: Any) -> Fields:
-    """What the schema beside a payload says of each column."""
+    """Return the description of each column in the schema beside a payload."""
     try:
         parts = [part for part in schema["fields"] if part.get("field") in ("before", "after")]
         return {field["field"]: field for part in parts for field in part.get("fields", ())}

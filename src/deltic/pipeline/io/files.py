@@ -1,4 +1,4 @@
-"""Files as sources of rows and changes, and as places for rows."""
+"""Files as sources and targets of rows and changes."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class File:
     rfc4180: bool = False
 
     def rows(self, table: str, schema: Schema, signed: bool, key: tuple[str, ...] = ()) -> pa.Table:
-        """The rows, with weights when `signed`, of a table with this key.
+        """Return the rows of a table with this key, with weights if `signed`.
 
-        Raises DataError with the places of malformed ones.
+        Raises DataError with the places of malformed rows.
         """
         from deltic.pipeline.io.arrow_reader import ArrowReader
 

@@ -1,4 +1,4 @@
-"""The first line of delimited text where it names the columns: which field of a line each of them is."""
+"""The header line of delimited text: the field of each column."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from deltic.pipeline.io.text import split
 
 
 def places_by_name(table: str, paths: Iterable[Path], layout: FileLayout) -> tuple[int, ...]:
-    """Where the first lines of files say that each column of a table is, as `FileLayout.places` has it.
+    """Return the field of each column of a table according to files' first lines, in the form of `FileLayout.places`.
 
-    Case and blanks around names do not matter; fields of other names are passed over, and one before the columns of a
-    change is its sign. Raises DataError where a column has no field, or another one in another file.
+    Case and blanks around names do not matter. Fields with other names are ignored, and one before the columns of a
+    change is its sign. Raises DataError if a column has no field, or different fields in several files.
     """
     result: dict[tuple[int, ...], Path] = {}
     for path in paths:

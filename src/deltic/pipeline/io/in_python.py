@@ -1,4 +1,4 @@
-"""Values of Arrow as Python has them: its dates and timestamps are of the years 1 to 9999, Arrow's go further."""
+"""Converts Arrow values to Python, whose dates and timestamps only have the years 1 to 9999."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
-"""The days of the years 1 to 9999, counted from 1970-01-01."""
+"""The first and last day of the years 1 to 9999, counted from 1970-01-01."""
 _SECONDS = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
 @dataclass(frozen=True)
 class UnrepresentableValue:
-    """Stands for a value that Python does not have."""
+    """Stands for a value that Python cannot represent."""
 
     reason: str
 
 
 def in_reach(values: Any) -> Any:
-    """The values, null where they are dates and timestamps of other years than 1 to 9999."""
+    """Return the values, with null for dates and timestamps outside the years 1 to 9999."""
     ticks = _ticks_a_day(values.type)
     if not ticks:
         return values
@@ -36,14 +36,14 @@ def in_reach(values: Any) -> Any:
 
 
 def have_parts_out_of_reach(values: Any) -> bool:
-    """Whether an element, field, key or value is a date or timestamp of another year."""
+    """Return whether an element, field, key or value is a date or timestamp outside these years."""
     if not pa.types.is_nested(values.type):
         return bool(in_reach(values).null_count > values.null_count)
     return any(map(have_parts_out_of_reach, _parts(values)))
 
 
 def listed(values: Any) -> list[Any]:
-    """The values in Python, `UnrepresentableValue` in place of those that it does not have."""
+    """Return the values in Python, with `UnrepresentableValue` for those that it cannot represent."""
     try:
         result: list[Any] = values.to_pylist()
     except (ValueError, OverflowError, KeyError):  # of years, of spans, of time zones
@@ -52,18 +52,18 @@ def listed(values: Any) -> list[Any]:
 
 
 def rows_at(table: pa.Table, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Some rows, of columns of any encoding: Arrow takes nothing from runs and views."""
+    """Return some rows, of columns of any encoding: Arrow cannot take from runs and views."""
     return [row for place in places for row in rows_of(table.slice(place, 1))]
 
 
 def rows_of(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows by the names of their columns, as `listed`."""
+    """Return the rows by column name, with values as of `listed`."""
     columns = [listed(column) for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _ticks_a_day(type_: pa.DataType) -> int:
-    """How many units of a date or timestamp a day has; 0 where all values of the type are in reach, or are no days."""
+    """Return the units of a date or timestamp type in a day; 0 for other types, and for those with a smaller range."""
     if pa.types.is_timestamp(type_):
         return 86_400 * _SECONDS.get(type_.unit, 0)
     return {pa.date32(): 1, pa.date64(): 86_400_000}.get(type_, 0)

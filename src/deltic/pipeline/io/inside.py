@@ -1,7 +1,7 @@
-"""Whether the files that a program names stand in the folders that its user has given.
+"""Checks that the files that a program names are inside the folders that its user has given.
 
-The text of a program may be somebody else's. A name that leads out of a folder is refused; links within the folder are
-its owner's, and are followed.
+The program may come from someone else. A name that leads out of a folder is refused. Links within the folder belong to
+its owner, and are followed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAMES = ("filename", "dbname", "name")
 
 
 def check_inside(directives: Iterable[Directive], facts: Path, out: Path | None) -> None:
-    """Raise ProgramError for `.input` that leads out of a folder, and `.output` where files are written to another."""
+    """Raise ProgramError if `.input` leads out of its folder, or `.output` out of its own."""
     folders = {"input": (facts, "--facts"), "output": (out, "--out")}
     findings = []
     for directive in directives:

@@ -1,4 +1,4 @@
-"""A file of JSON that is one array of rows, lists or objects, as Soufflé reads and writes it."""
+"""JSON files with one array of rows, lists or objects, as Soufflé reads and writes them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def is_array(data: bytes) -> bool:
-    """Whether what begins so is an array, and not lines of objects."""
+    """Return whether a text with this start is an array, not lines of objects."""
     return data.lstrip(b" \t\r\n").startswith(b"[")
 
 
 def read_array(data: bytes, layout: FileLayout, file: str) -> ParsedRows:
-    """The rows of a file; findings tell the number of the row, from 1. Raises DataError where it is no array."""
+    """Return the rows of a file. Findings have the number of the row, from 1. DataError if it is not an array."""
     try:
         result = json.loads(data, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
@@ -44,7 +44,7 @@ def read_array(data: bytes, layout: FileLayout, file: str) -> ParsedRows:
 
 
 def _named(value: Any, layout: FileLayout) -> dict[str, Any]:
-    """A row by the names of its columns; raises Malformed."""
+    """Return a row by column name. Raises Malformed."""
     if isinstance(value, dict):
         return value
     if value is None and not layout.width:
@@ -57,7 +57,7 @@ def _named(value: Any, layout: FileLayout) -> dict[str, Any]:
 
 
 def _with_structures(row: dict[str, Any], layout: FileLayout) -> dict[str, Any]:
-    """A row with the texts of its structures; raises Malformed."""
+    """Return a row with the texts of its structures. Raises Malformed."""
     result = dict(row)
     for name, family in layout.structures:
         try:
@@ -68,7 +68,7 @@ def _with_structures(row: dict[str, Any], layout: FileLayout) -> dict[str, Any]:
 
 
 def write_array(rows: pa.Table, output: Output, stream: IO[bytes]) -> None:
-    """The rows as one array of objects or lists, a row to a line; of a relation without columns, null."""
+    """Write the rows as one array of objects or lists, one row on a line; null for rows without columns."""
     if not rows.num_columns:
         stream.write(b"[" + b",\n".join([b"null\n"] * len(rows)) + b"]\n")
         return

@@ -1,4 +1,4 @@
-"""Many lines of JSON at once, by Arrow's reader, as far as it agrees with `parse_json`."""
+"""Reads many lines of JSON at once, by Arrow's reader, as far as it agrees with `parse_json`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.values.types import Type
 
 
 def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
-    """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
+    """Return the rows of whole lines, each with its newline; None if a line may be malformed or ambiguous."""
     lines = _lines(data)
     if not lines or not layout.width or not all(map(_is_plain, layout.schema.types.values())):
         return None
@@ -31,7 +31,7 @@ def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
 
 
 def _is_plain(type_: Type) -> bool:
-    """Whether JSON has values of the type, so that Arrow's reader and `of_json` have no choice."""
+    """Return whether JSON has values of the type, so that Arrow's reader and `of_json` must agree."""
     return type_.is_integer or type_.is_float or type_ in (Type.BOOLEAN, Type.STRING)
 
 
@@ -43,7 +43,7 @@ _SECOND_VALUE = r"\}[ \t\r]*[^,\]} \t\r\n]"
 
 
 def _lines(data: bytes) -> int:
-    """How many objects stand each on a line of its own; 0 when it is not sure that every line is an object or blank."""
+    """Return the number of lines with an object; 0 if a line may be neither an object nor blank."""
     try:
         text = pa.array([data], pa.large_binary()).cast(pa.large_string())
     except pa.ArrowInvalid:

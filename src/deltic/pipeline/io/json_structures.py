@@ -25,11 +25,11 @@ from deltic.pipeline.io.layout import Records
 from deltic.pipeline.io.values import shown
 
 _SIGN, _TEXT, _VALUE = "'sign", "'text", "'value"
-"""What is next: a sign of the text that is passed over, what is written as it stands, a value of a type."""
+"""The kind of the next step: skip a sign of the text, write a text, or convert a value of a type."""
 
 
 def structure_to_json(family: str, text: str, records: Records | None) -> str:
-    """The JSON of a structure of a family; records are lists, or with their names objects."""
+    """Return the JSON of a structure of a family. Records are lists, or objects if their names are given."""
     types, root = family_types(family)
     names = None if records is None else dict(records)
     given, result = tokens(text), list[str]()
@@ -50,7 +50,7 @@ def structure_to_json(family: str, text: str, records: Records | None) -> str:
 
 
 def _begun(head: str, parts: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
-    """What follows the head of a value: what is passed over in the text, what is written, and the fields."""
+    """Return what follows the head of a value: text to skip, text to write, and the fields."""
     if head == NIL:
         return [(_TEXT, "null")]
     fields = [part for part in parts if not part.startswith("'")]
@@ -68,12 +68,12 @@ def _begun(head: str, parts: Sequence[str], names: Sequence[str] | None) -> list
 
 
 def _empty(names: Sequence[str] | None, parts: Sequence[str]) -> list[tuple[str, str]]:
-    """A record without fields."""
+    """Return the steps for a record without fields."""
     return [(_TEXT, "[]" if names is None else "{}"), *((_SIGN, part) for part in parts)]
 
 
 def structure_of_json(family: str, value: Any, records: Records) -> str:
-    """The text of a structure of a family; raises ValueError, which names what is none."""
+    """Return the text of a structure of a family. ValueError names an invalid part."""
     if isinstance(value, str):
         return value
     types, root = family_types(family)
@@ -99,7 +99,7 @@ def structure_of_json(family: str, value: Any, records: Records) -> str:
 def _taken_apart(
     type_: str, branches: Mapping[str, Sequence[str]], value: Any, names: Sequence[str]
 ) -> tuple[str, Sequence[Any]]:
-    """What begins a value of a type, and its fields."""
+    """Return the head of a value of a type, and its fields."""
     if value is None and NIL in branches:
         return NIL, ()
     if isinstance(value, str) and value in branches:
@@ -114,7 +114,7 @@ def _taken_apart(
 
 
 def _field(type_: str, value: Any) -> str:
-    """The text of a field that is no structure."""
+    """Return the text of a field that is not a structure."""
     letter = LETTERS[type_]
     if letter in FLOATS and isinstance(value, int | Decimal) and not isinstance(value, bool):
         return written(letter, float(value))

@@ -1,7 +1,7 @@
-"""Values as JSON has them: times as texts of ISO 8601, decimals as numbers or texts, bytes in base 64.
+"""Values in JSON: times as ISO 8601 text, decimals as numbers or text, bytes in base 64.
 
-What a schema of Kafka Connect says of a field is heeded, too: days, milliseconds and microseconds since 1970, decimals
-as bytes. What is no such form stays what it is, for the check of values that follows.
+A field's description in a Kafka Connect schema is respected: days, milliseconds and microseconds since 1970, decimals
+as bytes. Values in other forms stay the same, and are checked later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_FIELD: Field = {}
 
 
 def of_json(value: Any, type_: Type, field: Field = _NO_FIELD) -> Any:
-    """The value that a value of JSON, parsed with floats as decimals, is for a type; ValueError where it is none."""
+    """Convert a JSON value, parsed with floats as decimals, to a type. ValueError if it is not a value of the type."""
     if value is None:
         return None
     if type_.kind is Kind.ARRAY and isinstance(value, list):
@@ -37,7 +37,7 @@ def of_json(value: Any, type_: Type, field: Field = _NO_FIELD) -> Any:
 
 
 def _map(value: Any, type_: Type) -> Any:
-    """A map is a list of pairs, or an object where its keys are texts."""
+    """Convert a map: a list of pairs, or an object if its keys are text."""
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if not isinstance(pairs, list) or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         return value
@@ -66,7 +66,7 @@ def _decimal(value: Any, field: Field) -> Any:
 
 
 def _of_bytes(text: str, scale: int) -> Decimal:
-    """A decimal of a scale by the bytes, in base 64, of its digits as one integer."""
+    """Return a decimal of a scale from the bytes, in base 64, of its digits as one integer."""
     return Decimal(int.from_bytes(base64.b64decode(text, validate=True), "big", signed=True)).scaleb(-scale)
 
 
@@ -84,7 +84,7 @@ _UNITS = {"Timestamp": 1_000, "MicroTimestamp": 1}
 
 
 def _clock(value: Any, field: Field) -> Any:
-    """A time without a zone."""
+    """Convert a time without a zone."""
     if isinstance(value, str):
         return datetime.datetime.fromisoformat(value)
     unit = str(field.get("name", "")).rpartition(".")[2]
@@ -101,7 +101,7 @@ def _instant(value: Any, field: Field) -> Any:
 
 
 def _span(value: Any, field: Field) -> Any:
-    """A number of microseconds."""
+    """Convert a number of microseconds."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return datetime.timedelta(microseconds=value) if is_number else value
 

@@ -19,12 +19,12 @@ class FileKind(enum.Enum):
 
 
 Records = tuple[tuple[str, tuple[str, ...]], ...]
-"""The names of the fields of record types, by the names of the types."""
+"""The names of record types' fields, by type."""
 
 
 @dataclass(frozen=True)
 class FileLayout:
-    """What a file of one relation holds: rows of `schema`, and when `signed`, whether each comes or goes.
+    """The layout of one relation's file: rows of `schema`, and, if `signed`, whether each is inserted or deleted.
 
     The other fields describe delimited text: the text between fields, whether the first line of each file is a
     header, and whether fields may be quoted as in RFC 4180 (a quoted field may extend over lines).
@@ -37,18 +37,19 @@ class FileLayout:
     headers: bool = False
     rfc4180: bool = False
     key: tuple[str, ...] = ()
-    """The columns by which changes may name the rows of the table; none where it has no key."""
+    """The columns by which changes may name the table's rows; none if it has no key."""
     places: tuple[int, ...] = ()
-    """Of delimited text, which field of a line each column is, from 0; none where a line has the columns alone."""
+    """For delimited text, the field of each column, from 0; none if a line only has the columns."""
     relation: str = ""
-    """Of a database, the table or view that has the rows."""
+    """For a database, the table or view with the rows."""
     as_souffle: bool = False
-    """Of delimited text, whether it is read as Soufflé reads it: what a line has behind its columns is left out, and
-    where the delimiter has a comma, one between brackets is none."""
+    """For delimited text, whether it is read as Soufflé does: fields after the columns are ignored, and a comma of the
+    delimiter between brackets does not separate fields.
+    """
     structures: tuple[tuple[str, str], ...] = ()
-    """The families of columns that are structures, see `deltic.datalog.souffle.functions.structures`."""
+    """The families of structure columns, see `deltic.datalog.souffle.functions.structures`."""
     records: Records = ()
-    """The names of the fields of record types."""
+    """The names of record types' fields."""
 
     @property
     def width(self) -> int:
@@ -57,20 +58,20 @@ class FileLayout:
 
     @property
     def has_brackets(self) -> bool:
-        """Whether brackets hold a field together."""
+        """Return whether brackets enclose a field."""
         return self.as_souffle and not self.rfc4180 and "," in self.delimiter
 
     @property
     def keeps_blank_lines(self) -> bool:
-        """Whether an empty line is a row: that of one symbol, the empty one, or that of no column.
+        """Return whether an empty line is a row: an empty text, or a row without columns.
 
-        Elsewhere blank lines are skipped.
+        Otherwise blank lines are skipped.
         """
         return not self.signed and [column.type for column in self.schema] in ([], [Type.STRING])
 
 
 def phrase(type_: Type) -> str:
-    """How messages call the values of a type."""
+    """Return the name of a type's values in messages."""
     return _PHRASES.get(type_, f"a value of type {type_}")
 
 

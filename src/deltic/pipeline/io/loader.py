@@ -1,4 +1,4 @@
-"""The rows of an epoch's files, whole or not at all."""
+"""Loads the rows of an epoch's files, all or none."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class RowReader(Protocol):
     """Reads the rows of files."""
 
     def read(self, files: TableFiles, limit: int | None) -> ParsedRows:
-        """The rows; and findings for `limit` + 1 malformed ones, if there are as many (None: for all).
+        """Return the rows, with findings for at most `limit` + 1 malformed ones (None: for all).
 
-        Raises DataError when a file as a whole cannot hold rows of the table.
+        Raises DataError if a file as a whole cannot hold rows of the table.
         """
 
 
 def _with_hints_once(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The findings, without the hints that an earlier one has given."""
+    """Return the findings without repeated hints."""
     hints: set[str] = set()
     shortened = []
     for finding in findings:
@@ -41,14 +41,14 @@ def _with_hints_once(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 class Loader:
-    """Reads epochs. Malformed rows reject the epoch, or go to `rejects` where that is given."""
+    """Reads epochs. Malformed rows reject the epoch, or go to `rejects` if given."""
 
     def __init__(self, reader: RowReader, rejects: Rejects | None) -> None:
         self._reader = reader
         self._rejects = rejects
 
     def load(self, files: Sequence[TableFiles]) -> dict[str, pa.Table]:
-        """The rows by table; raises DataError with the first findings when some are malformed."""
+        """Return the rows by table. DataError with the first findings if some are malformed."""
         limit = None if self._rejects is not None else _SHOWN
         batches = [(result.table, self._reader.read(result, limit)) for result in files]
         findings = _with_hints_once(finding for _, batch in batches for finding in batch.rejects)

@@ -1,4 +1,4 @@
-"""Which files of a folder hold the rows of a relation, and how they are to be read."""
+"""Finds the files of a folder with the rows of a relation, and their layout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deltic.pipeline.io.header import places_by_name
 from deltic.pipeline.io.layout import FileKind, FileLayout, Records
 from deltic.values.types import Schema
 
-# What a file holds, by the end of its name; the delimiter is None where the directive or the default decides.
+# The kind of a file, by its suffix; the delimiter is None if the directive or the default decides.
 _BY_EXTENSION: dict[str, tuple[FileKind, str | None]] = {
     ".facts": (FileKind.TEXT, None),
     ".csv": (FileKind.TEXT, ","),
@@ -30,15 +30,15 @@ EXTENSIONS = tuple(_BY_EXTENSION)
 COMPRESSED = ".gz"
 
 Device = Literal["file", "stdin", "stdout", "json", "jsonfile", "sqlite"]
-"""Where rows come from or go to; `json` is standard input or output."""
+"""Where rows are read or written; `json` is standard input or output."""
 _OF_DEVICES = {"json": FileKind.JSON, "jsonfile": FileKind.JSON, "sqlite": FileKind.SQLITE, "stdin": FileKind.TEXT}
 _WHOLE = (".parquet", ".arrow", ".feather")
-"""What is compressed within, if at all."""
+"""The suffixes of formats with internal compression."""
 
 
 @dataclass(frozen=True)
 class TableInput:
-    """How the program wants the rows of a table to be read; None where its directive says nothing."""
+    """How the program wants the rows of a table to be read; None if its directive does not say."""
 
     name: str
     schema: Schema
@@ -47,26 +47,26 @@ class TableInput:
     headers: bool = False
     rfc4180: bool = False
     by_name: bool = False
-    """Whether delimited text has headers, which name the columns that stand in each field."""
+    """Whether delimited text has headers, which name the columns of the fields."""
     required: bool = True
     key: tuple[str, ...] = ()
     device: Device = "file"
     places: tuple[int, ...] = ()
-    """Which field of a line each column is, counted from 0; none where a line has the columns alone."""
+    """The field of each column, from 0; none if a line only has the columns."""
     called: str = ""
-    """What the relation is called outside, where that is not its name."""
+    """The external name of the relation, if it differs."""
     as_souffle: bool = False
     structures: tuple[tuple[str, str], ...] = ()
     records: Records = ()
-    """As those of `FileLayout`."""
+    """See `FileLayout.records`."""
 
     @property
     def title(self) -> str:
-        """What the relation is called outside."""
+        """The external name of the relation."""
         return self.called or self.name
 
     def layout(self, path: Path, signed: bool) -> FileLayout:
-        """How a file or folder of this table is written, going by its name."""
+        """Return the layout of a file or folder of this table, by its name."""
         kind, delimiter = _BY_EXTENSION.get(extension(path), (FileKind.TEXT, None))
         if not signed:
             kind = _OF_DEVICES.get(self.device, kind)
@@ -91,14 +91,14 @@ class TableInput:
         )
 
     def _has_tabs(self, path: Path) -> bool:
-        """Whether tabs stand between the fields of a file that the program names, as in Soufflé, though it is .csv."""
+        """Return whether a .csv file that the program names has tabs between its fields, as in Soufflé."""
         if self.rfc4180 or not path.is_file():
             return False
         return len(self.schema) == 1 or b"\t" in next(blocks(path, size=1), b"")
 
     @property
     def candidates(self) -> list[str]:
-        """The file names under which rows of this table are looked for, in the order of the documentation."""
+        """The possible file names of this table's rows, in the order of the documentation."""
         if self.device in ("sqlite", "jsonfile"):
             return [self.filename or f"{self.title}.{'sqlite' if self.device == 'sqlite' else 'json'}"]
         if self.filename is not None:
@@ -109,21 +109,21 @@ class TableInput:
 
 @dataclass(frozen=True)
 class TableFiles:
-    """Files that hold rows of one table, all written the same way, in the order in which they are read."""
+    """Files with rows of one table, all in the same layout, in the order in which they are read."""
 
     table: str
     paths: tuple[Path, ...]
     layout: FileLayout
 
     def signed(self) -> TableFiles:
-        """The same files, as changes."""
+        """Return the same files, as changes."""
         return replace(self, layout=replace(self.layout, signed=True))
 
 
 def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles | None:
-    """The files of a table in a folder, None when there are none.
+    """Return the files of a table in a folder, None if there are none.
 
-    Raises DataError when several are there and none has the name that the program gives or, without one, `.facts`.
+    Raises DataError if there are several, and none has the name that the program gives or, without one, `.facts`.
     """
     if source.device in ("stdin", "json"):
         return files_at(source, STDIN, signed)
@@ -139,9 +139,10 @@ def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles
 
 
 def files_at(source: TableInput, path: Path, signed: bool) -> TableFiles:
-    """The files of a table at one path: the file itself, or the part files of a folder, of which there may be none.
+    """Return the files of a table at one path: the file itself, or the part files of a folder, of which there may be
+    none.
 
-    Raises DataError where their first lines are to name the columns, and do not.
+    Raises DataError if their first lines must name the columns, and do not.
     """
     paths = tuple(part_files(path)) if path.is_dir() else (path,)
     layout = source.layout(path, signed)
@@ -151,7 +152,7 @@ def files_at(source: TableInput, path: Path, signed: bool) -> TableFiles:
 
 
 def missing(source: TableInput, folder: Path) -> DataError:
-    """The error for a table whose files are not where they should be."""
+    """Return the error for a table whose files are missing."""
     looked = str(folder / (source.filename or f"{source.title}.facts"))
     also = "" if source.filename else f" (or {', '.join(EXTENSIONS[1:])})"
     if not folder.exists():
@@ -164,25 +165,25 @@ def missing(source: TableInput, folder: Path) -> DataError:
 
 
 def part_files(folder: Path) -> Iterator[Path]:
-    """The data files of a folder, in order; hidden ones and markers such as _SUCCESS are not data."""
+    """Yield the data files of a folder, in order. Hidden ones and markers such as _SUCCESS are not data."""
     for path in sorted(folder.iterdir(), key=lambda path: natural(path.name)):
         if path.is_file() and not is_hidden(path):
             yield path
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether a name says that the file is not data."""
+    """Return whether a name shows that the file is not data."""
     return path.name.startswith((".", "_"))
 
 
 def extension(path: Path) -> str:
-    """The end of a name that tells the format, "" when there is none that is known; compression aside."""
+    """Return the suffix of a name that shows the format, "" if it is unknown; a suffix of compression is ignored."""
     suffix = Path(path.name.removesuffix(COMPRESSED)).suffix.lower()
     return suffix if suffix in _BY_EXTENSION else ""
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """A sort key by which 2 comes before 10."""
+    """Return a sort key by which 2 comes before 10."""
     parts = re.split(r"([0-9]+)", name)
     return [(0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts if part]
 

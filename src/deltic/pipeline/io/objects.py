@@ -1,4 +1,4 @@
-"""One row by column names, from Parquet or JSON: the definition that the readers must agree with."""
+"""Parses one row of named values, from Parquet or JSON. The fast readers must agree with this definition."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from deltic.pipeline.io.values import problem, shown
 
 
 def parse_json(line: str, layout: FileLayout) -> list[Signed]:
-    """The row and weight that a line of JSON holds, or the rows of a change; raises Malformed."""
+    """Return the row and weight of a line of JSON, or the rows of a change. Raises Malformed."""
     try:
         value = json.loads(line, parse_float=Decimal)
     except json.JSONDecodeError as error:
@@ -48,12 +48,12 @@ def parse_json(line: str, layout: FileLayout) -> list[Signed]:
 
 
 def of_json_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
-    """The row and weight that an object of JSON holds; raises Malformed."""
+    """Return the row and weight of a JSON object. Raises Malformed."""
     return parse_object(_of_json(row, layout), layout)
 
 
 def _of_json(row: Mapping[str, Any], layout: FileLayout) -> dict[str, Any]:
-    """The values of the columns; what is none of its column stays as it is."""
+    """Convert the values of the columns. Values that do not fit their column stay the same."""
     result = dict(row)
     for column in layout.schema:
         if column.name in row:
@@ -63,7 +63,7 @@ def _of_json(row: Mapping[str, Any], layout: FileLayout) -> dict[str, Any]:
 
 
 def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
-    """The row and weight that named values hold; further names are ignored; raises Malformed."""
+    """Return the row and weight of named values. Other names are ignored. Raises Malformed."""
     weight = _weight(row, layout) if layout.signed else 1
     if weight == BY_KEY:
         row = {**dict.fromkeys(column.name for column in others(layout)), **row}
@@ -78,7 +78,7 @@ def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
 
 
 def check_names(names: Iterable[str], layout: FileLayout) -> None:
-    """Raises Malformed unless every column, and what tells insertions from deletions, is among `names`."""
+    """Raise Malformed unless `names` has every column, and one that tells insertions from deletions if needed."""
     known = list(names)
     for column in layout.schema.names:
         if column not in known:
@@ -90,7 +90,7 @@ def check_names(names: Iterable[str], layout: FileLayout) -> None:
 
 
 def _tells(names: Iterable[str], layout: FileLayout) -> bool:
-    """Whether there is a column that tells insertions from deletions."""
+    """Return whether there is a column that tells insertions from deletions."""
     return any(name in names for name in weight_columns(layout))
 
 
@@ -101,7 +101,7 @@ def _signs_wanted(layout: FileLayout) -> str:
 
 
 def _weight(row: Mapping[str, Any], layout: FileLayout) -> int | None:
-    """The weight of a row, UPSERT or BY_KEY; None where nothing tells it, or what is none."""
+    """Return the weight of a row, UPSERT or BY_KEY; None if there is none, or it is invalid."""
     name, value = _weight_field(row, layout)
     weight = words(name, layout).get(value.lower()) if isinstance(value, str) else None
     if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) <= MOST:
@@ -111,7 +111,7 @@ def _weight(row: Mapping[str, Any], layout: FileLayout) -> int | None:
 
 
 def _weight_field(row: Mapping[str, Any], layout: FileLayout) -> tuple[str, Any]:
-    """The first column that tells something, and what."""
+    """Return the first column with a weight, and its value."""
     return next(((name, row[name]) for name in weight_columns(layout) if row.get(name) is not None), ("", None))
 
 
@@ -127,7 +127,7 @@ def _without_weight(row: Mapping[str, Any], layout: FileLayout) -> Malformed:
 
 
 def _key_place(line: str, error: Malformed) -> tuple[int, int]:
-    """Where the key stands that the finding is about; the start of the line when it is not found."""
+    """Return the position of the key that the finding is about; the start of the line if it is not found."""
     name = re.match(r"column (\w+): ", error.reason)
     match = re.search(rf'"{re.escape(name[1])}"\s*:', line) if name else None
     return (match.start() + 1, match.end() - match.start() - 1) if match else (1, 1)

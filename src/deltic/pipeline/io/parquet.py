@@ -23,7 +23,7 @@ _ROWS = 1 << 20
 
 
 def row_groups(path: Path, layout: FileLayout) -> int:
-    """How many row groups a file has; raises DataError when it cannot hold rows of the table."""
+    """Return the number of row groups of a file. DataError if it cannot hold rows of the table."""
     try:
         with pq.ParquetFile(path) as file:
             check_columns(file.schema_arrow, layout)
@@ -35,7 +35,7 @@ def row_groups(path: Path, layout: FileLayout) -> int:
 
 
 def read_parquet(path: Path, groups: Sequence[int], layout: FileLayout, file: str) -> Iterator[ParsedRows]:
-    """The rows of consecutive row groups; findings tell the number of the row in the file, from 1."""
+    """Yield the rows of consecutive row groups. Findings have the number of the row in the file, from 1."""
     signs = weight_columns(layout) if layout.signed else []
     with pq.ParquetFile(path) as source:
         wanted = [name for name in source.schema_arrow.names if name in layout.schema.names or name in signs]
@@ -46,7 +46,7 @@ def read_parquet(path: Path, groups: Sequence[int], layout: FileLayout, file: st
 
 
 def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> ParsedRows:
-    """The rows of a table of a file, whose first one has the number `first` there, and findings for malformed ones."""
+    """Return the rows of a part of a file, whose first row has the number `first`, with findings for malformed ones."""
     parsed = conform(table, layout)
     rows = rows_at(table, parsed.bad)
     result = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))
@@ -54,7 +54,7 @@ def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> Par
 
 
 def _diagnose(row: dict[str, Any], layout: FileLayout, file: str, number: int) -> Diagnostic:
-    """What is wrong with row `number`, counted from 1."""
+    """Return the finding for row `number`, counted from 1."""
     try:
         parse_object({name: whole(value) for name, value in row.items()}, layout)
     except Malformed as error:

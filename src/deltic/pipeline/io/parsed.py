@@ -1,4 +1,4 @@
-"""What reading gives: rows, and what is wrong with the malformed ones."""
+"""The result of reading: rows, and findings for malformed ones."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Parsed:
 
 @dataclass(frozen=True)
 class ParsedRows:
-    """The rows of some files or of a stretch of one, and a finding for each malformed one that was met."""
+    """The rows of some files or of a part of one, with a finding for each malformed row."""
 
     table: pa.Table
     rejects: tuple[Diagnostic, ...] = ()
     lines: int = 0
-    """How many lines of text the stretch has."""
+    """The number of lines of text."""
 
 
 def arrow_schema(schema: Schema, signed: bool) -> pa.Schema:
-    """The Arrow schema of rows; of changes, with the weights, when `signed`."""
+    """Return the Arrow schema of rows; of changes, with weights, if `signed`."""
     fields = schema.to_arrow()
     return fields.append(pa.field(WEIGHT, pa.int64(), nullable=False)) if signed else fields
 
 
 def rows_to_table(rows: Sequence[tuple[tuple[Any, ...], int]], schema: Schema, signed: bool) -> pa.Table:
-    """Rows with weights as a table; the weights are left out unless `signed`."""
+    """Return rows with weights as a table, without the weights unless `signed`."""
     fields = arrow_schema(schema, signed)
     columns = [pa.array([row[i] for row, _ in rows], column.type.arrow) for i, column in enumerate(schema)]
     if signed:
@@ -47,14 +47,14 @@ def rows_to_table(rows: Sequence[tuple[tuple[Any, ...], int]], schema: Schema, s
 
 
 def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
-    """The rows of at least one table, one after the other; Arrow forgets those without columns."""
+    """Return the rows of one or more tables. Arrow loses those without columns."""
     if tables[0].num_columns:
         return pa.concat_tables(tables)
     return table_of([], pa.schema([]), sum(map(len, tables)))
 
 
 def table_of(columns: Sequence[Any], fields: pa.Schema, rows: int) -> pa.Table:
-    """A table of these columns; of `rows` rows also when there is no column."""
+    """Return a table of these columns, with `rows` rows even if there is no column."""
     if columns:
         return pa.table(list(columns), schema=fields)
     return pa.table({"": pa.nulls(rows)}).select([])

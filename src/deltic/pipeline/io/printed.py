@@ -13,11 +13,11 @@ from deltic.datalog.souffle.functions.structures import quoted, rewritten
 from deltic.pipeline.io.render import map_distinct
 
 _DIGITS = {"f": 17, "g": 9}
-"""How many digits the floats of each letter have."""
+"""The number of digits of each kind of float."""
 
 
 def printed(rows: pa.Table, structures: Mapping[str, str], rfc4180: bool) -> pa.Table:
-    """The rows with texts in the place of floats, and of structures, which are columns of these families."""
+    """Return the rows with floats and structures as text; `structures` are columns with their families."""
     field_of = _quoted_field if rfc4180 else _field
     for place, field in enumerate(rows.schema):
         if pa.types.is_floating(field.type):
@@ -33,7 +33,7 @@ def printed(rows: pa.Table, structures: Mapping[str, str], rfc4180: bool) -> pa.
 
 
 def _may_differ(family: str) -> bool:
-    """Whether the values of a family have symbols or floats in them."""
+    """Return whether the values of a family contain symbols or floats."""
     return "symbol" in family or "float" in family
 
 

@@ -1,6 +1,6 @@
-"""Rows of delimited text whose quoted fields extend over lines: which lines are one row.
+"""Rows of delimited text whose quoted fields extend over lines: finds the lines of each row.
 
-A quote that is never closed opens no field that goes on: its line is a row by itself, and malformed.
+A quote that is never closed does not continue a field: its line is a row on its own, and malformed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from deltic.pipeline.io.delimited import is_well_quoted
 from deltic.pipeline.io.layout import FileKind, FileLayout
 
 LONGEST = 64 << 20
-"""How many bytes a row has at most for whose closing quote further lines are read."""
+"""The most bytes of a row for whose closing quote further lines are read."""
 
 
 def may_have_lines(layout: FileLayout) -> bool:
-    """Whether a row may extend over lines."""
+    """Return whether a row may extend over lines."""
     return layout.kind is FileKind.TEXT and layout.rfc4180
 
 
 def whole_rows(blocks: Iterable[bytes], layout: FileLayout) -> Iterator[bytes]:
-    """Blocks of whole lines as blocks of whole rows."""
+    """Turn blocks of whole lines into blocks of whole rows."""
     begun = b""
     for block in blocks:
         data = begun + block
@@ -36,12 +36,12 @@ def whole_rows(blocks: Iterable[bytes], layout: FileLayout) -> Iterator[bytes]:
 
 
 def is_plain(data: bytes, layout: FileLayout) -> bool:
-    """Whether every line is a row, as far as can be told at once."""
+    """Return whether every line is surely a row."""
     return not may_have_lines(layout) or b'"' not in data or is_well_quoted(data, layout)
 
 
 def starts(data: bytes, layout: FileLayout) -> list[int]:
-    """Where the rows of whole lines begin."""
+    """Return the starts of the rows of whole lines."""
     row, result, place = _row(layout.delimiter, layout.signed), list[int](), 0
     while place < len(data):
         result.append(place)
@@ -51,29 +51,29 @@ def starts(data: bytes, layout: FileLayout) -> list[int]:
 
 
 def _open(data: bytes, layout: FileLayout) -> int:
-    """Where the first row begins whose last quote is not closed in the data; the end where there is none."""
+    """Return the start of the first row whose last quote is not closed in the data; the end if there is none."""
     is_open = _open_row(layout.delimiter, layout.signed)
     return next((place for place in starts(data, layout) if is_open.match(data, place)), len(data))
 
 
 @cache
 def _row(delimiter: str, signed: bool) -> re.Pattern[bytes]:
-    """A row whose quoted fields are closed, with its newline."""
+    """Return the pattern of a row whose quoted fields are closed, with its newline."""
     return re.compile(f"{_fields(delimiter, signed)}{_field(delimiter)}\\r?\\n".encode())
 
 
 @cache
 def _open_row(delimiter: str, signed: bool) -> re.Pattern[bytes]:
-    """A row that ends in a quoted field which is not closed, up to the end of the data."""
+    """Return the pattern of a row that ends in an unclosed quoted field, up to the end of the data."""
     return re.compile(f'{_fields(delimiter, signed)}"(?:[^"]|"")*+\\Z'.encode())
 
 
 def _fields(delimiter: str, signed: bool) -> str:
-    """The sign of a row, if it has one, and fields with the delimiters behind them."""
+    """Return the pattern of a row's sign, if it has one, and of fields with their delimiters."""
     return f"{'[+-]?' if signed else ''}(?:{_field(delimiter)}{re.escape(delimiter)})*"
 
 
 def _field(delimiter: str) -> str:
-    """A field: in quotes, or without a quote at its begin and with none of what ends it."""
+    """Return the pattern of a field: quoted, or not starting with a quote and without the delimiter."""
     end = re.escape(delimiter)
     return f'(?:"(?:[^"]|"")*+"|(?!")[^{end}\\n]*+)'

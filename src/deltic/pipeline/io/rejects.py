@@ -1,4 +1,4 @@
-"""Malformed rows that were left out, as files that say where each stood and what is wrong with it."""
+"""Files of malformed rows that were left out, with their places and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADER = ("file", "line", "column", "reason", "text")
 class Rejects:
     """Appends to one file for each table: OUT/rejects/<table>.csv, with quotes as in RFC 4180.
 
-    Files that an earlier run left for these tables are removed at the start.
+    Files of an earlier run for these tables are removed at the start.
     """
 
     def __init__(self, folder: Path, tables: Iterable[str], limit: int) -> None:
@@ -25,7 +25,7 @@ class Rejects:
             self._path(table).unlink(missing_ok=True)
 
     def add(self, table: str, found: Sequence[Diagnostic]) -> None:
-        """Write the findings about rows of a table; raises DataError where there are more than the limit by now."""
+        """Write the findings about rows of a table. DataError if there are more than the limit by now."""
         if not found:
             return
         self.count += len(found)
@@ -43,7 +43,7 @@ class Rejects:
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
+        """The folder of the files."""
         return self._folder
 
     def _path(self, table: str) -> Path:

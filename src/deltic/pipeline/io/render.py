@@ -1,4 +1,4 @@
-"""Rows to lines of text or JSON, with Arrow's kernels."""
+"""Renders rows as lines of text or JSON, with Arrow's kernels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from deltic.values.types.arrow import type_of_arrow
 
 
 def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool, quoted: Sequence[str] = ()) -> pa.ChunkedArray:
-    """Each row as a line of delimited text; with WEIGHT, if there, as a + or - of its own in front.
+    """Return each row as a line of delimited text. WEIGHT, if there is one, becomes a first field + or -.
 
-    With `rfc4180` fields stand in quotes that need them, and all those of the columns `quoted`.
+    With `rfc4180`, fields that need it are quoted, and so are all fields of the columns `quoted`.
     """
     names = [name for name in rows.column_names if name != WEIGHT]
     columns = [_text(rows[n], delimiter, rfc4180, n in quoted) for n in names] or [_constant("()", len(rows))]
@@ -32,12 +32,12 @@ def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool, quoted: Sequence[s
 
 
 def header_line(names: Sequence[str], delimiter: str, signed: bool) -> str:
-    """The names of the columns as the first line of a file."""
+    """Return the first line of a file with the names of the columns."""
     return delimiter.join([OP, *names] if signed else names)
 
 
 def json_lines(rows: pa.Table) -> pa.ChunkedArray:
-    """Each row as an object."""
+    """Return each row as an object."""
     parts: list[Any] = []
     for name in rows.column_names:
         parts += [("," if parts else "") + json.dumps(name, ensure_ascii=False) + ":", _json(rows[name])]
@@ -45,7 +45,7 @@ def json_lines(rows: pa.Table) -> pa.ChunkedArray:
 
 
 def json_rows(rows: pa.Table, objects: bool, ready: Mapping[str, Any]) -> pa.ChunkedArray:
-    """Each row as an object or a list; of some columns the JSON of the values is `ready`."""
+    """Return each row as an object or a list; `ready` has the JSON of some columns' values."""
     keys = [f"{json.dumps(name, ensure_ascii=False)}: " if objects else "" for name in rows.column_names]
     values = [ready[name] if name in ready else _json(rows[name]) for name in rows.column_names]
     begin, end = "{}" if objects else "[]"
@@ -54,7 +54,7 @@ def json_rows(rows: pa.Table, objects: bool, ready: Mapping[str, Any]) -> pa.Chu
 
 
 def count_unreadable(rows: pa.Table, delimiter: str, rfc4180: bool) -> int:
-    """How many rows have a symbol that delimited text cannot hold, so that reading would not give the row back."""
+    """Return the number of rows with text that delimited text cannot hold, so that they could not be read back."""
     if rfc4180:
         return 0
     hazards, unreadable = ["\n", "\r", delimiter], None
@@ -67,7 +67,7 @@ def count_unreadable(rows: pa.Table, delimiter: str, rfc4180: bool) -> int:
 
 
 def unit_weights(changes: pa.Table) -> pa.Table:
-    """Changes with each row repeated as often as its weight says, so that every weight is 1 or -1."""
+    """Return changes with each row repeated as often as its weight, so that every weight is 1 or -1."""
     sizes = pc.abs(changes[WEIGHT])
     if pc.all(pc.equal(sizes, 1)).as_py() is not False:
         return changes
@@ -112,7 +112,7 @@ _PLAIN = {type_.arrow for type_ in Type.simple() if type_.is_numeric} | {pa.bool
 
 
 def _to_json(value: Any, type_: Type) -> Any:
-    """The inverse of `of_json`: a value as JSON has it."""
+    """Return a value as JSON, the inverse of `of_json`."""
     if value is None:
         return None
     match type_.kind:
@@ -136,7 +136,7 @@ def _to_json(value: Any, type_: Type) -> Any:
 
 
 def map_distinct(values: Any, function: Any) -> Any:
-    """The texts that a function of Python makes of values, called once for each distinct one; `null` of a null."""
+    """Return a Python function's texts for values, called once for each distinct value; `null` for NULL."""
     encoded = pa.chunked_array([values]) if isinstance(values, pa.Array) else values
     encoded = encoded.combine_chunks().dictionary_encode()
     words = pa.array([function(value) for value in encoded.dictionary.to_pylist()], pa.string())

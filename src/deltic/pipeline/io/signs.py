@@ -1,4 +1,4 @@
-"""The sign of a changed row: inserted, deleted, or in place of the row that has its key."""
+"""The sign of a changed row: inserted, deleted, or replacing the row with its key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltic.values.types import Column
 
 OP = "op"
 FEED = "_change_type"
-"""The column of Delta's change data feed that tells insertions from deletions."""
+"""The column of Delta's change data feed with the kind of change."""
 FEED_COLUMNS = (FEED, "_commit_version", "_commit_timestamp")
 
 _UPSERTS = ("u", "upsert", "update")
@@ -25,27 +25,27 @@ WITHOUT_KEY = (
 
 
 def weight_columns(layout: FileLayout) -> list[str]:
-    """The names that a weight is looked for under, the first that is there counts."""
+    """Return the possible names of the column with the weight. The first existing one counts."""
     return [name for name in (WEIGHT, OP, FEED) if name not in layout.schema.names]
 
 
 def words(name: str, layout: FileLayout) -> Mapping[str, int]:
-    """The words that stand in one of these columns, in lower case, with the weights that they mean."""
+    """Return the lower-case words in one of these columns, with their weights."""
     if name != OP:
         return _SIGNS.get(name, {})
     return _OPS_BY_KEY if layout.key else _OPS
 
 
 def needs_key(word: str) -> bool:
-    """Whether a word is one for tables with a key."""
+    """Return whether a word requires a table with a key."""
     return word.lower() in _UPSERTS
 
 
 def others(layout: FileLayout) -> list[Column]:
-    """The columns beside the key, of a table that has one: a row that goes by its key need not have them."""
+    """Return the columns outside the key of a table with one: a deletion by key need not have them."""
     return [column for column in layout.schema if column.name not in layout.key] if layout.key else []
 
 
 def have_key_alone(layout: FileLayout) -> bool:
-    """Whether a row that has NULL in all `others` can be nothing but a key."""
+    """Return whether a row with NULL in all `others` can only be a key."""
     return not all(column.nullable for column in others(layout))

@@ -1,4 +1,4 @@
-"""Rows from files by the tasks of a Spark session, each of which reads as this process would."""
+"""Reads rows from files in the tasks of a Spark session, each in the same way as this process would."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPLIT = 32 << 20
 class SparkReader:
     """Reads in the tasks of a Spark session, which see the same paths, and collects the rows.
 
-    Batches travel as bytes, so that a type of which Spark knows nothing arrives as it left.
+    Batches are sent as bytes, so that types that Spark does not have are unchanged.
     """
 
     def __init__(self, spark: SparkSession, split: int = _SPLIT) -> None:
@@ -34,9 +34,9 @@ class SparkReader:
         self._split = split
 
     def read(self, files: TableFiles, limit: int | None) -> ParsedRows:
-        """The rows of the files, and findings for at most `limit` + 1 of the malformed ones (None: for all).
+        """Return the rows of the files, and findings for at most `limit` + 1 malformed ones (None: for all).
 
-        Raises DataError when a file as a whole cannot hold rows of the table.
+        Raises DataError if a file as a whole cannot hold rows of the table.
         """
         if STDIN in files.paths:
             reason, remedy = "the tasks of Spark do not see standard input", "leave out --master, or name a file"
@@ -63,7 +63,7 @@ _PACKED_DDL = "split bigint, batch binary"
 def _task(
     parts: Sequence[FileSplit], layout: FileLayout, limit: int | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does: the numbers of splits in, their batches out, up to the limit of malformed rows."""
+    """Return the task: it maps numbers of splits to their batches, up to the limit of malformed rows."""
 
     def run(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in numbers for number in batch["id"].to_pylist()):
@@ -74,7 +74,7 @@ def _task(
 
 
 def _packed(split: FileSplit, layout: FileLayout, limit: int | None) -> Iterator[bytes]:
-    """The batches of a split as bytes; or, at the end, why it cannot be read."""
+    """Yield the batches of a split as bytes; at the end, the error if it cannot be read."""
     rejected = 0
     try:
         for batch in read(split, layout):
@@ -90,7 +90,7 @@ def _packed(split: FileSplit, layout: FileLayout, limit: int | None) -> Iterator
 
 
 def _unpacked(packed: pa.Buffer) -> ParsedRows:
-    """A batch that a task has sent; raises DataError when it has sent that."""
+    """Return a batch that a task has sent, or raise its DataError."""
     match pickle.loads(packed):
         case (bytes(rows), tuple(rejects), int(lines)):
             return ParsedRows(pa.ipc.open_stream(rows).read_all(), rejects, lines)

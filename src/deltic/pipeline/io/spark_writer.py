@@ -1,4 +1,4 @@
-"""Rows to files through a Spark session: for each relation a folder of part files."""
+"""Writes rows to files through a Spark session: a folder of part files for each relation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from deltic.pipeline.spark.spark import spark_errors, to_dataframe
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What crosses into the session at once, so that its memory does not have to hold a view as a whole.
+# The rows that are sent to the session at once, so that it need not hold a whole view in memory.
 _SLICE = 4 << 20
-# Up to here, one part file is enough.
+# Up to this many rows, one part file is enough.
 _SMALL = 1 << 18
 
 
@@ -54,6 +54,6 @@ class SparkWriter:
             writer.text(path, compression="gzip" if target.is_compressed else None)
 
     def _lines(self, rows: pa.Table, target: RowTarget, header: list[str]) -> DataFrame:
-        """One column of lines; the header, if any, comes first in the one part file."""
+        """Return one column of lines. The header, if any, comes first in the only part file."""
         chunks = [pa.array(header, pa.string()), *target.lines(rows).chunks]
         return self._spark.createDataFrame(pa.table({"value": pa.chunked_array(chunks, pa.string())}))

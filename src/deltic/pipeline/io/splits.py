@@ -1,4 +1,4 @@
-"""Files cut into parts that are read independently of each other, in this process or by tasks of Spark."""
+"""Splits files into parts that are read independently, in this process or by Spark tasks."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from deltic.pipeline.io.text import check_types, header_hint
 
 @dataclass(frozen=True)
 class FileSplit:
-    """A part of a file: the lines that begin in these bytes, or these row groups of Parquet; up to the end for None."""
+    """A part of a file: the lines that start in these bytes, or these row groups of Parquet; None is the end."""
 
     name: str
-    """What messages call the file."""
+    """The name of the file in messages."""
     path: Path
-    """Where it is, whatever the current folder."""
+    """The absolute path."""
     start: int = 0
     end: int | None = None
 
 
 def splits(files: TableFiles, size: int | None = None) -> Iterator[FileSplit]:
-    """The files whole, or, with a `size`, in parts of about as many bytes where they can be cut.
+    """Yield the whole files, or, with a `size`, parts of about this many bytes if files can be cut.
 
     Raises DataError for a file that cannot hold rows of the table, UnsupportedError for a column that text cannot hold.
     """
@@ -44,7 +44,7 @@ def splits(files: TableFiles, size: int | None = None) -> Iterator[FileSplit]:
 
 
 def read(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
-    """The rows of a part, stretch by stretch; the lines of findings are counted from the part's first."""
+    """Yield the rows of a part in batches. The lines of findings are counted from the part's first one."""
     try:
         if layout.kind is FileKind.PARQUET:
             from deltic.pipeline.io.parquet import read_parquet
@@ -65,9 +65,9 @@ def read(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
 
 
 def joined(parts: Iterable[tuple[FileSplit, ParsedRows]], layout: FileLayout, limit: int | None) -> ParsedRows:
-    """Batches, in the order of the files, as one, up to the one with malformed row number `limit` + 1.
+    """Return batches, in the order of the files, as one, up to the one with malformed row number `limit` + 1.
 
-    The findings, at most so many, tell the lines of their files.
+    At most `limit` + 1 findings are returned, with the lines of their files.
     """
     tables, rejects = [arrow_schema(layout.schema, layout.signed).empty_table()], list[Diagnostic]()
     most = None if limit is None else limit + 1
@@ -84,7 +84,7 @@ def joined(parts: Iterable[tuple[FileSplit, ParsedRows]], layout: FileLayout, li
 
 
 def _parts(path: Path, layout: FileLayout, size: int | None) -> Iterator[tuple[int, int | None]]:
-    """Where the parts of a file begin and end."""
+    """Yield the start and end of each part of a file."""
     if layout.kind is FileKind.PARQUET:
         from deltic.pipeline.io.parquet import row_groups
 
@@ -97,12 +97,12 @@ def _parts(path: Path, layout: FileLayout, size: int | None) -> Iterator[tuple[i
 
 
 def _has_lines(layout: FileLayout) -> bool:
-    """Whether every line of a file is a row."""
+    """Return whether every line of a file is a row."""
     return layout.kind in (FileKind.TEXT, FileKind.JSON) and not may_have_lines(layout)
 
 
 def _is_array(path: Path, layout: FileLayout) -> bool:
-    """Whether a file is one array of JSON, which is read whole."""
+    """Return whether a file is one JSON array, which is read as a whole."""
     return _may_be_array(layout) and is_array(beginning(path))
 
 
@@ -128,7 +128,7 @@ def _read_lines(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
 
 
 def _in_file(finding: Diagnostic, before: int, layout: FileLayout) -> Diagnostic:
-    """A finding with its line counted from the file's first, of which `before` stand before the part."""
+    """Return a finding with its line counted from the file's first, given the number of lines `before` the part."""
     finding = replace(finding, line=finding.line + before)
     if layout.kind is FileKind.TEXT and finding.line == 1 and not finding.hint:
         return replace(finding, hint=header_hint(finding.source, layout))

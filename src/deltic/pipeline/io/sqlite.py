@@ -1,4 +1,4 @@
-"""Rows from and to a database of SQLite, in which a relation is the table or view of its name."""
+"""Reads and writes rows in a SQLite database, where a relation is the table or view of its name."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _GREATEST = 2**63 - 1
 
 
 def read_sqlite(path: Path, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
-    """The rows of the relation, column by column whatever these are called; findings tell the number of the row.
+    """Yield the rows of the relation, by the order of its columns. Findings have the number of the row.
 
-    A value is read as its text would be; NULL is the empty text. Raises DataError where the database has no such rows.
+    A value is read like its text; NULL is the empty text. Raises DataError if the database has no such rows.
     """
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
@@ -57,7 +57,7 @@ def _batch(rows: list[Any], first: int, layout: FileLayout, file: str) -> Parsed
 
 
 def write_sqlite(rows: pa.Table, name: str, schema: Schema, path: Path) -> None:
-    """The rows in the place of those that the database has of the relation; raises DelticError."""
+    """Replace the database's rows of the relation by these rows. Raises DelticError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = ", ".join(f"{quoted(column.name)} {_affinity(column.type)}" for column in schema)
     places = ", ".join("?" for _ in schema)
@@ -78,7 +78,7 @@ def write_sqlite(rows: pa.Table, name: str, schema: Schema, path: Path) -> None:
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """Rows of values that SQLite holds; numbers above its greatest are texts."""
+    """Yield rows of SQLite's values. Numbers above its greatest become text."""
     columns = [[_held(value) for value in column.to_pylist()] for column in batch.columns]
     return zip(*columns, strict=True)
 
@@ -88,7 +88,7 @@ def _held(value: Any) -> Any:
 
 
 def _affinity(type_: Type) -> str:
-    """What SQLite does with values that are put into a column; text that is in one of none stays text."""
+    """Return the SQLite type of a column. Text in a column without a type stays text."""
     if type_.is_integer:
         return "INTEGER" if type_.signed else ""
     return "REAL" if type_.is_float else "TEXT"

@@ -1,8 +1,8 @@
-"""Many lines of a file to rows, and a malformed line to a finding.
+"""Parses many lines of a file to rows, and malformed lines to findings.
 
-A line means what `parse_line` and `parse_json` make of it; some rows of delimited text are several lines. A stretch of
-lines is given to Arrow's own reader whole; where that does not vouch for every line, the stretch is cut in halves, and
-a few lines are read one by one.
+`parse_line` and `parse_json` define the meaning of a line; some rows of delimited text are several lines. Many lines
+are first given to Arrow's reader. If that cannot read all of them reliably, they are halved, and few lines are read one
+by one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _FEW = 32
 
 
 def parse(data: bytes, first: int, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
-    """The rows of whole lines, each with its newline, of which `first` is the number of the first one in the file.
+    """Yield the rows of whole lines, each with its newline; `first` is the number of the first line in the file.
 
-    Of delimited text they are whole rows.
+    Delimited text must consist of whole rows.
     """
     lines = data.count(b"\n")
     if lines <= _FEW:
@@ -45,12 +45,12 @@ def parse(data: bytes, first: int, layout: FileLayout, file: str) -> Iterator[Pa
 
 
 def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
-    """The rows of whole lines by Arrow's reader; None when it does not vouch for every line."""
+    """Return the rows of whole lines by Arrow's reader; None if it cannot read all of them reliably."""
     return delimited.at_once(data, layout) if layout.kind is FileKind.TEXT else json_lines.at_once(data, layout)
 
 
 def _middle(data: bytes, layout: FileLayout) -> int:
-    """Where a row begins, near the middle of several."""
+    """Return the start of a row near the middle."""
     if not records.is_plain(data, layout):
         places = records.starts(data, layout)
         return places[len(places) // 2]
@@ -71,7 +71,7 @@ def _one_by_one(data: bytes, first: int, layout: FileLayout, file: str) -> Parse
 
 
 def _numbered(data: bytes, first: int, layout: FileLayout) -> Iterator[tuple[int, bytes]]:
-    """The rows without their newlines, each with the number of its first line."""
+    """Yield the rows without their newlines, each with the number of its first line."""
     if not records.may_have_lines(layout):
         yield from enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], first)
         return
@@ -82,14 +82,14 @@ def _numbered(data: bytes, first: int, layout: FileLayout) -> Iterator[tuple[int
 
 
 def _is_blank(line: bytes, layout: FileLayout) -> bool:
-    """Whether a line is passed over."""
+    """Return whether a line is skipped."""
     if layout.kind is FileKind.JSON:
         return not line.strip(b" \t\r")
     return not layout.keeps_blank_lines and line in (b"", b"\r")
 
 
 def _rows(line: bytes, layout: FileLayout) -> list[tuple[tuple[Any, ...], int]]:
-    """The row and weight of a line as it stands in the file, newline aside, or those of a change; raises Malformed."""
+    """Return the row and weight of a line without its newline, or those of a change. Raises Malformed."""
     try:
         text = line.decode("utf-8").removesuffix("\r")
     except UnicodeDecodeError:
@@ -99,5 +99,5 @@ def _rows(line: bytes, layout: FileLayout) -> list[tuple[tuple[Any, ...], int]]:
 
 
 def _shown(line: bytes) -> str:
-    """A row's first line for messages: with a replacement character for what is not UTF-8, and no carriage return."""
+    """Return a row's first line for messages, without carriage return, with U+FFFD for invalid UTF-8."""
     return line.partition(b"\n")[0].decode("utf-8", "replace").removesuffix("\r")

@@ -1,4 +1,4 @@
-"""Where the rows of a relation are written, and in which form."""
+"""Targets of a relation's rows, and their formats."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ GZIP = ".gz"
 
 @dataclass(frozen=True)
 class RowTarget:
-    """A place for rows: a file, or a folder of part files where Spark writes."""
+    """A target of rows: a file, or a folder of part files if Spark writes."""
 
     path: Path
     format: Format
     output: Output
     compresses: bool = False
-    """Whether lines are compressed, whatever the file is called."""
+    """Whether lines are compressed, whatever the file's name."""
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the lines are compressed."""
+        """Return whether the lines are compressed."""
         return self.format == "csv" and (self.compresses or self.path.suffix == GZIP)
 
     def header(self, signed: bool) -> list[str]:
-        """The lines in front of the rows."""
+        """Return the lines before the rows."""
         if self.format != "csv" or not self.output.headers:
             return []
         if self.output.header and not signed:
@@ -43,7 +43,7 @@ class RowTarget:
         return [header_line(self.output.schema.names, self.output.delimiter, signed)]
 
     def lines(self, rows: pa.Table) -> pa.ChunkedArray:
-        """The rows as lines, for the formats that are text."""
+        """Return the rows as lines, for the text formats."""
         if self.format == "json":
             return json_lines(rows)
         rows = unit_weights(rows) if WEIGHT in rows.column_names else rows
@@ -56,14 +56,14 @@ class RowTarget:
 
 
 class Writer(Protocol):
-    """Writes rows to targets, in place of what is there."""
+    """Writes rows to targets, replacing their contents."""
 
     def write(self, rows: pa.Table, target: RowTarget) -> None:
-        """Write the rows; changes when they have a column WEIGHT."""
+        """Write the rows; they are changes if they have a column WEIGHT."""
 
 
 def view_target(output: Output, out: Path, wanted: Format | None) -> RowTarget:
-    """Where a view goes: the directive's file, or <name>.<extension>; delimited text may be compressed."""
+    """Return the target of a view: the directive's file, or <name>.<extension>. Delimited text may be compressed."""
     chosen = wanted or "csv"
     path = out / (output.filename or f"{output.title}.csv{GZIP if output.compress else ''}")
     if chosen != "csv":
@@ -72,14 +72,14 @@ def view_target(output: Output, out: Path, wanted: Format | None) -> RowTarget:
 
 
 def change_target(output: Output, folder: Path, wanted: Format | None) -> RowTarget:
-    """Where the changes of a view in one epoch go; the extension tells the delimiter, so that they can be read back."""
+    """Return the target of a view's changes in one epoch. The extension shows the delimiter, for reading them back."""
     chosen = wanted or "csv"
     extension = {"\t": "tsv", ",": "csv"}.get(output.delimiter, "txt") if chosen == "csv" else chosen
     return RowTarget(folder / f"{output.name}.{extension}", chosen, output)
 
 
 def clear(path: Path) -> None:
-    """Remove what an earlier run has written to a target."""
+    """Remove the output of an earlier run."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -1,4 +1,4 @@
-"""One line of delimited text: what it means, and what is wrong with it."""
+"""Parses one line of delimited text, and describes its errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltic.pipeline.io.values import problem
 from deltic.values.numbers import round_float
 from deltic.values.types import Column, Kind, Type
 
-# Patterns that mean the same to Python and RE2 (Arrow); blanks around a number are let pass.
+# Patterns with the same meaning in Python and RE2 (Arrow). Blanks around a number are accepted.
 BLANKS = " \t"
 INTEGER = r"[ \t]*[+-]?[0-9]+[ \t]*"
 _OF_OTHER_BASE = r"[ \t]*[+-]?0(?:[xX][0-9A-Fa-f]{1,32}|[bB][01]{1,128})[ \t]*"
@@ -42,7 +42,7 @@ _LONGEST_SHOWN = 40
 
 @dataclass(frozen=True)
 class TextField:
-    """One field of a line: its value, and the stretch of the line that it takes, quotes included."""
+    """One field of a line: its value, and its range in the line, including quotes."""
 
     value: str
     start: int
@@ -50,14 +50,14 @@ class TextField:
 
 
 def pattern_of(type_: Type) -> str | None:
-    """What a field of a type looks like, None where no form is agreed on; a text may look like anything."""
+    """Return the pattern of a type's fields, None if the type has no text form; any text is valid for text."""
     if type_.is_integer:
         return INTEGER if type_.signed else UNSIGNED
     return _PATTERNS.get(type_.kind)
 
 
 def parse_line(line: str, layout: FileLayout) -> tuple[tuple[Any, ...], int]:
-    """The row that a line holds, and its weight; raises Malformed. The line has no line end and is not blank."""
+    """Return the row of a line, and its weight. Raises Malformed. The line has no newline and is not blank."""
     start, weight = _sign(line) if layout.signed else (0, 1)
     fields = list(split(line, start, layout))
     if layout.signed and len(fields) != max(layout.width, 1) and fields[0].start == fields[0].end:
@@ -74,7 +74,7 @@ def parse_line(line: str, layout: FileLayout) -> tuple[tuple[Any, ...], int]:
 
 
 def split(line: str, start: int, layout: FileLayout) -> Iterator[TextField]:
-    """The fields of a line from `start` on; at least one."""
+    """Yield the fields of a line from `start` on, at least one."""
     while True:
         field = _quoted(line, start, layout) if layout.rfc4180 and line.startswith('"', start) else None
         field = field or _plain(line, start, layout)
@@ -85,7 +85,7 @@ def split(line: str, start: int, layout: FileLayout) -> Iterator[TextField]:
 
 
 def check_types(layout: FileLayout) -> None:
-    """Raises UnsupportedError when text has no agreed form for a column's type."""
+    """Raise UnsupportedError if a column's type has no text form."""
     for column in layout.schema:
         if pattern_of(column.type) is None and column.type is not Type.STRING:
             raise UnsupportedError(
@@ -95,7 +95,7 @@ def check_types(layout: FileLayout) -> None:
 
 
 def header_hint(line: str, layout: FileLayout) -> str:
-    """What to do about a malformed first line that holds the names of the columns; "" when it does not."""
+    """Return the advice for a malformed first line that has the names of the columns; "" if it does not."""
     words = {word.strip(' "').lower() for word in line.split(layout.delimiter)}
     is_header = layout.width > 0 and words.issuperset(name.lower() for name in layout.schema.names)
     return "this looks like a header: say --headers, or headers=true where there is an .input" if is_header else ""
@@ -116,7 +116,7 @@ def _plain(line: str, start: int, layout: FileLayout) -> TextField:
 
 
 def _behind_brackets(line: str, start: int, delimiter: str) -> int | None:
-    """Where a field ends that may have delimiters between its brackets; None where one of these is not closed."""
+    """Return the end of a field that may have delimiters between brackets; None if a bracket is not closed."""
     depth = 0
     for mark in re.compile(rf"\[|\]|{re.escape(delimiter)}").finditer(line, start):
         if mark[0] == delimiter and not depth:
@@ -145,7 +145,7 @@ def _nullary(fields: list[TextField]) -> tuple[()]:
 
 
 def _chosen(line: str, fields: list[TextField], layout: FileLayout) -> list[TextField]:
-    """The fields that are the columns, in their order."""
+    """Return the fields of the columns, in their order."""
     if len(fields) <= max(layout.places):
         said = f"columns={':'.join(map(str, layout.places))}" if layout.as_souffle else "the first line names so many"
         wanted = f"expected at least {max(layout.places) + 1} fields, since {said}"
@@ -169,7 +169,7 @@ _NAMES = {"\t": "a tab", ",": "a comma", " ": "a blank"}
 
 
 def convert(field: TextField, column: Column) -> Any:
-    """The value of a field; an empty one is NULL in a column that may be NULL. Raises Malformed."""
+    """Return the value of a field. An empty field is NULL in a nullable column. Raises Malformed."""
     type_ = column.type
     if column.nullable and not field.value:
         return None
@@ -186,7 +186,7 @@ def convert(field: TextField, column: Column) -> Any:
 
 
 def _other(field: TextField, column: Column) -> Any:
-    """A decimal, truth value, date or time."""
+    """Return a decimal, truth value, date or time."""
     text, kind = field.value.strip(BLANKS), column.type.kind
     if kind is Kind.BOOLEAN:
         return text.lower() == "true"

@@ -1,4 +1,4 @@
-"""Typed values from Python and Arrow: which of them a column takes, and what to say about the others."""
+"""Checks typed values from Python and Arrow: which ones a column accepts, and the errors for others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def accepts(type_: Type, arrow: pa.DataType) -> bool:
-    """Whether a column of `type_` takes values from an Arrow column of type `arrow`, as far as they fit."""
+    """Return whether a column of `type_` accepts values from an Arrow column of type `arrow`, as far as they fit."""
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return accepts(type_, arrow.value_type)
     if pa.types.is_null(arrow):
@@ -43,7 +43,7 @@ def accepts(type_: Type, arrow: pa.DataType) -> bool:
 
 
 def _accepts_parts(type_: Type, arrow: pa.DataType) -> bool:
-    """Whether the elements, fields, or keys and values of an Arrow type are accepted."""
+    """Return whether the elements, fields, or keys and values of an Arrow type are accepted."""
     if type_.kind is Kind.MAP:
         return (
             pa.types.is_map(arrow) and accepts(type_.key, arrow.key_type) and accepts(type_.value.type, arrow.item_type)
@@ -65,9 +65,9 @@ def _is_type(arrow: pa.DataType, type_: Type) -> bool:
 
 
 def problem(value: Any, column: Column) -> str | None:
-    """Why `value`, a Python value, is not one of the column; None when it is.
+    """Return why `value`, a Python value, does not fit the column; None if it does.
 
-    Whole numbers stand for floats that are equal to them, and numbers for decimals with as many digits.
+    Integers are accepted as equal floats, and numbers as decimals with enough digits.
     """
     return _problem(value, column.value_type)
 
@@ -86,7 +86,7 @@ def _problem(value: Any, type_: ValueType) -> str | None:
 
 
 def _remedy(value: Any, kind: Kind) -> str:
-    """What to give instead of values that often stand for another."""
+    """Return what to use instead of values that are often given by mistake."""
     if isinstance(value, str) and kind in _TIMES:
         return f"; give a datetime.{_TIMES[kind]}, as {_TIMES[kind]}.fromisoformat makes it of a text"
     return "; give a decimal.Decimal" if isinstance(value, float) and kind is Kind.DECIMAL else ""
@@ -96,7 +96,7 @@ _TIMES = {Kind.DATE: "date", Kind.TIMESTAMP: "datetime", Kind.TIMESTAMP_NTZ: "da
 
 
 def _is_other(value: Any, kind: Kind) -> bool:
-    """Whether a value is not of the kind though it is of its classes: truth values and numpy's spans are integers."""
+    """Return whether a value has an allowed class but the wrong kind: truth values and numpy's spans are integers."""
     if isinstance(value, np.ndarray):
         return value.ndim == 0
     return isinstance(value, bool | np.timedelta64) and kind is not Kind.BOOLEAN
@@ -193,7 +193,7 @@ def _map(value: Any, type_: Type) -> str | None:
 
 
 def _first(found: Iterable[tuple[str, str | None]]) -> str | None:
-    """The first reason among those of the parts of a value, with the part that it is about."""
+    """Return the first reason among those of a value's parts, with the name of the part."""
     return next((f"{part}: {reason}" for part, reason in found if reason is not None), None)
 
 
@@ -235,12 +235,12 @@ _CHECKS: dict[Kind, Callable[[Any, Type], str | None]] = {
 
 
 def whole(value: Any) -> Any:
-    """A decimal without a fraction, as Spark writes unsigned integers, as an integer; other values as they are."""
+    """Return a decimal without a fraction, as Spark writes unsigned integers, as an integer; other values unchanged."""
     return int(value) if isinstance(value, decimal.Decimal) and value == value.to_integral_value() else value
 
 
 def shown(value: Any, longest: int = 80) -> str:
-    """A value as messages show it: not too much of it, whatever it is."""
+    """Return a value for messages, shortened if necessary."""
     try:
         text = str(value) if isinstance(value, numbers.Number) else repr(value)
     except (ValueError, TypeError, AttributeError, RecursionError):  # Python refuses integers of thousands of digits
