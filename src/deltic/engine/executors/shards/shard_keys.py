@@ -32,8 +32,8 @@ def homes_of(
     derived.
 
     All rows of a table with the same key value are on one shard, which applies changes by key. So the home's columns of
-    a table with `keys` are among its key columns. Keys in `there` stay, unless moving costs no more. Relations in
-    `small` have copies everywhere, and need no key.
+    a table with `keys` are among its key columns. Keys in `there` stay, unless moving costs no more. Relations
+    in `small` are copied to every shard, and need no key.
     """
     return _Homes(program, chains, ways, small, keys, there).chosen()
 
