@@ -12,9 +12,8 @@ from decimal import Decimal
 import pytest
 
 import deltic
-from deltic.pipeline.sql.evaluation import circuit_of
 from deltic.pipeline.sql.needed import rows_needed
-from deltic.pipeline.sql.planning import asked, effects
+from deltic.pipeline.sql.planning import asked, circuit_of, effects
 
 TABLE = "CREATE TABLE t (s STRING, d DATE, id INT PRIMARY KEY, n DECIMAL(6, 2), x DOUBLE, ok BOOLEAN)"
 DAY = dt.date(2026, 1, 1)

@@ -72,6 +72,11 @@ class Definitions:
         hidden = {"the clock": (CLOCK,) * reads_clock, "lateness": marks}
         return Catalog((*parts, *(FrontEndDefinitions(front, tables) for front, tables in hidden.items() if tables)))
 
+    @cached_property
+    def plans(self) -> dict[Any, Any]:
+        """Plans of statements over these definitions, by what they are found by; other definitions have others."""
+        return {}
+
     @property
     def _parts(self) -> tuple[FrontEndDefinitions, ...]:
         return (self.python, self._sql_part, *self.parts, define(self.checked, self.memory))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.catalog import Catalog, CatalogTable, FrontEndDefinitions, ViewDefinitions
+from deltic.catalog import CatalogTable, ViewDefinitions
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Constant, Filter, Map, Negate, Plus, Sink, Source
@@ -24,23 +24,14 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import arranged
 from deltic.pipeline.sql.needed import rows_needed
-from deltic.pipeline.sql.planning import ANSWER, PlannedQuery
+from deltic.pipeline.sql.planning import ANSWER, PlannedQuery, circuit_of
 from deltic.sql.statements.effect import Effect
-from deltic.sql.statements.program import FRONT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FEW = 32
 """So many rows are computed one by one in less time than an engine by vectors takes to begin."""
-
-
-def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:
-    """The circuit of definitions by themselves: what they read of others are its tables."""
-    own = {name for definition in definitions for name in definition.names}
-    sources = {name: type_ for d in definitions for name, type_ in d.sources.items() if name not in own}
-    tables = [CatalogTable(name, type_.schema, is_bag=not type_.is_set) for name, type_ in sources.items()]
-    return Catalog((FrontEndDefinitions(FRONT, tables, definitions),)).circuit
 
 
 def answered(
@@ -92,7 +83,8 @@ def _evaluated(
     The engine that `engine_of` makes knows the time already. A few rows that are only mapped and filtered are computed
     by the reference interpreter.
     """
-    circuit = circuit_of(definitions)
+    is_alone = len(definitions) == 1 and _is_linear(definitions[0].circuit)
+    circuit = definitions[0].circuit if is_alone else circuit_of(definitions)
     sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
     read = {n: known[n] if n in known else rows_needed(circuit, n, version) for n in sources if n != CLOCK.name}
     is_small = CLOCK.name not in sources and _is_linear(circuit) and _rows_read(circuit, read) <= _FEW

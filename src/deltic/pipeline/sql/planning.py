@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
-from deltic.catalog import Catalog, CatalogView, ViewDefinitions
+from deltic.catalog import Catalog, CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.circuit.edges import ZSetType
+from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
+from deltic.errors import DelticError
 from deltic.pipeline.definitions.by_sql import defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.statements import completed
@@ -24,6 +26,7 @@ from deltic.pipeline.sql.answers import (
     relations_table,
     statement_of,
 )
+from deltic.pipeline.sql.prepared import Bindings, bound, is_open, is_plain
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
 from deltic.sql.scalars.functions.python import knowing
@@ -33,6 +36,7 @@ from deltic.sql.statements.effects import effect_of
 from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.parse import parse
+from deltic.sql.statements.program import FRONT
 from deltic.sql.statements.statements import (
     AlterTable,
     Change,
@@ -52,6 +56,10 @@ from deltic.values.types import Column, Schema
 
 ANSWER = "the answer"
 """The view that a query by itself is."""
+
+_PREPARED = {"INSERT", "UPDATE", "DELETE", "SELECT"}
+_MOST, _LONGEST = 256, 4096
+"""How many plans of texts of this length are kept."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,9 @@ def planned(
     Each statement sees the definitions before it; without `outside` none may make a table whose rows are elsewhere.
     Raises ProgramError or CatalogError for the first one that is wrong.
     """
+    if (known := _kept(text, file, definitions, args)) is not None:
+        yield known
+        return
     begun = definitions
     written = completed(text, file, definitions, args, outside)[1]
     for statement in (part for whole in written for part in _parts(whole, definitions)):
@@ -146,6 +157,8 @@ def planned(
 
 def effects(text: str, file: str, definitions: Definitions, args: Args | None = None) -> list[Effect]:
     """What a text's statements change in tables; raises ProgramError for one that changes none."""
+    if isinstance(kept := _kept(text, file, definitions, args), Effect):
+        return [kept]
     result = []
     with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file, args):
@@ -158,6 +171,8 @@ def effects(text: str, file: str, definitions: Definitions, args: Args | None = 
 
 def asked(text: str, file: str, definitions: Definitions, args: Args | None = None) -> PlannedQuery | Rows:
     """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
+    if isinstance(kept := _kept(text, file, definitions, args), PlannedQuery):
+        return kept
     steps = []
     with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file, args):
@@ -168,6 +183,42 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
     result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(result, PlannedQuery | Rows)
     return result
+
+
+def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
+    """The plan of a text that is one change or query, made once for these definitions; None where none is kept."""
+    if len(text) > _LONGEST or text.lstrip()[:6].upper() not in _PREPARED:
+        return None
+    bindings = Bindings.of(args)
+    if bindings is None:
+        return None
+    key, plans = (text, file, bindings.kinds), definitions.plans
+    kept = plans.get(key)
+    if kept is None:
+        if len(plans) >= _MOST:
+            plans.clear()
+        kept = plans[key] = (_planned_with(bindings, text, file, definitions),)
+    (plan,) = kept
+    return None if plan is None else bound(plan, bindings.values)
+
+
+def _planned_with(bindings: Bindings, text: str, file: str, definitions: Definitions) -> Effect | PlannedQuery | None:
+    """The plan with the stand-ins of parameters; None where values decide about it, or where the text is wrong."""
+    if any(str(each) in text for each in bindings.values):
+        return None
+    try:
+        with knowing(definitions.functions, definitions.sql.functions):
+            statements = parse(text, file, bindings.stand_ins)
+            if len(statements) != 1 or not is_plain(statements[0], bindings.values):
+                return None
+            step = _step(statements[0], definitions.catalog)
+    except DelticError:
+        return None
+    assert isinstance(step, Effect | PlannedQuery)
+    if isinstance(step, Effect) and len(step.definitions) > 1:
+        views = tuple(view for definition in step.definitions for view in definition.views)
+        step = replace(step, definitions=(ViewDefinitions(views, circuit_of(step.definitions)),))
+    return step if is_open(step, bindings.values) else None
 
 
 def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
@@ -253,6 +304,14 @@ def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tupl
     """The view of a query over what can be read, and what SQL calls its columns."""
     circuit, names = answer_circuit(query, _readable(catalog), ANSWER, source)
     return ViewDefinitions((CatalogView(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit), names
+
+
+def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:
+    """The circuit of definitions by themselves: what they read of others are its tables."""
+    own = {name for definition in definitions for name in definition.names}
+    sources = {name: type_ for d in definitions for name, type_ in d.sources.items() if name not in own}
+    tables = [CatalogTable(name, type_.schema, is_bag=not type_.is_set) for name, type_ in sources.items()]
+    return Catalog((FrontEndDefinitions(FRONT, tables, definitions),)).circuit
 
 
 def _readable(catalog: Catalog) -> dict[str, ZSetType]:

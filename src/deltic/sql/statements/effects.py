@@ -199,7 +199,7 @@ class _Writing:
             given.setdefault(name, []).append((fields, self._given(one.value, name)))
         types = {column.name: column.type for column in self._table.schema}
         values = {name: self._assembled(_of(name, target), types[name], parts) for name, parts in given.items()}
-        columns = (values[name] if name in values else _of(name, target) for name in self._names)
+        columns = (exp.alias_(values[n], n, quoted=True) if n in values else _of(n, target) for n in self._names)
         return exp.select(*columns).from_(target.copy())
 
     def _path(self, target: exp.Table, assignment: Assignment) -> tuple[str, Sequence[exp.Identifier]]:

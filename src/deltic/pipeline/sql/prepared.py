@@ -1,0 +1,214 @@
+"""Plans of statements that run again: made once with a stand-in for each parameter, and filled with its values.
+
+A plan is kept only if each stand-in is a value by itself, in a row of VALUES, an assignment or a comparison, and comes
+out of planning as it went in: then no part of the plan depends on the value. The types of values are of its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from sqlglot import exp
+
+from deltic.catalog import ViewDefinitions
+from deltic.circuit.expressions.casts import cast_type
+from deltic.circuit.graph import Circuit
+from deltic.circuit.operators import Constant, Filter, Map, Operator, Sink, Source
+from deltic.sql.statements.effect import Effect
+from deltic.sql.statements.parameters import Args
+from deltic.sql.statements.statements import Delete, Insert, Select, Statement, Update
+
+if TYPE_CHECKING:
+    from deltic.pipeline.sql.planning import PlannedQuery
+
+Plan: TypeAlias = "Effect | PlannedQuery"
+
+_COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_INT, _BIGINT = 1 << 31, 1 << 63
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """Values of parameters: how to write them as `args`, with stand-ins, and what to put in the place of each."""
+
+    kinds: tuple[object, ...]
+    """The types of the values, and those that are part of the plan: NULL and Booleans."""
+    stand_ins: Args | None
+    values: Mapping[Any, Any]
+    """The values by their stand-ins."""
+
+    @classmethod
+    def of(cls, args: Args | None) -> Bindings | None:
+        """The bindings of values; None where one of them has a type of which no plan is kept."""
+        if args is None:
+            return cls((), None, {})
+        if not isinstance(args, Mapping | list | tuple):
+            return None
+        names = list(args) if isinstance(args, Mapping) else None
+        kinds: list[object] = [] if names is None else [tuple(names)]
+        used, values = [], {}
+        for number, value in enumerate(args.values() if isinstance(args, Mapping) else args):
+            plain = value.item() if isinstance(value, np.generic) else value
+            kind, stand_in = _kind(plain, number)
+            if not kind:
+                return None
+            kinds.append(kind)
+            used.append(stand_in)
+            if stand_in is not plain:
+                values[stand_in] = plain
+        return cls(tuple(kinds), used if names is None else dict(zip(names, used, strict=True)), values)
+
+
+def _kind(value: Any, number: int) -> tuple[str, Any]:
+    """The kind of a value, "" where no plan is kept, and the stand-in of the parameter of this number."""
+    if value is None or type(value) is bool:
+        return str(value), value
+    if type(value) is str:
+        return "text", f"\ue000{number}\ue000"
+    if type(value) is int and abs(value) < _BIGINT:
+        return ("int", _INT - 1_000_003 - number) if abs(value) < _INT else ("bigint", _BIGINT - 1_000_003 - number)
+    return "", None
+
+
+def is_plain(statement: Statement, stand_ins: Mapping[Any, Any]) -> bool:
+    """Whether a statement is one of which plans are kept, each stand-in being a value by itself in it."""
+    roots = list(_roots(statement))
+    texts = {str(each) for each in stand_ins}
+    literals = [node for root in roots for node in root.find_all(exp.Literal) if node.this in texts]
+    is_whole = bool(roots) and {node.this for node in literals} == texts
+    return is_whole and all(_is_by_itself(node, roots) for node in literals)
+
+
+def _roots(statement: Statement) -> Iterator[exp.Expression]:
+    """The expressions of a statement."""
+    match statement:
+        case Insert(conflict=None) | Select():
+            yield statement.query
+        case Delete():
+            yield statement.condition or exp.true()
+        case Update():
+            yield from (each.value for each in statement.assignments)
+            yield statement.condition or exp.true()
+
+
+def _is_by_itself(literal: exp.Expression, roots: Sequence[exp.Expression]) -> bool:
+    parent = literal.parent
+    if any(literal is root for root in roots):
+        return True
+    if isinstance(parent, exp.Tuple):
+        return isinstance(parent.parent, exp.Values)
+    if not isinstance(parent, _COMPARISONS):
+        return False
+    other = parent.expression if parent.this is literal else parent.this
+    above = parent.parent
+    while isinstance(above, exp.And | exp.Paren):
+        above = above.parent
+    return isinstance(other, exp.Column) and (above is None or isinstance(above, exp.Where))
+
+
+def is_open(plan: Plan, stand_ins: Mapping[Any, Any]) -> bool:
+    """Whether each stand-in is in the plan, nowhere but where a value is put in its place."""
+    seen: set[str] = set()
+    for definition in _definitions(plan):
+        for operator in definition.circuit.operators:
+            if stand_ins and not _is_open(operator, stand_ins, seen):
+                return False
+    return seen == {str(each) for each in stand_ins}
+
+
+def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], seen: set[str]) -> bool:
+    match operator:
+        case Constant():
+            own = [value for row in operator.rows for value in row if type(value) in (int, str) and value in stand_ins]
+            seen.update(map(str, own))
+            return len(operator.rows) == 1 or not own
+        case Map() | Filter():
+            literals = [
+                (node, root)
+                for root in _expressions(operator)
+                for node in root.find_all(exp.Literal)
+                if node.this in {str(each) for each in stand_ins}
+            ]
+            seen.update(node.this for node, _ in literals)
+            return all(_has_a_place(node, root) for node, root in literals)
+        case Source() | Sink():
+            return True
+    shown = operator.arguments()
+    return not any(operator.bodies()) and not any(str(each) in shown for each in stand_ins)
+
+
+def _has_a_place(literal: exp.Literal, root: exp.Expression) -> bool:
+    """Whether a literal is a whole value or a side of a comparison, or a number of another width."""
+    node: exp.Expr | None = literal
+    if literal is not root and isinstance(literal.parent, exp.TryCast):
+        if literal.is_string or not cast_type(literal.parent).is_integer:
+            return False
+        node = literal.parent
+    return node is root or (node is not None and isinstance(node.parent, _COMPARISONS))
+
+
+def bound(plan: Plan, values: Mapping[Any, Any]) -> Plan:
+    """The plan with values in the places of their stand-ins."""
+    if not values:
+        return plan
+    literals = {str(each): _literal(value) for each, value in values.items()}
+
+    def fill(definition: ViewDefinitions) -> ViewDefinitions:
+        nodes = tuple(
+            replace(node, operator=_filled(node.operator, values, literals)) for node in definition.circuit.nodes
+        )
+        return replace(definition, circuit=Circuit(nodes, definition.circuit.depth))
+
+    if isinstance(plan, Effect):
+        keys = None if plan.keys is None else fill(plan.keys)
+        return replace(plan, definitions=tuple(map(fill, plan.definitions)), keys=keys)
+    return replace(plan, definition=fill(plan.definition))
+
+
+def _filled(operator: Operator, values: Mapping[Any, Any], literals: Mapping[str, exp.Expression]) -> Operator:
+    match operator:
+        case Constant(rows=(row,)):
+            return replace(operator, rows=(tuple(_value(each, values) for each in row),))
+        case Map():
+            return replace(operator, expressions=tuple(_put(each, literals) for each in operator.expressions))
+        case Filter():
+            return replace(operator, predicate=_put(operator.predicate, literals))
+    return operator
+
+
+def _value(own: Any, values: Mapping[Any, Any]) -> Any:
+    return values.get(own, own) if type(own) in (int, str) else own
+
+
+def _put(expression: exp.Expression, literals: Mapping[str, exp.Expression]) -> exp.Expression:
+    """The expression with these literals in the places of others."""
+    if isinstance(expression, exp.Column) or not any(n.this in literals for n in expression.find_all(exp.Literal)):
+        return expression
+    result = expression.copy()
+    for node in list(result.find_all(exp.Literal)):
+        if node.this in literals:
+            new = literals[node.this].copy()
+            if node is result:
+                return new
+            node.replace(new)
+    return result
+
+
+def _literal(value: Any) -> exp.Expression:
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    number = exp.Literal.number(str(abs(value)))
+    return exp.Neg(this=number) if value < 0 else number
+
+
+def _expressions(operator: Map | Filter) -> Sequence[exp.Expression]:
+    return operator.expressions if isinstance(operator, Map) else (operator.predicate,)
+
+
+def _definitions(plan: Plan) -> Sequence[ViewDefinitions]:
+    if isinstance(plan, Effect):
+        return plan.definitions if plan.keys is None else (*plan.definitions, plan.keys)
+    return (plan.definition,)

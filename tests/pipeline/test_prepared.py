@@ -1,0 +1,116 @@
+"""Statements that run again have the plan of the first run, with other values.
+
+Catches a value that is left in the plan, a plan for values of another type, one that outlives the definitions that it
+was made for, and a statement whose plan depends on its values.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deltic
+from deltic.catalog import Catalog
+from deltic.pipeline.sql import planning
+from deltic.sql.statements.statements import Statement
+
+TABLE = "CREATE TABLE t (id BIGINT, small SMALLINT, name STRING, fixed CHAR(3), amount DECIMAL(10, 2), day DATE)"
+STATEMENTS = {
+    "INSERT INTO t (id, name) VALUES (?, ?)": 2,
+    "INSERT INTO t (small, amount) VALUES (?, ?)": 2,
+    "INSERT INTO t (id, fixed) VALUES (abs(?), ?)": 2,
+    "INSERT INTO t (id) VALUES (?), (?)": 2,
+    "INSERT INTO t (id, name) SELECT id, name FROM t WHERE id = ? AND name <> ?": 2,
+    "UPDATE t SET name = ?, small = ? WHERE id = ?": 3,
+    "UPDATE t SET id = greatest(?, 0) WHERE small < ?": 2,
+    "UPDATE t SET name = ? WHERE ? > 5": 2,
+    "DELETE FROM t WHERE small = ? AND name >= ?": 2,
+    "DELETE FROM t WHERE fixed = ?": 1,
+    "DELETE FROM t WHERE amount > ? OR day = ?": 2,
+    "SELECT id, ? FROM t WHERE id <= ?": 2,
+    "SELECT name FROM t WHERE id = ? AND ? = small": 2,
+    "SELECT id FROM t WHERE id IN (SELECT id FROM t WHERE name = ?) ORDER BY id LIMIT ?": 2,
+    "SELECT count(*) FROM t WHERE name LIKE ? OR id BETWEEN ? AND ?": 3,
+}
+NUMBERS = (0, 1, 5, -5, 300, -(2**31), 2**31, 2**40, 2**63, 1.5, Decimal("1.50"))
+TEXTS = ("", "a", "it's", "a  ", "7", "2026-01-02", "\\n%_")
+VALUES = st.sampled_from((None, True, *NUMBERS, *TEXTS, dt.date(2026, 1, 2)))
+RUNS = st.lists(
+    st.sampled_from(sorted(STATEMENTS)).flatmap(
+        lambda text: st.tuples(st.just(text), st.lists(VALUES, min_size=STATEMENTS[text], max_size=STATEMENTS[text]))
+    ),
+    min_size=4,
+    max_size=12,
+)
+
+
+def pipeline() -> deltic.Pipeline:
+    result = deltic.Pipeline(engine="local")
+    result.sql(TABLE)
+    result.sql("INSERT INTO t VALUES (5, 5, 'a', 'a', 1.5, DATE '2026-01-02'), (1, 1, '7', 'b', 5, NULL)")
+    return result
+
+
+def outcome(p: deltic.Pipeline, text: str, args: Sequence[Any]) -> Any:
+    """What a statement gives, and the table after it; the error where it is refused."""
+    try:
+        result = p.sql(text, list(args))
+    except deltic.errors.DelticError as error:
+        return type(error), str(error), sorted(map(repr, p["t"]))
+    return list(result) if isinstance(result, deltic.Rows) else None, sorted(map(repr, p["t"]))
+
+
+@given(RUNS)
+@settings(max_examples=25, deadline=None)
+def test_a_kept_plan_gives_what_one_made_for_the_values_gives(runs: list[tuple[str, list[Any]]]) -> None:
+    kept, made = pipeline(), pipeline()
+    for text, args in runs:
+        given_ = outcome(kept, text, args)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(planning, "_kept", lambda *_: None)
+            assert given_ == outcome(made, text, args), (text, args)
+
+
+def test_a_statement_is_planned_once_for_all_values_of_a_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, planned, step = pipeline(), [], planning._step
+
+    def counted(statement: Statement, catalog: Catalog) -> planning.Step:
+        planned.append(statement)
+        return step(statement, catalog)
+
+    monkeypatch.setattr(planning, "_step", counted)
+    for number in range(5):
+        p.sql("INSERT INTO t (id, name) VALUES (:id, :name)", {"id": 10 + number, "name": f"n{number}"})
+        p.execute("UPDATE t SET name = ? WHERE id = ?", [f"m{number}", 10 + number])
+        assert list(p.query("SELECT name FROM t WHERE id = ?", [10 + number])) == [(f"m{number}",)]
+    assert len(planned) == 3
+    p.sql("INSERT INTO t (id, name) VALUES (:id, :name)", {"id": 2**40, "name": None})
+    assert len(planned) == 4
+    assert list(p.query("SELECT id FROM t WHERE name IS NULL")) == [(2**40,)]
+
+
+def test_a_kept_plan_ends_with_the_definitions_that_it_was_made_for() -> None:
+    p = pipeline()
+    p.sql("CREATE VIEW v AS SELECT id FROM t")
+    assert list(p.query("SELECT * FROM v WHERE id = ?", [5])) == [(5,)]
+    p.sql("CREATE OR REPLACE VIEW v AS SELECT id, name FROM t")
+    assert list(p.query("SELECT * FROM v WHERE id = ?", [5])) == [(5, "a")]
+    p.sql("ALTER TABLE t ADD COLUMN more STRING DEFAULT 'x'")
+    p.sql("INSERT INTO t (id) VALUES (?)", [8])
+    assert list(p.query("SELECT more FROM t WHERE id = ?", [8])) == [("x",)]
+    p.sql("DROP VIEW v")
+    with pytest.raises(deltic.errors.ProgramError, match="v"):
+        p.query("SELECT * FROM v WHERE id = ?", [5])
+
+
+def test_few_plans_are_kept() -> None:
+    p = pipeline()
+    for number in range(planning._MOST + 9):
+        p.query(f"SELECT {number}")
+    assert len(p._definitions.plans) <= planning._MOST
