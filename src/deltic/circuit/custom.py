@@ -103,19 +103,19 @@ class CustomOperator:
 
     def value(self, inputs: Sequence[ZSet[Any]]) -> ZSet[Any]:
         """The result for values of the inputs. Raises EvaluationError."""
-        return from_arrow(self.table(self.body, self._given(inputs)))
+        return from_arrow(self.table(self.body, self._in_form(inputs)))
 
     def change(self, olds: Sequence[ZSet[Any]], deltas: Sequence[ZSet[Any]]) -> ZSet[Any]:
         """The change of the result for these changes of the inputs, by its derivative or its state."""
-        before, changed = self._given(olds), self._given(deltas)
+        before, changed = self._in_form(olds), self._in_form(deltas)
         if self.state is not None:
             state = self.state()
             self.updated(state, before)
             return from_arrow(self.updated(state, changed))
-        after = self._given([old + delta for old, delta in zip(olds, deltas, strict=True)])
+        after = self._in_form([old + delta for old, delta in zip(olds, deltas, strict=True)])
         return from_arrow(self.derived(list(map(Change.of, changed, before, after))))
 
-    def _given(self, inputs: Sequence[ZSet[Any]]) -> list[Any]:
+    def _in_form(self, inputs: Sequence[ZSet[Any]]) -> list[Any]:
         """The inputs in the form that the functions take."""
         if self.form == "rows":
             return list(inputs)

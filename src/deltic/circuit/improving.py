@@ -61,12 +61,12 @@ def _bounds(body: Circuit, assumed: Mapping[str, Bounds]) -> dict[int, Bounds]:
     return result
 
 
-def _turned(body: Circuit, node: Node, found: Mapping[int, Bounds]) -> Bounds:
+def _turned(body: Circuit, node: Node, known: Mapping[int, Bounds]) -> Bounds:
     """The bounds of a node from those of its inputs.
 
     Inputs outside of the recursion are constant over the iterations.
     """
-    operator, inputs = node.operator, [found.get(n, {}) for n in node.inputs]
+    operator, inputs = node.operator, [known.get(n, {}) for n in node.inputs]
     if isinstance(operator, ops.Map):
         turns = {c.name: _turn(e, inputs[0]) for c, e in zip(operator.columns, operator.expressions, strict=True)}
         return {name: turn for name, turn in turns.items() if turn}
@@ -75,7 +75,7 @@ def _turned(body: Circuit, node: Node, found: Mapping[int, Bounds]) -> Bounds:
             _check(condition, inputs[0])
         return inputs[0]
     if isinstance(operator, ops.Join | Semijoin | ops.Antijoin):
-        return _joined(body, node, found, inputs)
+        return _joined(body, node, known, inputs)
     if isinstance(operator, ops.Plus | ops.Distinct | Keep | ops.Sink):
         return _together(inputs)
     if isinstance(operator, ops.Aggregate):
@@ -83,13 +83,13 @@ def _turned(body: Circuit, node: Node, found: Mapping[int, Bounds]) -> Bounds:
     raise _Unknown
 
 
-def _joined(body: Circuit, node: Node, found: Mapping[int, Bounds], inputs: Sequence[Bounds]) -> Bounds:
+def _joined(body: Circuit, node: Node, known: Mapping[int, Bounds], inputs: Sequence[Bounds]) -> Bounds:
     """The bounds of a join, which must not join on a bound; an antijoin must subtract a constant relation."""
     names = [set(body.type_of(n).schema.names) for n in node.inputs]
     for i, bounds in enumerate(inputs):
         if any(names[i] & names[j] & set(bounds) for j in range(len(inputs)) if j != i):
             raise _Unknown
-    if isinstance(node.operator, ops.Antijoin) and node.inputs[1] in found:
+    if isinstance(node.operator, ops.Antijoin) and node.inputs[1] in known:
         raise _Unknown
     return _together(inputs)
 
@@ -158,13 +158,13 @@ def _check(condition: exp.Expression, bounds: Bounds) -> None:
         raise _Unknown
 
 
-def _circles(body: Circuit, found: Mapping[int, Bounds]) -> bool:
+def _circles(body: Circuit, known: Mapping[int, Bounds]) -> bool:
     """Whether a bound depends on itself without an aggregate on the way."""
     reached: dict[int, set[str]] = {}
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback):
-            reached[number] = {node.operator.name} if found[number] else set()
-        elif found.get(number) and not isinstance(node.operator, ops.Aggregate):
+            reached[number] = {node.operator.name} if known[number] else set()
+        elif known.get(number) and not isinstance(node.operator, ops.Aggregate):
             reached[number] = set().union(*(reached.get(n, set()) for n in node.inputs))
     handed = {name: reached.get(number, set()) for name, number in body.sinks.items()}
     while leaves := [name for name, others in handed.items() if not others & handed.keys()]:

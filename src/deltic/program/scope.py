@@ -201,12 +201,12 @@ class Scope:
         if number not in self.made:
             outside, self.drafts.variables = self.drafts.variables, itertools.count()
             try:
-                self.made[number] = self._made(number, self.wanted.get(number, ""))
+                self.made[number] = self._lowered(number, self.wanted.get(number, ""))
             finally:
                 self.drafts.variables = outside
         return self.made[number]
 
-    def _made(self, number: int, wanted: str) -> str:
+    def _lowered(self, number: int, wanted: str) -> str:
         node = self.circuit.nodes[number]
         if make := RELATIONS.get(type(node.operator)):
             return make(self, node.operator, node, number, wanted)

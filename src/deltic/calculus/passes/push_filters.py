@@ -191,10 +191,10 @@ def _add_not_null(
 
 def _excludes(parts: Iterable[exp.Expression], name: str, nothing: exp.Expression) -> bool:
     """Whether one of the conditions is never true where a column is NULL; `nothing` is the NULL of its type."""
-    return any(name in columns_of(part) and is_never(_given(part, {name: nothing})) for part in parts)
+    return any(name in columns_of(part) and is_never(_with_values(part, {name: nothing})) for part in parts)
 
 
-def _given(part: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
+def _with_values(part: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
     """The condition with some of its columns replaced by values."""
     return substituted(part, {name: column(name) for name in columns_of(part)} | dict(values))
 

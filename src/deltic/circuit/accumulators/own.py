@@ -67,10 +67,10 @@ class UserAggregate(Accumulator):
 
         def typed() -> Any:
             type_ = self.result(())
-            (found,) = from_arrow(to_arrow([result()], type_), type_)
-            if found is None and not self.is_partial(()):
+            (converted,) = from_arrow(to_arrow([result()], type_), type_)
+            if converted is None and not self.is_partial(()):
                 raise TypeError(f"it gave None, and gives {type_}; declare {type_}? where it may")
-            return found
+            return converted
 
         return self.guarded(typed)
 

@@ -141,7 +141,7 @@ class _Inlining:
 
     def _bodies(self, atom: BodyAtom, around: _Around) -> BodyFormula:
         """The disjunction of the rules' bodies for an atom of an inlined relation."""
-        given, unnamed = self._given(atom)
+        given, unnamed = self._named_arguments(atom)
         quantified = unnamed if around is _Around.QUANTIFIER else []
         bodies = [self._body(rule, atom, given, quantified, around) for rule in self._rules[atom.relation]]
         return _joined(Disjunction, bodies, atom)
@@ -175,7 +175,7 @@ class _Inlining:
         body = _joined(Conjunction, [*conditions, _changed(rule.body, change)], atom)
         return body if around is _Around.RULE else Quantified("exists", tuple(own), body, span=atom.span)
 
-    def _given(self, atom: BodyAtom) -> tuple[list[Expression], list[Variable]]:
+    def _named_arguments(self, atom: BodyAtom) -> tuple[list[Expression], list[Variable]]:
         """The arguments of an atom with wildcards named, and these names; an argument may be used in several places.
 
         Numbers and structures are cast to the types of the attributes.

@@ -73,17 +73,17 @@ class RuleChecker:
     def _remembered(self, clause: Clause) -> Sequence[CheckedRule]:
         """The rules of a clause; those of an earlier check if all of its dependencies are unchanged."""
         known = self._known.get(clause)
-        if known is not None and known.given == self._given(known.reads):
+        if known is not None and known.given == self._dependencies(known.reads):
             self.warnings += known.warnings
             return known.rules
         findings, warnings = len(self._findings), len(self.warnings)
         rules = tuple(self._rules_of(clause))
         if len(self._findings) == findings:
             reads = tuple(dict.fromkeys(node.relation for node in nodes_in(clause) if isinstance(node, BodyAtom)))
-            self._known.keep(RulesOf(reads, self._given(reads), rules, tuple(self.warnings[warnings:])), clause)
+            self._known.keep(RulesOf(reads, self._dependencies(reads), rules, tuple(self.warnings[warnings:])), clause)
         return rules
 
-    def _given(self, reads: Sequence[str]) -> object:
+    def _dependencies(self, reads: Sequence[str]) -> object:
         """The dependencies of a clause that mentions these relations; types are compared by name."""
         result = [self._signatures.get(name) for name in reads]
         return [s and (s.attributes, s.names or s.types) for s in result], self._declared is None, self._around

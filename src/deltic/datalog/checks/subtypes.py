@@ -107,7 +107,7 @@ class _Rule:
                 self._narrow(argument, type_, f"attribute `{name}` of `{literal.relation}`")
         elif isinstance(literal, BodyComparison):
             for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
-                if isinstance(side, Variable) and (type_ := self._given(other)):
+                if isinstance(side, Variable) and (type_ := self._result_type(other)):
                     self._narrow(side, type_, f"`{other.span.text}`")
 
     def take_inside(self, literal: BodyFormula) -> None:
@@ -132,17 +132,17 @@ class _Rule:
                 why = f"not every `{wide[0]}` is a `{type_}`: write `as({argument.span.text}, {type_})` where it is"
                 self._findings.append(argument.span.error(message, f"{self._reason(argument)}{why}; {_LEAVE}"))
 
-    def _may_be(self, found: str, declared: str) -> bool:
-        if self._lattice.is_subtype(found, declared):
+    def _may_be(self, actual: str, declared: str) -> bool:
+        if self._lattice.is_subtype(actual, declared):
             return True
-        return self._lattice.is_root(found) and self._lattice.is_subtype(declared, found)
+        return self._lattice.is_root(actual) and self._lattice.is_subtype(declared, actual)
 
     def _of(self, expression: Expression) -> Iterable[str]:
         if isinstance(expression, Variable):
             return self._types.get(self._root(expression), ())
-        return [given] if (given := self._given(expression)) else ()
+        return [given] if (given := self._result_type(expression)) else ()
 
-    def _given(self, expression: Expression) -> str:
+    def _result_type(self, expression: Expression) -> str:
         """The declared type of an expression's result, "" for a base type."""
         if isinstance(expression, Cast):
             return expression.type.name

@@ -30,13 +30,13 @@ def lower_aggregation(
     """
     inner, builder = InnerBody(aggregation, rule, scope, lower_rule), scope.builder
     number = _groups(inner, aggregation, node)
-    found = builder.add(ops.Join(), node, scope.bring(number, inner.place))
+    joined = builder.add(ops.Join(), node, scope.bring(number, inner.place))
     if aggregation.function not in ("count", "sum"):
-        return found
+        return joined
     keys = project(inner.place.builder, number, inner.keys, [column(key.name) for key in inner.keys])
     missing = builder.add(ops.Antijoin(), node, scope.bring(make_set(inner.place.builder, keys), inner.place))
     result = Column(aggregation.result.name, rule.type_of(aggregation.result))
-    return builder.add(ops.Plus(), found, builder.add(_zero(result, builder.type_of(missing).schema), missing))
+    return builder.add(ops.Plus(), joined, builder.add(_zero(result, builder.type_of(missing).schema), missing))
 
 
 def _groups(inner: InnerBody, aggregation: Aggregation, node: int) -> int:

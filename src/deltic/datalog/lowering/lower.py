@@ -150,7 +150,7 @@ class _Lowering:
 
     def _union(self, relation: CheckedRelation, scope: LoweringScope) -> int:
         """The set of all rows of a relation: from its table, its facts, and its rules."""
-        parts = [scope.bring(number, scope.outside) for number in self._given(relation, scope.outside)]
+        parts = [scope.bring(number, scope.outside) for number in self._initial(relation, scope.outside)]
         parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules(relation.name)]
         if not parts:
             nothing = scope.outside.builder.add(ops.Constant(relation.schema, ()))
@@ -159,7 +159,7 @@ class _Lowering:
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
         return _chosen(relation, make_set(scope.builder, total), scope)
 
-    def _given(self, relation: CheckedRelation, outside: WholeCircuit) -> list[int]:
+    def _initial(self, relation: CheckedRelation, outside: WholeCircuit) -> list[int]:
         """The nodes of the whole circuit for a relation's table and facts."""
         given = [outside.source(relation.name)] if relation.is_table else []
         facts = (rule for rule in self._simplified(relation.name) if not rule.body)

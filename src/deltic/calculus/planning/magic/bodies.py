@@ -182,7 +182,7 @@ class Bodies:
 
     def _walk(self, place: WalkedCircuit, number: int, context: WantedRows) -> int | None:
         if number not in place.below:
-            return self._given(place, number)
+            return self._independent(place, number)
         key = (place.is_outer, number, context)
         if key not in self._memo:
             node, before = place.circuit.nodes[number], self._handed
@@ -194,7 +194,7 @@ class Bodies:
         self._handed |= handed
         return new
 
-    def _given(self, place: WalkedCircuit, number: int) -> int:
+    def _independent(self, place: WalkedCircuit, number: int) -> int:
         """The new node of an old one that does not depend on the fixpoint; nodes around it are imported as sets."""
         key = (place.is_outer, number)
         if key not in self._plain:
@@ -208,7 +208,7 @@ class Bodies:
                 operator = replace(node.operator, index=self._import(source))
                 self._plain[key] = self.builder.add(operator)
             else:
-                self._plain[key] = self.builder.add(node.operator, *(self._given(place, i) for i in node.inputs))
+                self._plain[key] = self.builder.add(node.operator, *(self._independent(place, i) for i in node.inputs))
         return self._plain[key]
 
     def _unit(self) -> int:
@@ -267,14 +267,14 @@ class Bodies:
             atoms = self._atoms(place, {left: new})
             self._input(place, number, 1, sideways(self.builder, context, atoms, place.names(right), True))
             return None
-        given = self._given(place, right)
+        given = self._independent(place, right)
         inner = context.without(given, place.names(right))
         return self._add(node.operator, self._input(place, number, 0, inner), given)
 
     def _join(self, place: WalkedCircuit, number: int, node: Node, context: WantedRows) -> int | None:
         """Pass demand to the inputs one after the other, first to those with the most restricted columns."""
         new: dict[int, int | None] = {
-            position: self._given(place, i) for position, i in enumerate(node.inputs) if i not in place.below
+            position: self._independent(place, i) for position, i in enumerate(node.inputs) if i not in place.below
         }
         while waiting := [position for position in range(len(node.inputs)) if position not in new]:
             atoms = self._atoms(place, {node.inputs[p]: n for p, n in new.items()})
