@@ -200,7 +200,8 @@ class _Block:
         def is_alias(part: exp.Expression) -> bool:
             if not isinstance(part, exp.Column) or part.db or self._values.rows.find(part):
                 return False
-            if part.table.lower() in {a.relation.lower() for a in self._values.rows.attributes if part.table}:
+            relation = part.table.lower()
+            if relation and relation in {a.relation.lower() for a in self._values.rows.attributes}:
                 return False
             return (part.table or part.name).lower() in by_name
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -73,7 +75,16 @@ class QueryRows:
         """The columns that a reference of one or two parts may mean; more of them are fields of a column."""
         if reference.args.get("db"):
             return []
-        return [a for a in self.attributes if a.is_called(reference.name, reference.table)]
+        name, relation = reference.name, reference.table
+        return [a for a in self._by_name.get(name.lower(), ()) if a.is_called(name, relation)]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[QueryColumn]]:
+        """The columns by their names in lower case."""
+        result = defaultdict[str, list[QueryColumn]](list)
+        for attribute in self.attributes:
+            result[attribute.name.lower()].append(attribute)
+        return result
 
 
 @dataclass

@@ -16,7 +16,8 @@ from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 def map_(op: ops.Map, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     """The computed rows, without those that are undefined."""
     schema = types[0].schema
-    meanings = [meaning(e, schema.types) for e in op.expressions]
+    column_types = schema.types
+    meanings = [meaning(e, column_types) for e in op.expressions]
     pairs = ((_project(op, meanings, dict(zip(schema.names, row, strict=True))), weight) for row, weight in inputs[0])
     return ZSet((row, weight) for row, weight in pairs if row is not None)
 
