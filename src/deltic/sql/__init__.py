@@ -1,1 +1,1 @@
-"""The SQL front end: from Spark's SQL to circuits. Parsing is sqlglot's, the meaning is Spark's."""
+"""The SQL front end: it lowers Spark's SQL to circuits. sqlglot parses it, and its semantics is Spark's."""

@@ -1,4 +1,4 @@
-"""Aggregates of SQL: which aggregates of circuits they consist of, and of which columns. The meaning is Spark's.
+"""Lowering SQL aggregates to aggregates of circuits over columns. Their semantics is Spark's.
 
 Where Spark leaves the choice to the order of rows, it is made by values here, so that it depends on nothing else:
 `first` and `any_value` are the least value, `last` the greatest, arrays and texts are in ascending order unless told
@@ -46,9 +46,9 @@ class AggregateColumn:
 
 @dataclass(frozen=True)
 class LoweredAggregates:
-    """The columns that are computed before grouping, what is aggregated of them, and the value of the results.
+    """The columns computed before grouping, the aggregates over them, and the value made of the results.
 
-    Where it `is_distinct`, rows with the same values in these columns count once.
+    If `is_distinct`, rows with equal values in these columns count once.
     """
 
     inputs: tuple[Typed, ...]
@@ -63,7 +63,7 @@ def aggregate_name(node: exp.Expression) -> str:
 
 
 def is_aggregate(node: exp.Expression) -> bool:
-    """Whether a node is an aggregate, or one with what stands behind it: FILTER, WITHIN GROUP, IGNORE NULLS."""
+    """Whether a node is an aggregate, possibly with FILTER, WITHIN GROUP or IGNORE NULLS."""
     if isinstance(node, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
         return True
     if isinstance(node, exp.Any):
@@ -74,9 +74,9 @@ def is_aggregate(node: exp.Expression) -> bool:
 
 
 def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAggregates:
-    """An aggregate, with DISTINCT and FILTER; `value` gives the values of its arguments.
+    """Lower an aggregate with DISTINCT and FILTER; `value` gives the values of its arguments.
 
-    Raises ProgramError at the place of what is not supported, or of what the function does not take.
+    Raises ProgramError at the place of an unsupported clause or an argument of the wrong type.
     """
     asked = _Asked.of(call, value, source)
     rule = _own if aggregate_called(asked.name) else _RULES.get(asked.name)
@@ -92,7 +92,7 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAg
 
 
 def _filtered(found: LoweredAggregates, asked: _Asked) -> LoweredAggregates:
-    """The aggregate of the rows for which FILTER's condition is true: in the others its columns are NULL."""
+    """Restrict an aggregate to the rows where FILTER's condition is true, by NULL in its columns elsewhere."""
     if asked.condition is None:
         return found
     condition = asked.value(asked.condition)
@@ -105,7 +105,7 @@ def _filtered(found: LoweredAggregates, asked: _Asked) -> LoweredAggregates:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A call: its name, its arguments, and what stands inside or behind it."""
+    """A call of an aggregate: its name, arguments and clauses."""
 
     call: exp.Expression
     name: str
@@ -118,7 +118,7 @@ class _Asked:
 
     @classmethod
     def of(cls, node: exp.Expression, value: Value, source: SourceText) -> _Asked:
-        """What a node asks for, taken apart."""
+        """Take a node apart."""
         if isinstance(node, exp.Filter):
             return replace(cls.of(node.this, value, source), condition=node.expression.this)
         if isinstance(node, exp.WithinGroup):
@@ -145,7 +145,7 @@ class _Asked:
         return self.source.error(self.call, message, hint)
 
     def take(self, least: int, most: int) -> None:
-        """Raise ProgramError unless there are so many arguments."""
+        """Raise ProgramError unless the number of arguments is allowed."""
         count = len(self.arguments)
         if not least <= count <= most:
             wanted = str(least) if least == most else f"{least} to {most}"
@@ -157,14 +157,14 @@ class _Asked:
         return coerced(NULL, Type.BOOLEAN) if result.is_null else result
 
     def ordered(self, node: exp.Expression) -> Typed:
-        """The value of an argument of any type whose values have an order."""
+        """The value of an argument of any ordered type."""
         result = self.any(node)
         if not result.type.type.is_ordered:
             raise self._mismatch(node, "values that have an order", result)
         return result
 
     def one_of(self, node: exp.Expression, what: str, fits: Callable[[Type], bool], otherwise: Type) -> Typed:
-        """The value of an argument of a type that `fits`; texts, and NULL as it is written, as of `otherwise`."""
+        """The value of an argument of a type that `fits`; texts and a bare NULL get the type `otherwise`."""
         result = self.value(node)
         if result.is_null or (result.type.type is Type.STRING and otherwise.is_numeric):
             return coerced(result, otherwise)
@@ -173,7 +173,7 @@ class _Asked:
         return coerced(result, as_signed(result.type.type))
 
     def typed(self, node: exp.Expression, type_: Type) -> Typed:
-        """The value of an argument, brought to a type as those of functions are."""
+        """The value of an argument, coerced as arguments of functions are."""
         result = self.value(node)
         try:
             return to(result, type_)
@@ -231,13 +231,13 @@ def _listed(value: object) -> list[exp.Expression]:
 
 
 def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
-    """One aggregate of the circuit over these columns, whose result is the value."""
+    """A single aggregate of the circuit, whose result is the value."""
     call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
     return LoweredAggregates(inputs, (call,), lambda results: _with_fields(results[0], inputs))
 
 
 def _with_fields(result: Typed, inputs: Sequence[Typed]) -> Typed:
-    """A result that is one of the values has the fields of their intervals."""
+    """Keep the interval fields of the argument in a result that is one of its values."""
     is_one = bool(inputs) and result.type.type is inputs[0].type.type
     return replace(result, fields=inputs[0].fields) if is_one else result
 
@@ -277,12 +277,12 @@ def _sum(asked: _Asked) -> LoweredAggregates:
 
 
 def _interval(units: Typed, type_: Type) -> Typed:
-    """The interval of so many months or microseconds."""
+    """An interval from a number of months or microseconds."""
     return apply(f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}", units)
 
 
 def _try_sum(asked: _Asked) -> LoweredAggregates:
-    """The sum, NULL where it is no BIGINT: of integers it is summed up as a decimal, which holds them all."""
+    """`try_sum`: integers are summed as a decimal, and the result is NULL where it is no BIGINT."""
     asked.take(1, 1)
     number = asked.number(asked.arguments[0])
     if not number.type.type.is_integer:
@@ -300,7 +300,7 @@ def _avg(asked: _Asked) -> LoweredAggregates:
 
 
 def _mean_interval(span: Typed) -> LoweredAggregates:
-    """The sum by the number, rounded to whole months or microseconds."""
+    """The mean of intervals, rounded to whole months or microseconds."""
 
     def mean(results: Sequence[Typed]) -> Typed:
         total, count = results
@@ -315,7 +315,7 @@ Taken = Callable[[_Asked, exp.Expression], Typed]
 
 
 def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
-    """One aggregate of the circuit, of arguments that are taken so; of up to `most` the others say nothing."""
+    """A single aggregate whose arguments are read by these methods; arguments up to `most` are ignored."""
 
     def rule(asked: _Asked) -> LoweredAggregates:
         asked.take(len(takes), max(most, len(takes)))
@@ -350,7 +350,7 @@ _MOST_BY = 100_000
 
 
 def _several_by(falls: bool, value: Typed, key: Typed, count: int) -> LoweredAggregates:
-    """The array of so many values with the least or the greatest keys, the nearest to the extreme first."""
+    """The array of n values with the least or greatest keys, the extreme first."""
     pair = struct(["key", "value"], [key, value])
     found = _one("collect_list", case([(operators.logic(exp.Not, [is_null(key)]), pair)], None))
 
@@ -377,13 +377,13 @@ def _string_agg(asked: _Asked) -> LoweredAggregates:
 
 
 def direction(ordered: exp.Ordered) -> str:
-    """How a key orders rows, in words."""
+    """The direction of a sort key as text."""
     way = "DESC" if ordered.args.get("desc") else "ASC"
     return f"{way} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
 
 
 def _bitmap(asked: _Asked) -> LoweredAggregates:
-    """A bitmap of positions, or of the bits that one or all of several bitmaps have."""
+    """A bitmap of positions, or the union or intersection of bitmaps."""
     asked.take(1, 1)
     (argument,) = asked.arguments
     if asked.name == "bitmap_construct_agg":
@@ -395,7 +395,7 @@ def _bitmap(asked: _Asked) -> LoweredAggregates:
 
 
 def _percentile(asked: _Asked) -> LoweredAggregates:
-    """`percentile(x, part)`, maybe of values that count several times."""
+    """`percentile(x, part)`, optionally with frequencies."""
     asked.take(2, 3)
     column, part, *frequencies = asked.arguments
     if frequencies:
@@ -404,7 +404,7 @@ def _percentile(asked: _Asked) -> LoweredAggregates:
 
 
 def _of_counted(asked: _Asked, node: exp.Expression, part: exp.Expression, count: exp.Expression) -> LoweredAggregates:
-    """A percentile of values, or an array of several, each value as often as its count says."""
+    """One or several percentiles of values with frequencies."""
     value, times = asked.double(node), asked.value(count)
     if not times.is_null and not times.type.type.is_integer:
         raise asked._mismatch(count, "an integer as frequency", times)
@@ -426,7 +426,7 @@ def _of_counted(asked: _Asked, node: exp.Expression, part: exp.Expression, count
 def _at_parts(
     asked: _Asked, function: str, node: exp.Expression, part: exp.Expression, falls: bool = False
 ) -> LoweredAggregates:
-    """A percentile of a column, or an array of those at several parts; of intervals an interval."""
+    """One or several percentiles of a column; those of intervals are intervals."""
     result = asked.value(node)
     if not result.is_null and (span := result.type.type) in INTERVALS:
         return _of_spans(_at_parts_of(asked, function, attempt("units_of_interval", result), part, falls), span)
@@ -454,7 +454,7 @@ def _at_parts_of(asked: _Asked, function: str, column: Typed, node: exp.Expressi
 
 
 def _all_or_null(results: Sequence[Typed]) -> Typed:
-    """The array of results that are there together, else NULL."""
+    """The array of results, which are NULL together or not at all."""
     return case([(is_null(results[0]), coerced(NULL, (result := RULES["array"](*results)).type.type))], result)
 
 
@@ -484,7 +484,7 @@ def _approx_percentile(asked: _Asked) -> LoweredAggregates:
 
 
 def _part(asked: _Asked, node: exp.Expression) -> float:
-    """The part of the way through all values that a percentile is at."""
+    """The fraction of a percentile."""
     part = asked.constant(node, Type.FLOAT64, "the percentage")
     if not isinstance(part, float) or not 0 <= part <= 1:
         raise asked.source.error(
@@ -505,7 +505,7 @@ def _mode(asked: _Asked) -> LoweredAggregates:
 
 
 def _own(asked: _Asked) -> LoweredAggregates:
-    """An aggregate of Python."""
+    """A user-defined aggregate."""
     own = aggregate_called(asked.name)
     assert own is not None
     asked.take(len(own.of), len(own.of))

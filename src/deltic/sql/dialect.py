@@ -1,7 +1,7 @@
-"""The dialect that SQL is parsed in: sqlglot's Spark, with scalar functions as they are written.
+"""The SQL dialect: sqlglot's Spark dialect, with scalar functions kept as written.
 
-sqlglot makes other functions of many of Spark's, for the sake of other dialects. Here each keeps its name and its
-arguments; aggregates, window functions and generators are parsed as sqlglot does it.
+sqlglot rewrites many functions of Spark for the sake of other dialects. Here each keeps its name and arguments;
+aggregates, window functions and generators are parsed as sqlglot does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WINDOWS = ("TUMBLE", "HOP", "SESSION")
 
 
 def _windows(parser: SparkParser, name: str) -> exp.Expression:
-    """TUMBLE(TABLE t, DESCRIPTOR(ts), …) and its like; TUMBLE(ts, …), a window in GROUP BY."""
+    """Parse TUMBLE(TABLE t, DESCRIPTOR(ts), …) and similar functions; TUMBLE(ts, …) is a window in GROUP BY."""
     start = parser._index
     is_table = parser._match(TokenType.TABLE)
     table = exp.Table(this=parser._parse_table_part())
@@ -44,7 +44,7 @@ def _windows(parser: SparkParser, name: str) -> exp.Expression:
 
 
 def _window(parser: SparkParser, name: str) -> exp.Anonymous:
-    """The window of TUMBLE(ts, size[, offset]), HOP(ts, slide, size[, offset]) or SESSION(ts, gap), as Spark has it."""
+    """Translate TUMBLE(ts, size[, offset]), HOP(ts, slide, size[, offset]) and SESSION(ts, gap) to Spark's windows."""
     given = parser._parse_csv(parser._parse_lambda)
     if name == "TUMBLE" and given[2:]:
         given.insert(1, given[1].copy())
@@ -54,14 +54,14 @@ def _window(parser: SparkParser, name: str) -> exp.Anonymous:
 
 
 def _part_of_window(parser: SparkParser, name: str, part: str) -> exp.Dot:
-    """TUMBLE_START(ts, …) and its like."""
+    """Translate TUMBLE_START(ts, …) and similar functions."""
     return exp.Dot(this=_window(parser, name), expression=exp.to_identifier(part))
 
 
 def _table_function(
     name: str, table: exp.Table, others: Sequence[exp.Expr], is_time: list[bool], has_keys: bool
 ) -> exp.Anonymous:
-    """The call of a table function; what PARTITION BY names behind the table is `partition`."""
+    """A call of a table function; `partition` has the columns of PARTITION BY after the table."""
     count = is_time.index(True) if has_keys and any(is_time) else 0
     call = exp.Anonymous(this=name, expressions=[table, *others[count:]])
     keys = (part.unnest() for part in others[:count])
@@ -70,7 +70,7 @@ def _table_function(
 
 
 def _relation(parser: SparkParser) -> exp.Expression:
-    """TABLE(name) or TABLE(query), an argument that is a relation; TABLE(call) in FROM."""
+    """Parse TABLE(name) or TABLE(query), an argument that is a relation, or TABLE(call) in FROM."""
     if parser._next and parser._next.token_type is TokenType.L_PAREN:
         return exp.Anonymous(this="TABLE", expressions=parser._parse_csv(parser._parse_lambda))
     query = parser._parse_select()
@@ -78,7 +78,7 @@ def _relation(parser: SparkParser) -> exp.Expression:
 
 
 def _identifier(parser: SparkParser) -> exp.Identifier:
-    """IDENTIFIER('name'): a text, maybe of several joined by `||`, in the place of a name."""
+    """Parse IDENTIFIER('name'), whose text may be joined by `||`, as a name."""
     node = parser._parse_disjunction() or exp.Null()
     texts = list(node.flatten()) if isinstance(node, exp.DPipe) else [node]
     if not all(isinstance(text, exp.Literal) and text.is_string for text in texts):
@@ -87,7 +87,7 @@ def _identifier(parser: SparkParser) -> exp.Identifier:
 
 
 def _position(parser: SparkParser) -> exp.Expression:
-    """position('a' IN x), which Spark calls locate, or position('a', x)."""
+    """Parse position('a' IN x), which is Spark's locate, or position('a', x)."""
     start = parser._index
     result = parser._parse_position()
     result.meta["in"] = any(token.token_type is TokenType.IN for token in parser._tokens[start : parser._index])
@@ -95,7 +95,7 @@ def _position(parser: SparkParser) -> exp.Expression:
 
 
 def _special_time(text: exp.Expression, target: exp.DataType) -> exp.Expression:
-    """What a text that is cast to a date or time stands for: a function of the clock, or itself."""
+    """Translate a text that is cast to a date or time: 'now' and its like are functions of the clock."""
     if not isinstance(text, exp.Literal) or not text.is_string or target.this not in exp.DataType.TEMPORAL_TYPES:
         return text
     today = exp.Anonymous(this="current_date")
@@ -113,7 +113,7 @@ def _special_time(text: exp.Expression, target: exp.DataType) -> exp.Expression:
 
 
 def _time_literal(parser: SparkParser, text: exp.Expression, target: exp.DataType) -> exp.Expr:
-    """DATE 'text' and its like; a function of the clock is cast as by CAST."""
+    """Parse DATE 'text' and similar literals; a function of the clock is cast as by CAST."""
     special = _special_time(text, target)
     return parser.expression((exp.Cast if isinstance(special, exp.Literal) else exp.TryCast)(this=special, to=target))
 
@@ -134,7 +134,7 @@ BEHIND_A_NAME = {
 
 
 class DelticParser(SparkParser):
-    """Spark's parser, for which scalar functions are names and arguments."""
+    """Spark's parser, which keeps scalar functions as names with arguments."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {n: build for n, build in SparkParser.FUNCTIONS.items() if n not in _SCALAR}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -167,7 +167,7 @@ class DelticParser(SparkParser):
     FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
 
     def _parse_select_query(self, *args: Any, **options: Any) -> exp.Expr | None:
-        """SELECT, in which ALL is the name of a column where nothing stands behind it that could be selected."""
+        """Parse SELECT; ALL is a column name where nothing that could be selected follows."""
         words = self._tokens[self._index : self._index + 3]
         is_all = [word.token_type for word in words[:2]] == [TokenType.SELECT, TokenType.ALL]
         if is_all and (not words[2:] or words[2].token_type in BEHIND_A_NAME):
@@ -175,27 +175,27 @@ class DelticParser(SparkParser):
         return super()._parse_select_query(*args, **options)
 
     def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
-        """The name of a relation and of its columns, behind which MAX RECURSION LEVEL may stand in WITH."""
+        """Parse the alias of a relation and its columns; in WITH, MAX RECURSION LEVEL may follow."""
         alias = super()._parse_table_alias(*args, **options)
         if alias and self._match_text_seq("MAX", "RECURSION", "LEVEL"):
             alias.set("recursion_level", self._parse_number())
         return alias
 
     def _parse_value(self, values: bool = True) -> exp.Tuple | None:
-        """A row of VALUES; `2 AS t` behind the last one is no value with a name, but all rows have that name."""
+        """Parse a row of VALUES; an alias after the last row names the whole relation, not the value."""
         if not values or self._match(TokenType.L_PAREN, advance=False):
             return super()._parse_value(values)
         value = self._parse_disjunction()
         return self.expression(exp.Tuple(expressions=[value])) if value else None
 
     def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
-        """VALUES; where it is in parentheses it is a query like others, which may go on behind it."""
+        """Parse VALUES; in parentheses it is a query that may continue after it."""
         if self._match_pair(TokenType.L_PAREN, TokenType.VALUES, advance=False):
             return None
         return super()._parse_derived_table_values(allow_value_synonym)
 
     def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
-        """IN, of the rows of VALUES, too."""
+        """Parse IN, also over the rows of VALUES."""
         result = super()._parse_in(this, alias)
         match result.expressions:
             case [exp.Values() as values]:
@@ -203,14 +203,14 @@ class DelticParser(SparkParser):
         return result
 
     def _parse_types(self, check_func: bool = False, *args: Any, **options: Any) -> exp.Expr | None:
-        """A type; where an expression may stand, a type and `(` are a call: to try both would be exponential."""
+        """Parse a type; where an expression may stand, a type and `(` are a call: trying both is exponential."""
         words = self._tokens[self._index : self._index + 2] if check_func else []
         if [word.token_type for word in words[1:]] == [TokenType.L_PAREN] and words[0].token_type in self.TYPE_TOKENS:
             return None
         return super()._parse_types(check_func, *args, **options)
 
     def _parse_type(self, *args: Any, **options: Any) -> exp.Expr | None:
-        """A type, or a value behind one; `X 'FF'` are bytes as X'FF' is, with blanks before the quote."""
+        """Parse a type or a typed literal; `X 'FF'` with a blank is a binary literal as well."""
         words = self._tokens[self._index : self._index + 2]
         if [word.token_type for word in words] == [TokenType.VAR, TokenType.STRING] and words[0].text.upper() == "X":
             self._advance(2)
@@ -218,14 +218,14 @@ class DelticParser(SparkParser):
         return super()._parse_type(*args, **options)
 
     def _parse_subquery(self, *args: Any, **options: Any) -> exp.Subquery | None:
-        """A query in parentheses, whose name may stand behind TABLESAMPLE."""
+        """Parse a query in parentheses; its alias may follow TABLESAMPLE."""
         result = super()._parse_subquery(*args, **options)
         if result is not None and result.args.get("sample") and not result.args.get("alias"):
             result.set("alias", self._parse_table_alias())
         return result
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
-        """GROUP BY, in which `window(` is a function and not the clause WINDOW."""
+        """Parse GROUP BY; `window(` is a function, not the clause WINDOW."""
         at = self._index + (not skip_group_by_token)
         words = self._tokens[at : at + 2]
         if [word.token_type for word in words] == [TokenType.WINDOW, TokenType.L_PAREN]:
@@ -233,7 +233,7 @@ class DelticParser(SparkParser):
         return super()._parse_group(skip_group_by_token)
 
     def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
-        """CUBE and ROLLUP, of any expressions: sqlglot takes no comparison."""
+        """Parse CUBE and ROLLUP over any expressions; sqlglot accepts no comparison."""
         kind = exp.Cube if self._match(TokenType.CUBE) else exp.Rollup if self._match(TokenType.ROLLUP) else None
         keys = [] if with_prefix or kind is None else self._parse_wrapped_csv(self._parse_disjunction)
         return None if kind is None else self.expression(kind(expressions=keys))
@@ -242,11 +242,11 @@ class DelticParser(SparkParser):
         return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
 
     def _parse_bitwise(self) -> Any:
-        """Shifts bind more than `&`, this more than `^`, and this more than `|`, as in Spark."""
+        """Parse bit operations with Spark's precedence: shifts, then `&`, `^` and `|`."""
         return self._parse_bits(_BITS)
 
     def _parse_bits(self, signs: Sequence[tuple[TokenType, type[exp.Binary]]]) -> Any:
-        """Operands of the first of these signs, which are made of the others."""
+        """Parse a chain of the first operator, whose operands use the later ones."""
         if not signs:
             return self._parse_shifts()
         (sign, kind), *others = signs
@@ -271,7 +271,7 @@ class DelticParser(SparkParser):
                 return result
 
     def _parse_function_call(self, *args: Any, **options: Any) -> Any:
-        """A call, whose function keeps the name that it was called by."""
+        """Parse a call; the function keeps its written name."""
         called = self._curr.text if self._curr else ""
         result = node = super()._parse_function_call(*args, **options)
         while isinstance(node, exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
@@ -281,7 +281,7 @@ class DelticParser(SparkParser):
         return result
 
     def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
-        """A cast, in which some texts stand for times."""
+        """Build a cast; some texts stand for times."""
         kwargs["this"] = _special_time(kwargs["this"], kwargs["to"])
         return super().build_cast(strict, **kwargs)
 
@@ -293,7 +293,7 @@ class DelticParser(SparkParser):
 
 
 def taken() -> set[str]:
-    """The names of SQL's functions, in lower case, which no function of Python can have."""
+    """The lower-case names of SQL functions, which Python functions cannot have."""
     return {
         name.lower()
         for name in (*_SCALAR, *SparkParser.FUNCTIONS, *DelticParser.FUNCTION_PARSERS, "window", "session_window")
@@ -301,6 +301,6 @@ def taken() -> set[str]:
 
 
 class Deltic(Spark):
-    """Spark's dialect with this parser."""
+    """Spark's dialect with Deltic's parser."""
 
     Parser = DelticParser

@@ -14,13 +14,13 @@ NO_DATABASE = "leave it out; a relation of Datalog whose name has dots is writte
 
 
 def spelt(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that a name may mean: those that differ from it by case at most."""
+    """The known names that equal a name up to case."""
     lowered = name.lower()
     return [other for other in known if other.lower() == lowered]
 
 
 class Spellings:
-    """Known names, to be found whatever their case, all of them at the cost of those that are found."""
+    """An index of known names that ignores case."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._by_lower: dict[str, list[str]] = {}
@@ -28,16 +28,16 @@ class Spellings:
             self._by_lower.setdefault(name.lower(), []).append(name)
 
     def meant(self, tables: Iterable[exp.Table]) -> list[str]:
-        """The known names that tables may mean, as `spelt` finds them, each once."""
+        """The known names that tables may mean, each once."""
         return list(dict.fromkeys(name for table in tables for name in self._by_lower.get(table.name.lower(), ())))
 
 
 def find_name(
     name: exp.Identifier | exp.Table, kind: str, known: Iterable[str], source: SourceText, remedy: str = ""
 ) -> str:
-    """The known name that is meant; raises ProgramError where there is none, or several that differ by case.
+    """The known name that a name means; raises ProgramError where there is none, or several that differ by case.
 
-    `remedy` is what to write in its place, where that is known.
+    `remedy` is the hint of the error, if any.
     """
     candidates = list(known)
     result = spelt(name.name, candidates)
@@ -51,7 +51,7 @@ def find_name(
 
 
 def ambiguous(name: exp.Identifier | exp.Table, found: Iterable[str], source: SourceText) -> ProgramError:
-    """The error for a name that may mean several relations, which Datalog tells apart by case."""
+    """The error for a name that fits several relations, which Datalog distinguishes by case."""
     message = " or ".join(sorted(found))
     return source.error(
         name,
@@ -61,7 +61,7 @@ def ambiguous(name: exp.Identifier | exp.Table, found: Iterable[str], source: So
 
 
 def names_read(query: exp.Expression) -> list[exp.Table]:
-    """The relations that a query names, each time that it does; what its WITH clauses define is left out."""
+    """Every mention of a relation in a query, without those that WITH defines."""
     return list(_names_read(query, frozenset()))
 
 
@@ -82,7 +82,7 @@ def _names_read(query: exp.Expression, own: frozenset[str]) -> Iterator[exp.Tabl
 
 
 def reads_column(query: exp.Expression, table: str, column: str) -> bool:
-    """Whether a query that reads a table names a column of it, or what may be one."""
+    """Whether a query names something that may be this column of a table."""
     meant = [node for node in names_read(query) if node.name.lower() == table.lower()]
     called = {(node.alias or node.name).lower() for node in meant} | {""}
     for node in query.find_all(exp.Column):

@@ -1,7 +1,7 @@
-"""Pipes: `FROM t |> WHERE … |> AGGREGATE … GROUP BY … |> SELECT …`, each operator over all rows of those before it.
+"""Pipe syntax: `FROM t |> WHERE … |> AGGREGATE … GROUP BY … |> SELECT …`; each operator applies to the rows before it.
 
-sqlglot writes its own operators into one SELECT where it can, which passes DISTINCT, LIMIT and aliases over. Here a
-query that an operator cannot go on with stands in FROM of the next one.
+sqlglot merges pipe operators into one SELECT where it can, and loses DISTINCT, LIMIT and aliases. Here a query that the
+next operator cannot extend becomes a subquery in its FROM.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Operator = Callable[[SparkParser, exp.Query], exp.Query]
 
 
 def around(query: exp.Query, alias: exp.TableAlias | None = None) -> exp.Select:
-    """A SELECT of all that a query gives."""
+    """Wrap a query in SELECT *."""
     return exp.select("*").from_(query.subquery(alias, copy=False), copy=False)
 
 
@@ -27,9 +27,9 @@ def _refuse(parser: SparkParser, word: Token, expected: str) -> NoReturn:
 
 
 def _open(query: exp.Query, *taken: str) -> exp.Select:
-    """A SELECT of all columns with none of these clauses, nor what comes after them: the query, or one around it.
+    """Return a SELECT * without these clauses and later ones: the query itself, or one around it.
 
-    The names of its relations hold while it is the query itself, and so does that of its only one.
+    Names of relations stay valid while it is the query itself.
     """
     clauses = ("group", "having", "qualify", "windows", "distinct", "order", "limit", "offset", *taken)
     stars = isinstance(query, exp.Select) and [type(e) for e in query.expressions] == [exp.Star]
@@ -58,7 +58,7 @@ def _extend(parser: SparkParser, query: exp.Query) -> exp.Select:
 
 
 def _set(parser: SparkParser, query: exp.Query) -> exp.Query:
-    """Each value in the place of a column, as those before it have left them."""
+    """Replace columns by values, in order, each over the result of the previous one."""
     word = parser._curr
     parser._advance()
     for assignment in parser._parse_csv(parser._parse_conjunction):
@@ -84,7 +84,7 @@ def _where(parser: SparkParser, query: exp.Query) -> exp.Select:
 
 
 def _aggregate(parser: SparkParser, query: exp.Query) -> exp.Select:
-    """The keys of the groups, in which numbers are those of columns that come in, and the aggregates."""
+    """Lower AGGREGATE; numbers among its keys are positions of input columns."""
     parser._advance()
     shown = [] if parser._match(TokenType.GROUP_BY, advance=False) else parser._parse_expressions()
     keys = parser._parse_expressions() if parser._match(TokenType.GROUP_BY) else []
@@ -103,7 +103,7 @@ def _order(parser: SparkParser, query: exp.Query) -> exp.Select:
 
 
 def _limit(parser: SparkParser, query: exp.Query) -> exp.Query:
-    """LIMIT and OFFSET of the rows in the order that the operator before has left."""
+    """LIMIT and OFFSET in the order of the preceding operator."""
     word = parser._curr
     limit, offset = parser._parse_limit(), parser._parse_offset()
     if query.args.get("limit") or query.args.get("offset"):
@@ -137,13 +137,13 @@ OPERATORS: Mapping[str, Operator] = {
 
 
 def joined(parser: SparkParser, query: exp.Query) -> exp.Select | None:
-    """A join with what comes before, if there is one."""
+    """Parse a join with the preceding rows, if there is one."""
     join = parser._parse_join()
     return None if join is None else _open(query, "where").join(join, copy=False)
 
 
 def combined(parser: SparkParser, query: exp.Query) -> exp.Select | None:
-    """UNION, INTERSECT or EXCEPT with what comes before, if there is one."""
+    """Parse UNION, INTERSECT or EXCEPT with the preceding rows, if there is one."""
     result = parser.parse_set_operation(query)
     if result is None:
         return None

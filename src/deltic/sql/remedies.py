@@ -1,4 +1,4 @@
-"""What to write here for what other databases have: statements, functions, types and names."""
+"""Remedies for statements, functions, types and names of other databases."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _FILE = re.compile(r"\.(csv|tsv|parquet|jsonl?|ndjson|gz)$", re.IGNORECASE)
 
 
 def of_relation(node: exp.Expression) -> str:
-    """What to write for a name in FROM that is no table or view; "" where nothing is known."""
+    """The remedy for an unknown name in FROM; "" for none."""
     name, database = node.name.lower(), node.text("db").lower()
     around = node.find_ancestor(exp.CTE)
     while around is not None:
@@ -105,10 +105,10 @@ def of_relation(node: exp.Expression) -> str:
 
 
 def of_function(name: str) -> str:
-    """What to write for a function that is not there; "" where nothing is known."""
+    """The remedy for an unknown function; "" for none."""
     return f"write {FUNCTIONS[name]}" if name in FUNCTIONS else ""
 
 
 def of_type(name: str) -> str:
-    """What to write for a type that is not there; "" where nothing is known."""
+    """The remedy for an unknown type; "" for none."""
     return f"use {TYPES[name.upper()]}" if name.upper() in TYPES else ""

@@ -1,4 +1,4 @@
-"""Queries to circuits: names, scopes, joins, grouping, subqueries, set operations, recursion."""
+"""Lowering queries to circuits: names, scopes, joins, grouping, subqueries, set operations, recursion."""
 
 from deltic.sql.queries.query import answer_circuit, stored_circuit, view_circuit
 

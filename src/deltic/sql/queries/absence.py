@@ -1,8 +1,8 @@
-"""Recursion in which more rows of a relation may mean fewer of another [FIX §1, footnote 4].
+"""Recursion through negation: more rows of a relation may mean fewer of another [FIX §1, footnote 4].
 
-Under an even number of NOT, EXCEPT and outer joins a relation grows with itself, so that it has a least fixpoint; under
-an odd number it would be defined by its own absence. Where an aggregate, a window or a LIMIT stands in between nobody
-knows before there is data: engines find out.
+Under an even number of NOT, EXCEPT and outer joins a relation grows with itself and has a least fixpoint; under an odd
+number it would depend on its own absence. Through an aggregate, a window or a LIMIT the data decide, and engines find
+out.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class _Use(NamedTuple):
 
 
 def check_absence(body: Circuit, error: Callable[[str, str], ProgramError]) -> None:
-    """Raise the error of a message and a remedy where a relation depends on its own absence.
+    """Raise an error with this message and remedy where a relation depends on its own absence.
 
-    So it is where two depend on each other's, and neither is computed in the iteration of the other.
+    This includes two relations that depend on each other's absence, neither of them within the iteration of the other.
     """
     uses = _uses(body)
     for use in uses:

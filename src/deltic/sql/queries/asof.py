@@ -1,7 +1,7 @@
-"""ASOF joins: each row of the left side with the one of the right side that is nearest in an order, as keys agree.
+"""ASOF joins: each left row with the nearest right row in an order, among those with equal keys.
 
-The times of both sides are put into one order, in which the latest time of the right side up to a row is the greatest
-of all before it: so the state grows with the rows, and not with the pairs that are compared.
+The times of both sides are merged into one order, in which the latest right time up to a row is the maximum so far. So
+the state grows with the rows, not with the compared pairs.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _UP_TO_NOW = Frame(Unit.ROWS, None, 0)
 
 
 class NoAsof(Exception):
-    """The condition is none of an ASOF join."""
+    """The condition is not that of an ASOF join."""
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """Two values, of the left and of the right side, that a condition compares."""
+    """A comparison of a left and a right value."""
 
     kind: type[exp.Expression]
     left: exp.Expression
@@ -44,9 +44,9 @@ class _Compared:
 
 @dataclass(frozen=True)
 class Asof:
-    """The join of two nodes on equalities and one inequality; what the nodes share has to be equal, too.
+    """The join of two nodes on equalities and one inequality; shared columns must be equal too.
 
-    Of several rows of the right side that are equally near, the least counts. Raises NoAsof.
+    Among equally near right rows the least one matches. Raises NoAsof.
     """
 
     nodes: Nodes
@@ -55,14 +55,14 @@ class Asof:
     predicate: exp.Expression
 
     def pairs(self) -> int:
-        """The rows of the left side that have a row of the right side, with that."""
+        """The left rows with a match, joined with it."""
         nodes = self.nodes
         result = nodes.join(self._left, self._nearest, self._candidates)
         names = (*nodes.schema(self.left).names, *nodes.schema(self.right).names)
         return nodes.keep(result, list(dict.fromkeys(names)))
 
     def without_match(self) -> int:
-        """The rows of the left side that have none."""
+        """The left rows without a match."""
         nodes = self.nodes
         matched = nodes.keep(self._nearest, [*self._keys, self._time])
         return nodes.keep(nodes.antijoin(self._left, matched), nodes.schema(self.left).names)
@@ -93,7 +93,7 @@ class Asof:
 
     @cached_property
     def _named(self) -> list[str]:
-        """Names for the columns of the equalities, of the left side's time and of the right side's."""
+        """Column names for the equalities and for the times of both sides."""
         return [self.nodes.fresh(name) for name in (*("key" for _ in self._compared[0]), "time", "found")]
 
     @property
@@ -106,7 +106,7 @@ class Asof:
 
     @cached_property
     def _keys(self) -> list[str]:
-        """What has to be equal: what both nodes have, and the sides of the equalities."""
+        """The equal columns: shared ones, and the sides of the equalities."""
         shared = set(self.nodes.schema(self.right).names)
         return [*(name for name in self.nodes.schema(self.left).names if name in shared), *self._named[:-2]]
 
@@ -118,7 +118,7 @@ class Asof:
 
     @cached_property
     def _candidates(self) -> int:
-        """The rows of the right side that can be found, one of each key and time."""
+        """The candidate right rows, one for each key and time."""
         nodes, (equal, inequality) = self.nodes, self._compared
         names = [*self._named[:-2], self._found]
         node = self._extended(self.right, [*(part.right for part in equal), inequality.right], names)
@@ -133,7 +133,7 @@ class Asof:
 
     @cached_property
     def _nearest(self) -> int:
-        """For each key and time of the left side the time that is found, where one is."""
+        """The nearest right time for each key and time of the left side, where there is one."""
         nodes, keys, kind = self.nodes, self._keys, self._compared[1].kind
         backward = kind in _BACKWARD
         rank, latest = nodes.fresh("rank"), nodes.fresh("latest")
@@ -155,6 +155,6 @@ class Asof:
         return nodes.rename(nodes.drop_null(kept, [latest]), {latest: self._found})
 
     def _ranked(self, node: int, rank: str, value: int, keys: Sequence[str]) -> int:
-        """The node's keys and times, and which of two equal times comes first."""
+        """The node's keys and times, with a rank that orders equal times."""
         ranked = self.nodes.extend(node, [Column(rank, Type.INT32)], [literal(value, Type.INT32)])
         return self.nodes.keep(ranked, [*keys, self._time, self._found, rank])

@@ -48,7 +48,7 @@ class SelectItem:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What is evaluated on the rows that FROM and WHERE leave, or on their groups; `first_of` is DISTINCT ON."""
+    """The expressions that are evaluated after FROM and WHERE, or on groups; `first_of` is DISTINCT ON."""
 
     items: tuple[SelectItem, ...]
     having: exp.Expression | None
@@ -63,14 +63,14 @@ class Clauses:
         yield from self.first_of
 
     def map(self, change: Callable[[exp.Expression], exp.Expression]) -> Clauses:
-        """The clauses with other expressions."""
+        """Apply a function to all expressions of the clauses."""
         having, qualify = (None if node is None else change(node) for node in (self.having, self.qualify))
         items = tuple(SelectItem(item.name, change(item.node)) for item in self.items)
         return Clauses(items, having, qualify, tuple(map(change, self.order)), tuple(map(change, self.first_of)))
 
 
 def lower_block(select: exp.Select, scope: QueryScope) -> QueryRows:
-    """The rows of a SELECT; where it asks for the time, the clock's row is one of those around it."""
+    """Lower a SELECT; one that reads the time is correlated with the clock's row."""
     select, crossings = with_crossings(select, scope)
     if not reads_clock(select):
         return _Block(select, scope, crossings).lower()
@@ -89,7 +89,7 @@ class _Block:
         self._select = self._by_names(select)
 
     def _by_names(self, select: exp.Select) -> exp.Select:
-        """The SELECT with columns in the place of their numbers, which stand in keys of AGGREGATE."""
+        """Replace column numbers in the keys of AGGREGATE by the columns."""
         if not any(e.find(exp.PositionalColumn) for e in select.expressions):
             return select
         named = select.copy()
@@ -137,7 +137,7 @@ class _Block:
             raise self._scope.source.error(part, "WHERE cannot have a window of time", "write it in a subquery")
 
     def _keep(self, condition: exp.Expression | None, what: str = "HAVING") -> None:
-        """Keep the rows for which a condition is true; its parts without subqueries first."""
+        """Filter by a condition, its parts without subqueries first."""
         parts = [] if condition is None else conjuncts(condition)
         with_query = [part for part in parts if any(True for _ in outermost(part, is_subquery))]
         plain = [part for part in parts if not any(part is other for other in with_query)]
@@ -165,7 +165,7 @@ class _Block:
     # What is selected
 
     def _items(self) -> list[SelectItem]:
-        """The selected expressions; a name of an earlier one stands for it where there is no column of that name."""
+        """The selected expressions; a name of an earlier one stands for it where no column has that name."""
         items: list[SelectItem] = []
         for node in self._select.expressions:
             if is_star(node):
@@ -180,12 +180,12 @@ class _Block:
         return items
 
     def _name(self, node: exp.Expression) -> str:
-        """The name of a selected expression; the alias of a window function is the name of its window."""
+        """The name of a selected expression."""
         alias = "" if isinstance(node, exp.Window) else node.alias
         return alias or name_of(self._written_out(self._meant(node)), self._values)
 
     def _generated(self, node: exp.Expression) -> list[SelectItem]:
-        """What a function that makes rows gives, which the rows are multiplied by."""
+        """Multiply the rows by those of a generator in SELECT."""
         if sum(is_generator(part) for e in self._select.expressions for part in e.walk()) > 1:
             raise self._scope.source.error(node, "a SELECT has one function that makes rows", "write LATERAL VIEW")
         names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
@@ -194,7 +194,7 @@ class _Block:
         return [SelectItem(a.name, self._values.place(node, a.typed)) for a in made]
 
     def _named(self, node: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
-        """An expression in which names of selected ones stand for these, where there is no column of that name."""
+        """Replace names of selected expressions, where no column has that name."""
         by_name = {item.name.lower(): item.node for item in reversed(items)}
 
         def is_alias(part: exp.Expression) -> bool:
@@ -212,13 +212,13 @@ class _Block:
         return replaced(self._meant(node), is_alias, meant)
 
     def _meant(self, node: exp.Expression) -> exp.Expression:
-        """An expression with the columns that its stars and its names of fields mean."""
+        """Resolve stars and names of fields in an expression."""
         return self._values.dotted(spread(node, self._values))
 
     def _ordered(self, key: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
-        """A key of the order, in which names of selected expressions stand for these even where columns have them.
+        """A sort key, in which names of selected expressions win over columns.
 
-        In aggregates and window functions columns come first, as they do in all other clauses.
+        Inside aggregates and window functions columns win, as in all other clauses.
         """
         names = [item.name.lower() for item in items]
         by_name = {item.name.lower(): item.node for item in items if names.count(item.name.lower()) == 1}
@@ -235,14 +235,14 @@ class _Block:
         return self._named(replaced(key, is_whole, meant), items)
 
     def _leave_out_unread(self, clauses: Clauses) -> None:
-        """Leave out columns that no clause names where window functions keep the rows in order."""
+        """Drop columns that no clause names, before window functions store the rows."""
         group = self._select.args.get("group")
         nodes = [*clauses, *([group] if group is not None else [])]
         if any(isinstance(part, exp.Window) or is_time_window(part) for node in nodes for part in node.walk()):
             self._values.keep({name.name.lower() for node in nodes for name in node.find_all(exp.Identifier)})
 
     def _in_time(self, clauses: Clauses) -> tuple[Clauses, exp.Group | None]:
-        """The clauses and GROUP BY with the start and end of the window of time that they name, if they do."""
+        """Replace a time window in the clauses and GROUP BY by its start and end."""
         group = self._ordinals(self._select.args.get("group"), clauses.items)
         keys = list(group.expressions) if group is not None else []
         windows = TimeWindows(self._values, [*clauses, *keys], keys)
@@ -262,7 +262,7 @@ class _Block:
         return rewritten
 
     def _ordinals(self, group: exp.Group | None, items: Sequence[SelectItem]) -> exp.Group | None:
-        """GROUP BY with the selected expressions in the place of their numbers and names."""
+        """Replace numbers and names in GROUP BY by the selected expressions."""
         if group is None:
             return None
         if group.args.get("all") and not group.expressions and self._values.rows.find(exp.column("all")):
@@ -273,7 +273,7 @@ class _Block:
         return copy
 
     def _numbered(self, key: exp.Expression, items: Sequence[SelectItem], clause: str) -> exp.Expression:
-        """A key with the selected expressions in the place of their numbers and names."""
+        """Replace a number or name in a key by the selected expression."""
         index = ordinal(key)
         if index is None:
             return self._named(key, items)
@@ -284,12 +284,12 @@ class _Block:
     # Windows
 
     def _windowed(self, clauses: Clauses) -> Clauses:
-        """The clauses with placeholders for window functions; what HAVING was has been done."""
+        """Replace window functions by placeholders; HAVING is done by now."""
         done = replace(clauses, having=None)
         return done.map(WindowCalls(self._values, done).placed)
 
     def _written_out(self, node: exp.Expression) -> exp.Expression:
-        """An expression with named windows written out."""
+        """Expand named windows in an expression."""
         named = {w.this.name.lower(): w for w in self._select.args.get("windows") or ()}
         return written_out(node, named, self._values)
 
@@ -319,7 +319,7 @@ class _Block:
         return rows.over(nodes.keep(limited(self._select, rows, scope, self._values.over(both), order).node, out))
 
     def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[SelectItem]) -> list[exp.Expression]:
-        """The keys of an order over what is selected, by numbers and names: DISTINCT leaves no more than that.
+        """The sort keys after DISTINCT, which may only use selected expressions.
 
         Raises ProgramError for others.
         """

@@ -1,8 +1,8 @@
-"""The time in queries: `current_timestamp` is a column of a table of one row, the clock, which advances.
+"""The time in queries: `current_timestamp` is the column of the clock, a table of one row.
 
-A condition of WHERE that compares a time of the rows with one that goes with the clock lets a row in or out once: a
-window of circuits has the rows on one side of the clock, so that its advance costs the rows that cross it. Everything
-else that asks for the time is joined with the clock's row, and recomputed for all rows when that changes.
+Where WHERE compares a time of the rows with the clock, a row enters or leaves once: a window operator holds the rows on
+one side of the clock, so an advance costs the rows that cross it. Any other use of the time is joined with the clock's
+row, and recomputed for all rows when it changes.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _RISING = (
 
 
 def reads_clock(node: exp.Expression) -> bool:
-    """Whether a query asks for the time itself, not in a subquery or a relation that it reads."""
+    """Whether a query reads the time itself, outside of subqueries."""
     return any(True for part in _own(node) for _ in outermost(part, _is_time))
 
 
 def _own(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The expressions of a query by itself: those of its clauses, and the conditions of its joins."""
+    """The expressions of a query's clauses and join conditions, without subqueries."""
     if not isinstance(node, exp.Select):
         yield from node.iter_expressions()
         return
@@ -71,7 +71,7 @@ def _is_time(node: exp.Expression) -> bool:
 
 
 def _time(node: exp.Expression) -> exp.Expression:
-    """The column of the clock, as the type that a function of the time has; it keeps the words of that function."""
+    """The clock's column cast to the type of a time function; it keeps the function's text."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()  # type: ignore[attr-defined]
     column, type_ = exp.Column(this=exp.Identifier(this=_NOW)), OF_THE_CLOCK[name]
     result = exp.Paren(this=exp.Cast(this=column, to=exp.DataType.build(type_))) if type_ else column
@@ -80,7 +80,7 @@ def _time(node: exp.Expression) -> exp.Expression:
 
 
 def with_time(select: exp.Select) -> exp.Select:
-    """The query with the column of the clock in the place of the time."""
+    """Replace time functions in a query by the clock's column."""
     copy = select.copy()
     for part in list(_own(copy)):
         for asked in list(outermost(part, _is_time)):
@@ -89,7 +89,7 @@ def with_time(select: exp.Select) -> exp.Select:
 
 
 def with_clock(scope: QueryScope) -> QueryScope:
-    """The scope in which the clock's row is one of the rows around a query."""
+    """A scope with the clock's row among the outer rows."""
     clock = _clock(scope)
     around = scope.bindings
     node = clock.node if around is None else scope.nodes.join(around.node, clock.node)
@@ -103,7 +103,7 @@ def _clock(scope: QueryScope) -> QueryRows:
 
 
 def as_selects(values: exp.Values) -> exp.Expression:
-    """VALUES as SELECTs without FROM, which may ask for the time."""
+    """Rewrite VALUES as SELECTs without FROM, which may read the time."""
     rows = [part.expressions if isinstance(part, exp.Tuple) else [part.unnest()] for part in values.expressions]
     named = [[exp.alias_(value.copy(), f"col{i}") for i, value in enumerate(row, 1)] for row in rows]
     first, *others = (exp.select(*row) for row in named)
@@ -118,7 +118,7 @@ def as_selects(values: exp.Values) -> exp.Expression:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A condition: a time of the rows is before, at or after one that rises with the clock."""
+    """A condition that compares a time of the rows with one that rises with the clock."""
 
     value: exp.Expression
     kind: type[exp.Expression]
@@ -126,7 +126,7 @@ class Crossing:
 
 
 def with_crossings(select: exp.Select, scope: QueryScope) -> tuple[exp.Select, list[Crossing]]:
-    """The query without those conditions of WHERE, and them; in a recursion all stay in it."""
+    """Split clock conditions off WHERE; in a recursion they stay."""
     where = select.args.get("where")
     if where is None or scope.nodes.outside is not None or not any(True for _ in outermost(where.this, _is_time)):
         return select, []
@@ -144,7 +144,7 @@ def with_crossings(select: exp.Select, scope: QueryScope) -> tuple[exp.Select, l
 
 
 def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The conditions of which one is the conjunction, BETWEEN as two of them."""
+    """The conjuncts of a condition, with BETWEEN as two of them."""
     for part in conjuncts(node):
         if isinstance(part, exp.Between) and not part.args.get("symmetric"):
             yield exp.GTE(this=part.this.copy(), expression=part.args["low"].copy())
@@ -154,7 +154,7 @@ def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _crossing(node: exp.Expression, scope: QueryScope) -> Crossing | None:
-    """What a condition is, if it is of that kind."""
+    """Recognize a clock condition; None for any other."""
     if type(node) not in _FLIPPED:
         return None
     left, right, kind = node.this.unnest(), node.expression.unnest(), type(node)
@@ -184,7 +184,7 @@ def _is_constant(node: exp.Expression) -> bool:
 
 
 def _rises(node: exp.Expression) -> bool:
-    """Whether an expression is made of the time and of constants, such that it never falls."""
+    """Whether an expression of the time and constants never decreases."""
     if isinstance(node, exp.Paren):
         return _rises(node.this)
     if _is_time(node):
@@ -204,7 +204,7 @@ def _rises(node: exp.Expression) -> bool:
 
 
 def cross(values: BlockValues, crossing: Crossing) -> None:
-    """Keep the rows on one side of the clock."""
+    """Filter the rows by a clock condition."""
     nodes = values.scope.nodes
     clock = BlockValues(_clock(values.scope), values.scope.bound(None))
     bound = clock.typed(replaced(crossing.bound, _is_time, _time))

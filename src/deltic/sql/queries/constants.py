@@ -1,4 +1,4 @@
-"""VALUES: rows that stand in the query."""
+"""VALUES: constant rows."""
 
 from __future__ import annotations
 

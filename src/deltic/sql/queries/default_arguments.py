@@ -1,4 +1,4 @@
-"""The arguments that functions of Spark have where they are left out, as its names of columns show them."""
+"""Default arguments of Spark's functions, which its column names show."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ DEFAULTS: Mapping[str, tuple[int, tuple[str, ...]]] = {
 
 
 def with_defaults(name: str, given: list[str]) -> list[str]:
-    """The arguments of a function as they were given, and those that were not."""
+    """The arguments of a function with its defaults added."""
     first, defaults = DEFAULTS.get(name, (0, ()))
     return [*given, *defaults[len(given) - first :]] if len(given) >= first else given

@@ -1,6 +1,6 @@
 """FROM: relations and their joins.
 
-In a correlated subquery every FROM begins with the bindings, so that each row has their values beside its own.
+In a correlated subquery every FROM starts with the bindings, so that each row also has their values.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _first(node: exp.Expression, scope: QueryScope) -> QueryRows:
 
 
 def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
-    """The rows of one relation in FROM; lateral ones see the rows to the left."""
+    """Lower one relation of FROM; lateral ones see the rows to their left."""
     if (sample := node.args.get("sample")) is not None:
         node = _sampled(node, sample, scope)
     alias = node.args.get("alias")
@@ -71,7 +71,7 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
 
 
 def _sampled(node: exp.Expression, sample: exp.Expression, scope: QueryScope) -> exp.Expression:
-    """A relation whose sample the rows determine: so many rows, as LIMIT has them, or 0 or 100 PERCENT."""
+    """A deterministic TABLESAMPLE: a number of rows, as with LIMIT, or 0 or 100 PERCENT."""
     alone = node.copy()
     alone.set("sample", None)
     percent, count = sample.args.get("percent"), sample.args.get("size")
@@ -114,7 +114,7 @@ def _named(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRow
 
 
 def _is_group(node: exp.Expression) -> bool:
-    """Whether what stands in parentheses is a relation of FROM, maybe with joins."""
+    """Whether parentheses contain a relation of FROM, possibly with joins."""
     return isinstance(node, exp.Table) or (isinstance(node, exp.Subquery | exp.Values) and bool(node.args.get("joins")))
 
 
@@ -161,7 +161,7 @@ def _join(left: QueryRows, right: QueryRows, how: str, on: exp.Expression | None
 
 
 def _filtered(left: QueryRows, right: QueryRows, on: exp.Expression, scope: QueryScope) -> QueryRows:
-    """The pairs of rows for which a condition with subqueries is true."""
+    """Filter pairs of rows by a condition with subqueries."""
     both = BlockValues(QueryRows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
     both.filter(both.predicate(prepared(both.dotted(on), both), "ON"))
     return both.rows
@@ -170,7 +170,7 @@ def _filtered(left: QueryRows, right: QueryRows, on: exp.Expression, scope: Quer
 def _asked(
     on: exp.Expression, left: QueryRows, right: QueryRows, placed: dict[str, Typed], scope: QueryScope
 ) -> tuple[exp.Expression, QueryRows, QueryRows]:
-    """The condition with placeholders for its subqueries, each a column of the side whose rows it needs."""
+    """Replace subqueries in a condition by placeholders, columns of the side that they depend on."""
     sides = [BlockValues(rows, scope, placed) for rows in (right, left)]
 
     def value(part: exp.Expression) -> exp.Expression:
@@ -189,7 +189,7 @@ def _asked(
 
 
 def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: QueryScope) -> QueryRows:
-    """Each row of the left side with the nearest of the right side; LEFT keeps those that have none."""
+    """An ASOF join; LEFT keeps left rows without a match."""
     remedy = "write ASOF [LEFT] JOIN … ON equalities AND left.time >= right.time"
     if how not in ("INNER", "LEFT") or join.args.get("on") is None:
         raise scope.refuse(join, f"ASOF {how} JOIN" if join.args.get("on") else "ASOF JOIN without ON", remedy)
@@ -232,14 +232,14 @@ def _combined(
 
 
 def _seen(attribute: QueryColumn, node: int, scope: QueryScope) -> QueryColumn:
-    """The column as it is in a node, where it may be NULL now."""
+    """The column in a node, where it may have become nullable."""
     return replace(attribute, column=scope.nodes.column(node, attribute.column.name))
 
 
 def _using(
     left: QueryRows, right: QueryRows, how: str, names: Sequence[str], join: exp.Join, scope: QueryScope
 ) -> QueryRows:
-    """A join on columns of the same names, of which SQL sees one of each."""
+    """A join with USING: each pair of equal columns is visible once."""
     pairs = [(_only(left, name, join, scope), _only(right, name, join, scope)) for name in names]
     equal = [_equal(a, b, join, scope) for a, b in pairs]
     rows = _combined(left, right, how, conjunction(equal) if equal else None, scope)
@@ -272,7 +272,7 @@ def _equal(a: QueryColumn, b: QueryColumn, join: exp.Join, scope: QueryScope) ->
 
 
 def _merged(a: QueryColumn, b: QueryColumn, how: str) -> Typed:
-    """The column that SQL sees of two equal ones."""
+    """The visible one of two equal columns."""
     if how in ("INNER", "CROSS", "LEFT"):
         return a.typed
     target = common_type([a.column.type, b.column.type])

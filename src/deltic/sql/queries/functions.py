@@ -1,6 +1,6 @@
-"""Calls of functions that SQL has made: parameters are columns beside the rows around the call.
+"""Calls of SQL functions whose bodies are queries: parameters are columns beside the rows around the call.
 
-Nothing else of these rows is seen in the body, and no name that WITH defines around the call.
+The body sees nothing else of these rows, and no name that WITH defines around the call.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def value_called(call: exp.Expression, values: BlockValues, prepare: Prepare) ->
 
 
 def with_parameters(function: SqlFunction, call: exp.Expression, values: BlockValues, prepare: Prepare) -> BlockValues:
-    """The rows around a call with a column for each parameter, which are all that is seen of them."""
+    """The rows around a call with a column for each parameter; the body sees only these."""
     try:
         given = function.given(call.expressions)
         result = arguments(function, {name: values.typed(prepare(part, values)) for name, part in given.items()})
@@ -48,6 +48,6 @@ def with_parameters(function: SqlFunction, call: exp.Expression, values: BlockVa
 
 
 def _inside(function: SqlFunction, scope: QueryScope) -> QueryScope:
-    """The scope of a body, where names mean what they mean without a query around."""
+    """The scope of a body, in which names are resolved without the query around it."""
     around = None if scope.around is None else _inside(function, scope.around)
     return replace(scope, source=function.source, named={}, bindings=None, around=around, recursive="")

@@ -1,6 +1,6 @@
-"""Functions that make rows: explode, inline, stack and their kind, in FROM, as lateral views and in SELECT, and range.
+"""Generators: explode, inline, stack and others in FROM, as lateral views and in SELECT, and range.
 
-Rows are made by the numbers of their places, so that one generator of circuits does for all.
+They generate the positions of rows, so that one generator operator suffices for all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Shown = tuple[str, exp.Expression]
 
 @dataclass(frozen=True)
 class _Generator:
-    """What makes rows by its name without `_outer`; where it is outer one, of NULLs, in the place of none."""
+    """A generator by its name without `_outer`; an outer one gives a row of NULLs in place of none."""
 
     node: exp.Expression
     name: str
@@ -41,7 +41,7 @@ class _Generator:
 
 
 def is_generator(node: exp.Expression) -> bool:
-    """Whether a node is a function that makes rows."""
+    """Whether a node is a generator."""
     return isinstance(node, exp.Func | exp.Unnest) and _name(node).removesuffix("_outer") in _NAMES
 
 
@@ -52,7 +52,7 @@ def _name(node: exp.Expression) -> str:
 
 
 def lateral_view(node: exp.Lateral, rows: QueryRows, scope: QueryScope) -> QueryRows:
-    """The rows with those that a generator makes of each."""
+    """Multiply the rows by a lateral view."""
     if not is_generator(node.this):
         raise scope.refuse(node.this, f"LATERAL VIEW of {scope.source.written(node.this)}")
     values = BlockValues(rows, scope)
@@ -67,7 +67,7 @@ def lateral_view(node: exp.Lateral, rows: QueryRows, scope: QueryScope) -> Query
 def exploded(
     node: exp.Expression, values: BlockValues, is_outer: bool = False, names: Sequence[str] = ()
 ) -> list[QueryColumn]:
-    """The columns that a generator adds to the rows, of which it makes several. Raises ProgramError."""
+    """Multiply the rows by a generator, and return its columns. Raises ProgramError."""
     scope = values.scope
     generator = _read(node, scope, is_outer)
     makers = {"stack": _stacked, "json_tuple": _fields}
@@ -101,7 +101,7 @@ def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
 
 
 def _stacked(generator: _Generator, values: BlockValues) -> list[_Shown]:
-    """So many rows as the first argument says of all the others, one row after the other, the last one with NULLs."""
+    """stack(n, …): distribute the other arguments over n rows, padded with NULL."""
     count, *given = generator.arguments
     if not isinstance(count, exp.Literal) or not count.is_int or count.name == "0" or not given:
         message = "stack takes a number of rows above zero, written as such, and the values in them"
@@ -114,7 +114,7 @@ def _stacked(generator: _Generator, values: BlockValues) -> list[_Shown]:
 
 
 def _fields(generator: _Generator, values: BlockValues) -> list[_Shown]:
-    """One row of the values of fields, which are named by literals, of a JSON object."""
+    """json_tuple: one row with the named fields of a JSON object."""
     text, *names = generator.arguments or [exp.Null()]
     if not names or not all(isinstance(name, exp.Literal) and name.is_string for name in names):
         message = "json_tuple takes a text and the names of fields, written as such"
@@ -125,13 +125,13 @@ def _fields(generator: _Generator, values: BlockValues) -> list[_Shown]:
 
 
 def _chosen(place: exp.Expression, candidates: Sequence[exp.Expression]) -> exp.Expression:
-    """The candidate of a place."""
+    """The candidate at a position."""
     places = (exp.EQ(this=place.copy(), expression=exp.Literal.number(i)) for i in range(len(candidates)))
     return exp.Case(ifs=[exp.If(this=p, true=c) for p, c in zip(places, candidates, strict=True)])
 
 
 def _numbered(generator: _Generator, values: BlockValues, count: exp.Expression) -> exp.Expression:
-    """The number of its row, from 0, when of each row there are so many."""
+    """Add a row number from 0, with so many rows for each input row."""
     index = values.scope.nodes.fresh("index")
     bounds = tuple(coerced(values.typed(bound), Type.INT64).expression for bound in (_ZERO, count))
     values.go_on(values.scope.nodes.builder.add(ops.FlatMap(index, "range", bounds), values.rows.node))
@@ -148,7 +148,7 @@ def _read(node: exp.Expression, scope: QueryScope, is_outer: bool) -> _Generator
 
 
 def _unnamed(argument: exp.Expression, name: str, scope: QueryScope) -> exp.Expression:
-    """An argument, `collection => xs` too."""
+    """An argument without its name, as in `collection => xs`."""
     if not isinstance(argument, exp.Kwarg):
         return argument
     if argument.name.lower() != _PARAMETER.get(name):
@@ -165,7 +165,7 @@ def _arguments(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _count(given: exp.Expression, is_outer: bool) -> exp.Expression:
-    """How many rows are made of an array; one of none, and of NULL, where that is asked for."""
+    """The number of rows for an array; 1 for an empty array or NULL if outer."""
     count = _call("size", given)
     if not is_outer:
         return count
@@ -174,7 +174,7 @@ def _count(given: exp.Expression, is_outer: bool) -> exp.Expression:
 
 
 def _there(place: exp.Expression, given: exp.Expression) -> exp.Expression:
-    """The place, NULL where the array has none such."""
+    """The position, NULL where the array has no such element."""
     return exp.Case(ifs=[exp.If(this=exp.LT(this=place.copy(), expression=_call("size", given)), true=place.copy())])
 
 
@@ -183,7 +183,7 @@ def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
 
 
 def generated(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
-    """The rows of a table function; a lateral one has the columns of the rows to the left that it reads."""
+    """Lower a table function; a lateral one keeps the columns that it reads of the rows to its left."""
     call = node.this if isinstance(node, exp.Table | exp.Lateral) else node
     if isinstance(call, exp.Anonymous) and call.name.lower() == "range":
         return _numbers(call, scope)

@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates: from the rows of a block to its groups."""
+"""Lowering GROUP BY and aggregates."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from deltic.values.types import Column, Schema, Type
 
 @dataclass
 class GroupedBlock:
-    """The groups of a block: `keys` by their text over the circuit's columns, and `sets` of them that make groups.
+    """The groups of a block: `keys` by their text over the circuit's columns, and the grouping `sets`.
 
-    Without keys, and no sets of them but one, there is one group, which is there for no rows too.
+    Without keys and with a single set there is one group, even for no rows.
     """
 
     values: BlockValues
@@ -36,14 +36,14 @@ class GroupedBlock:
 
     @classmethod
     def of(cls, values: BlockValues, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> GroupedBlock:
-        """The groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
+        """Make the groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
         result = cls(values, [], {})
         result.sets = result._sets(group, grouped)
         result.keys = {text: result._as_grouped(text, key) for text, key in result.keys.items()}
         return result
 
     def _as_grouped(self, text: str, key: QueryColumn) -> QueryColumn:
-        """The key as groups have it: it may be NULL where a set of keys lacks it."""
+        """The key in the groups: nullable where some grouping set lacks it."""
         lacking = any(text not in chosen for chosen in self.sets)
         return replace(key, column=replace(key.column, nullable=True)) if lacking else key
 
@@ -69,7 +69,7 @@ class GroupedBlock:
         return [list(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*elements)]
 
     def _element(self, node: exp.Expression) -> list[list[str]]:
-        """The sets of keys that one element of GROUP BY stands for."""
+        """The grouping sets of one element of GROUP BY."""
         if isinstance(node, exp.Rollup):
             parts = [self._composite(n) for n in node.expressions]
             return [list(itertools.chain(*parts[:n])) for n in range(len(parts), -1, -1)]
@@ -86,7 +86,7 @@ class GroupedBlock:
         return [self._key(part.this if isinstance(part, exp.Paren) else part) for part in parts]
 
     def _key(self, node: exp.Expression) -> str:
-        """The text of a key, which has a column from then on."""
+        """Give a key a column, and return its text."""
         self._refuse_aggregates(node)
         text = self.text(node)
         if text not in self.keys:
@@ -103,7 +103,7 @@ class GroupedBlock:
             raise source.error(part, f"GROUP BY cannot have the aggregate {source.written(part)}")
 
     def text(self, node: exp.Expression) -> str:
-        """The same for expressions that mean the same: what it is over the circuit's columns."""
+        """The text of an expression over the circuit's columns, equal for equivalent expressions."""
 
         def column_of(reference: exp.Expression) -> exp.Expression:
             assert isinstance(reference, exp.Column)
@@ -114,7 +114,7 @@ class GroupedBlock:
     # What stands for aggregates and keys
 
     def rewritten(self, node: exp.Expression) -> exp.Expression:
-        """An expression over the groups: keys and aggregates as placeholders. Raises ProgramError for other columns."""
+        """Replace keys and aggregates by placeholders. Raises ProgramError for other columns."""
         around = exp.Paren(this=replaced(node, self._is_grouping_id, lambda _: exp.GroupingId()))
         self._rewrite(around.this)
         result: exp.Expression = around.this
@@ -139,7 +139,7 @@ class GroupedBlock:
                 self._rewrite(child)
 
     def _rewrite_within(self, query: exp.Query) -> None:
-        """Let aggregates of the block's rows in a subquery be columns of the groups, under names that none else has."""
+        """Replace aggregates of the block in a subquery by columns of the groups with fresh names."""
         for node in list(query.find_all(exp.Expression)):
             if is_aggregate(node) and not is_window_function(node) and self._is_of_block(node, query):
                 column = self._placeholder(node)
@@ -147,19 +147,19 @@ class GroupedBlock:
                 node.replace(column)
 
     def _is_of_block(self, call: exp.Expression, query: exp.Query) -> bool:
-        """Whether an aggregate in a subquery names columns of the block's relations, and none of the subquery's."""
+        """Whether an aggregate in a subquery names only columns of the block's relations."""
         names = {node.table.lower() for node in call.find_all(exp.Column)}
         inside = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
         return bool(names) and names <= {a.relation.lower() for a in self.values.rows.attributes} - inside - {""}
 
     def _is_grouping_id(self, node: exp.Expression) -> bool:
-        """Whether a name is Hive's word for `grouping_id()`, which groups by several sets of keys have."""
+        """Whether a name is Hive's `grouping__id`, which groups by several grouping sets have."""
         if not isinstance(node, exp.Column) or node.table or node.name.lower() != "grouping__id":
             return False
         return len(self.sets) > 1 and not self.values.rows.find(node)
 
     def _is_outer(self, node: exp.Column) -> bool:
-        """Whether a column is one of the rows around the block."""
+        """Whether a column is an outer one."""
         bindings = self.values.scope.bindings
         return (
             not self.values.rows.find(node)
@@ -194,7 +194,7 @@ class GroupedBlock:
         return self.values.defer(node, name)
 
     def _flag(self, node: exp.Expression) -> exp.Expression:
-        """GROUPING or GROUPING_ID, which is a constant in each set of groups."""
+        """GROUPING or GROUPING_ID, a constant in each grouping set."""
         text = self.text(node)
         type_ = Type.INT8 if isinstance(node, exp.Grouping) else Type.INT64
         if text not in self._flags:
@@ -205,7 +205,7 @@ class GroupedBlock:
     # Lowering
 
     def lower(self) -> BlockValues:
-        """The values of the block, over its groups."""
+        """Lower the groups, and return values over them."""
         nodes = self.values.scope.nodes
         parts = [self._lower_set(chosen) for chosen in self.sets]
         names = nodes.schema(parts[0]).names
@@ -224,7 +224,7 @@ class GroupedBlock:
         return found
 
     def _lower_set(self, chosen: Sequence[str]) -> int:
-        """The groups by some of the keys, the others NULL, with the results of all calls."""
+        """Lower one grouping set: other keys are NULL, with the results of all calls."""
         nodes, scope = self.values.scope.nodes, self.values.scope
         keys = list(dict.fromkeys([*scope.bound_names, *(self.keys[text].column.name for text in chosen)]))
         node = self._aggregated(keys)
@@ -262,7 +262,7 @@ class GroupedBlock:
         return nodes.builder.add(ops.Aggregate(tuple(keys), tuple(made)), nodes.keep(node, list(wanted)))
 
     def _empty(self, node: int, keys: Sequence[str]) -> int:
-        """The group of no rows: where counts are 0, and all else is NULL."""
+        """The group of no rows: counts are 0, other results NULL."""
         nodes = self.values.scope.nodes
         missing = nodes.antijoin(self.values.scope.start, nodes.keep(node, list(keys)))
         results = [c for c in nodes.schema(node) if c.name not in keys]
@@ -276,7 +276,7 @@ class GroupedBlock:
 
 @dataclass(frozen=True)
 class _Call:
-    """An aggregate, the columns that it reads, and those of its results."""
+    """An aggregate with its input and result columns."""
 
     lowered: LoweredAggregates
     inputs: Sequence[str]

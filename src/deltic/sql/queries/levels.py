@@ -1,8 +1,8 @@
-"""Recursions by level, as Spark has them with UNION ALL: a level is made of the rows of the one before alone.
+"""Recursion by levels, Spark's semantics of UNION ALL: a level is computed from the previous level alone.
 
-A row has its level in a column of its own: 0 in what the recursion begins with, one more in what is made of it. What
-groups, orders or compares rows of the recursion does so level by level. With UNION a row has the first of its levels.
-A LIMIT above stops it: rows are made of those of a level as long as there are fewer than wanted up to that level.
+Each row has its level in a column: 0 for the first query, one more for each step. Operators that group, order or
+compare rows of the recursion do so within a level. With UNION a row keeps its first level. A LIMIT above stops the
+recursion: another level is computed only while there are too few rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BY_KEYS = (ops.Aggregate, ops.Top, ops.Over)
 
 
 def by_level(body: Circuit, level: str, stop: str = "", most: int = 0, limit: int | None = None) -> Circuit | None:
-    """The body of a recursion whose rows have their `level`; None where it cannot be computed by levels.
+    """The body of a recursion with a column `level`; None where it cannot be computed by levels.
 
     With `most` it stops once there are so many rows; `stop` is the name of a column for that. A row of the level
     `limit`, or of a later one, is an error.
@@ -33,9 +33,9 @@ def by_level(body: Circuit, level: str, stop: str = "", most: int = 0, limit: in
 
 
 def stopped(nodes: Nodes, node: int, most: int) -> tuple[int, str] | None:
-    """The rows of a recursion, computed until there are so many, with the name of the column that has their level.
+    """The rows of a recursion that stops once there are enough, and the name of its level column.
 
-    None where the node has anything but columns of one recursion.
+    None where the node has other than columns of one recursion.
     """
     above = []
     while isinstance((result := nodes.builder.node(node)).operator, ops.Map):
@@ -61,7 +61,7 @@ def _with_level(operator: ops.Map, level: str) -> ops.Map:
 
 
 class _Levelled:
-    """Makes the body again, node by node; `recursive` are those of its nodes that depend on the recursion."""
+    """Rebuilds the body node by node; `recursive` are the nodes that depend on the recursion."""
 
     def __init__(self, body: Circuit, level: str, stop: str, most: int, limit: int | None) -> None:
         self._body, self._level, self._stop, self._most, self._limit = body, level, stop, most, limit
@@ -108,7 +108,7 @@ class _Levelled:
         return None
 
     def _bounded(self, rows: int) -> int:
-        """The rows, where those past the limit of levels are an error."""
+        """The rows, with an error for those past the level limit."""
         if self._limit is None:
             return rows
         limit = literal(self._limit, Type.INT64)
@@ -130,7 +130,7 @@ class _Levelled:
         return made if number in self._recursive else self._builder.add(ops.Join(), made, self._levels_of(self._rows))
 
     def _levels_of(self, rows: int) -> int:
-        """The levels that rows have."""
+        """The levels that have rows."""
         level = Column(self._level, Type.INT64)
         return self._builder.add(ops.Distinct(), self._builder.add(ops.Map((level,), (column(level.name),)), rows))
 

@@ -1,4 +1,4 @@
-"""Which rows of one side of a join have a match on the other."""
+"""Matches of one side of a join on the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JoinSides:
     predicate: exp.Expression | None
 
     def flipped(self) -> JoinSides:
-        """The same with the sides changed."""
+        """The sides exchanged."""
         return replace(self, left=self.right, right=self.left)
 
     def pairs(self) -> int:
@@ -41,7 +41,7 @@ class JoinSides:
         return self.nodes.keep(self.nodes.semijoin(node, keys), self._names)
 
     def without_match(self) -> int:
-        """The rows of the left side that have none."""
+        """The left rows without a match."""
         node, keys = self._keyed
         return self.nodes.keep(self.nodes.antijoin(node, keys), self._names)
 
@@ -51,7 +51,7 @@ class JoinSides:
 
     @cached_property
     def _keyed(self) -> tuple[int, int]:
-        """The left side with its keys as columns, and the keys for which there is a match."""
+        """The left side with its keys as columns, and the matching keys."""
         parts = [] if self.predicate is None else conjuncts(self.predicate)
         right_names = set(self.nodes.schema(self.right).names) - set(self._names)
         of_right = [p for p in parts if set(columns_of(p)) <= right_names and columns_of(p)]
@@ -87,7 +87,7 @@ class JoinSides:
         return self.nodes.extend(left, [new], [key]), new.name
 
     def _sides(self, part: exp.Expression, right: set[str]) -> tuple[exp.Expression, exp.Expression, bool] | None:
-        """The two sides of an equality, the left one's first, and whether NULL equals NULL; None for what is none."""
+        """The sides of an equality, the left one first, and whether NULL equals NULL; None for other conditions."""
         if not isinstance(part, exp.EQ | exp.NullSafeEQ):
             return None
         for mine, theirs in ((part.this, part.expression), (part.expression, part.this)):

@@ -73,7 +73,7 @@ def name_of(node: exp.Expression, values: BlockValues) -> str:
 
 
 class _Names:
-    """Expressions in Spark's words; those that have none of their own here in sqlglot's."""
+    """Generates Spark's text of expressions, with sqlglot's where they agree."""
 
     def __init__(self, values: BlockValues) -> None:
         self._values, self._source = values, values.scope.source

@@ -27,7 +27,7 @@ class Nodes:
         self._taken: dict[str, int] = {} if outside is None else outside._taken
 
     def fresh(self, name: str) -> str:
-        """A name for a column that no other has, like this one."""
+        """A fresh column name, derived from this one."""
         result, number = name, 1
         while result.lower() in self._taken:
             number = max(number, self._taken[name.lower()]) + 1
@@ -67,7 +67,7 @@ class Nodes:
         return self.constant(Schema(()), [()])
 
     def compute(self, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
-        """These columns of these values; the node itself where it has just them."""
+        """Compute columns; the node itself where it has just these."""
         if self.schema(node).columns == tuple(columns) and all(
             isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)
         ):
@@ -75,22 +75,22 @@ class Nodes:
         return self.builder.add(ops.Map(tuple(columns), tuple(values)), node)
 
     def extend(self, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
-        """The node's columns and these."""
+        """Add computed columns."""
         there = self.schema(node).columns
         return self.compute(node, (*there, *columns), (*(column(c.name) for c in there), *values))
 
     def keep(self, node: int, names: Sequence[str]) -> int:
-        """These columns of a node."""
+        """Keep only these columns."""
         return self.compute(node, [self.column(node, name) for name in names], [column(name) for name in names])
 
     def rename(self, node: int, names: Mapping[str, str]) -> int:
-        """The node with other names for some columns."""
+        """Rename columns."""
         columns = self.schema(node).columns
         renamed = [replace(c, name=names.get(c.name, c.name)) for c in columns]
         return self.compute(node, renamed, [column(c.name) for c in columns])
 
     def drop_null(self, node: int, names: Sequence[str]) -> int:
-        """The rows without NULL in these columns, which then cannot be NULL."""
+        """Drop rows with NULL in these columns, which are not nullable then."""
         nullable = [name for name in names if self.column(node, name).nullable]
         if not nullable:
             return node

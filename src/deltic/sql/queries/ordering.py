@@ -1,4 +1,4 @@
-"""ORDER BY with LIMIT and OFFSET: the first rows in an order, of all or of each binding."""
+"""ORDER BY with LIMIT and OFFSET: top-k, for all rows or for each binding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def limited(
     values: BlockValues | None = None,
     keys: Sequence[exp.Expression] | None = None,
 ) -> QueryRows:
-    """The rows that ORDER BY, LIMIT and OFFSET leave; a relation has no order, so that ORDER BY alone leaves all.
+    """Apply ORDER BY, LIMIT and OFFSET; ORDER BY alone changes nothing, since a relation has no order.
 
     `values` are those of the block, in which the order may be by what is not selected, and `keys` what ORDER BY is over
     them.
@@ -61,7 +61,7 @@ def limit_of(query: exp.Expression) -> exp.Expression | None:
 def first_of_each(
     parts: Sequence[exp.Expression], rows: QueryRows, values: BlockValues, order: Sequence[exp.Expression]
 ) -> int:
-    """DISTINCT ON: the first row, in the order, of those that agree in the values of `parts`."""
+    """DISTINCT ON: the first row in order among those with equal values of `parts`."""
     keys = [values.column(values.typed(prepared(part, values)), "part").name for part in parts]
     result = tuple(_order(key, rows, values) for key in order if isinstance(key, exp.Ordered))
     top = ops.Top(tuple(dict.fromkeys((*values.scope.bound_names, *keys))), result, 1, 0)

@@ -1,4 +1,4 @@
-"""Operators of a user's own in FROM: `near(TABLE(customer), TABLE(SELECT … ))`, a relation for each of its inputs."""
+"""User-defined operators in FROM: `near(TABLE(customer), TABLE(SELECT … ))`, with a relation for each input."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def own_operator(node: exp.Expression) -> CustomOperator | None:
-    """The operator of Python that a relation of FROM calls."""
+    """The user-defined operator that FROM calls, if any."""
     call = node.this if isinstance(node, exp.Table) else None
     return operator_called(call.name) if isinstance(call, exp.Anonymous) else None
 
 
 def applied_rows(node: exp.Expression, custom: CustomOperator, scope: QueryScope) -> QueryRows:
-    """The rows that an operator makes of its inputs. Raises ProgramError."""
+    """Lower the call of an operator. Raises ProgramError."""
     call, takes = node.this, custom.takes
     given = call.expressions
     if len(given) != len(takes):
@@ -36,7 +36,7 @@ def applied_rows(node: exp.Expression, custom: CustomOperator, scope: QueryScope
 
 
 def _input(argument: exp.Expression, custom: CustomOperator, place: int, scope: QueryScope) -> int:
-    """The node of an input: a table or a query, whose columns go by their places."""
+    """Lower an input, a table or a query, whose columns match by position."""
     if isinstance(argument, exp.Table):
         rows = scope.rows_of(argument.name, argument)
     elif isinstance(argument, exp.Subquery):

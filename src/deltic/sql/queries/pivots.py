@@ -1,4 +1,4 @@
-"""PIVOT and UNPIVOT, as the queries that they are short for."""
+"""PIVOT and UNPIVOT, rewritten as queries."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Comparisons with ANY, SOME and ALL rows of a subquery, as conditions on what they have together.
+"""Comparisons with ANY, SOME and ALL rows of a subquery.
 
-`= ANY` is IN and `<> ALL` is NOT IN; of the others the least and the greatest value decide.
+`= ANY` is IN and `<> ALL` is NOT IN; for the others the least and greatest value decide.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_quantified(node: exp.Expression) -> bool:
 
 
 def as_membership(node: exp.Expression) -> Membership | None:
-    """The node as IN or NOT IN of a subquery, None for what is neither."""
+    """The node as IN or NOT IN of a subquery; None for others."""
     if isinstance(node, exp.In) and node.args.get("query"):
         return Membership(node, False)
     is_one = isinstance(node, exp.EQ | exp.NEQ) and is_quantified(node)

@@ -106,7 +106,7 @@ def _check_names(names: Sequence[str], rows: QueryRows, query: exp.Expression, s
 
 
 def lower_query(query: exp.Expression, scope: QueryScope) -> QueryRows:
-    """The rows of a query; those of a correlated one have the columns of its bindings too."""
+    """Lower a query; rows of a correlated one also have the columns of its bindings."""
     scope = _with(query, scope)
     if isinstance(query, exp.Select):
         return lower_block(query, scope)
@@ -125,7 +125,7 @@ def lower_query(query: exp.Expression, scope: QueryScope) -> QueryRows:
 
 
 def _with(query: exp.Expression, scope: QueryScope) -> QueryScope:
-    """The scope with what WITH defines, in which each sees those before it."""
+    """Add the definitions of WITH to the scope; each sees the earlier ones."""
     clause = query.args.get("with_")
     if clause is None:
         return scope

@@ -50,7 +50,7 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope
 
 
 def level_limit(definition: exp.CTE) -> int | None:
-    """The levels that MAX RECURSION LEVEL allows, if it is written."""
+    """The limit of MAX RECURSION LEVEL, if any."""
     result = definition.args["alias"].args.get("recursion_level")
     return None if result is None else int(result.name)
 
@@ -148,7 +148,7 @@ def _widened(base: QueryRows, columns: Sequence[Column], scope: QueryScope) -> Q
 
 
 def is_linear(body: Circuit) -> bool:
-    """Whether each row that the body makes comes of one row of the recursive relation."""
+    """Whether the body is linear: each of its rows derives from one row of the recursive relation."""
     recursive: set[int] = set()
     for number, node in enumerate(body.nodes):
         after = [i for i in node.inputs if i in recursive]

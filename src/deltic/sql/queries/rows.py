@@ -1,4 +1,4 @@
-"""The rows that a part of a query has, and how their columns are found by name."""
+"""The rows of a part of a query, and the resolution of column names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class QueryColumn:
     fields: Fields | None = None
 
     def is_called(self, name: str, relation: str) -> bool:
-        """Whether a reference means it; without a relation it means what is not hidden."""
+        """Whether a reference means this column; one without a relation means only visible columns."""
         if self.name.lower() != name.lower():
             return False
         return self.relation.lower() == relation.lower() if relation else not self.hidden
@@ -66,7 +66,7 @@ class QueryRows:
         return replace(self, node=node)
 
     def called(self, relation: str, names: Sequence[str] = ()) -> QueryRows:
-        """The visible columns as those of one relation, under other names if there are any."""
+        """The visible columns as those of one named relation, optionally renamed."""
         shown = names or [a.name for a in self.visible]
         result = (replace(a, name=n, relation=relation) for n, a in zip(shown, self.visible, strict=True))
         return replace(self, attributes=tuple(result))
@@ -89,7 +89,7 @@ class QueryRows:
 
 @dataclass
 class Bindings:
-    """What a correlated subquery sees of the rows around it: the set `node` of the values that it uses of them.
+    """The bindings of a correlated subquery: the set `node` of outer values that it uses.
 
     The columns of the node have the names that they have in `outer`; `used` collects those that were found.
     """
@@ -121,7 +121,7 @@ def resolve(reference: exp.Column, rows: QueryRows, bindings: Bindings | None, s
 
 
 def _near(reference: exp.Column, rows: QueryRows) -> str:
-    """What may have been meant."""
+    """A hint with similar names."""
     if reference.table and reference.table.lower() not in {a.relation.lower() for a in rows.attributes}:
         relations = list(dict.fromkeys(a.relation for a in rows.attributes if a.relation))
         near = did_you_mean(reference.table, relations)
@@ -133,5 +133,5 @@ def _near(reference: exp.Column, rows: QueryRows) -> str:
 
 
 def settled(value: Typed) -> Typed:
-    """A value that a column can have: NULL alone gets a type."""
+    """A value for a column: a bare NULL gets a type."""
     return coerced(value, value.type.type) if value.is_null else value

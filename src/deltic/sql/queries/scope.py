@@ -1,4 +1,4 @@
-"""Where a query is lowered: the circuit, the relations that its names mean, and the rows around it."""
+"""The scope of a query: its circuit, the relations that names mean, and the outer rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT, of sets and of bags."""
+"""UNION, INTERSECT and EXCEPT over sets and bags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 
 
 def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
-    """The rows of a set operation; its columns have the names of the first operand."""
+    """Lower a set operation; its columns are named as in the first operand."""
     what = _WORDS[type(query)]
     for key in ("by_name", "side", "kind", "on"):
         if query.args.get(key):
@@ -40,7 +40,7 @@ def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
 
 
 def _branches(query: exp.Union) -> list[exp.Expression]:
-    """The operands of a chain of UNIONs of one kind, from the left."""
+    """The operands of a chain of equal UNIONs, from the left."""
     result: list[exp.Expression] = [query.expression]
     first = query.this
     while isinstance(first, exp.Union) and first.args.get("distinct") == query.args.get("distinct") and _is_bare(first):
@@ -69,7 +69,7 @@ def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Qu
 
 
 def _agree(left: QueryRows, right: QueryRows) -> bool:
-    """Whether the columns are as many, and of the same types."""
+    """Whether the columns agree in number and types."""
     a, b = ([(None if c.is_void else (c.column.type, c.fields)) for c in rows.visible] for rows in (left, right))
     return a == b and None not in a
 

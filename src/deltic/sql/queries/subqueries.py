@@ -1,4 +1,4 @@
-"""Subqueries in expressions, by decorrelation.
+"""Subqueries in expressions, lowered by decorrelation.
 
 A correlated subquery is lowered once for all rows around it, under its *bindings*: the set of the values that it uses
 of them. Every row of its result has the values for which it is one, so that a join on them brings both together.
@@ -46,13 +46,13 @@ def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
 
 
 def is_subquery(node: exp.Expression) -> bool:
-    """Whether a node of an expression is one that is lowered here."""
+    """Whether a node is a subquery expression."""
     is_in = isinstance(node, exp.In) and bool(node.args.get("query"))
     return is_in or is_quantified(node) or isinstance(node, exp.Query | exp.Exists) or _is_call(node)
 
 
 def _is_call(node: exp.Expression) -> bool:
-    """Whether a node calls a function of SQL whose body has subqueries."""
+    """Whether a node calls an SQL function whose body has subqueries."""
     if not isinstance(node, exp.Anonymous):
         return False
     function = function_called(node.name)
@@ -114,7 +114,7 @@ def _query(node: exp.Expression) -> exp.Expression:
 
 
 def _marked(values: BlockValues, matches: int) -> Typed:
-    """A new column that says whether a row has a match."""
+    """Add a column that says whether a row has a match."""
     nodes = values.scope.nodes
     mark = Column(nodes.fresh("exists"), Type.BOOLEAN)
     there = nodes.extend(nodes.semijoin(values.rows.node, matches), [mark], [true()])
@@ -320,7 +320,7 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
 
 
 def kept_all(nodes: Nodes, node: int, names: Sequence[str]) -> list[Column]:
-    """These columns of a node."""
+    """Keep only these columns."""
     return [nodes.column(node, name) for name in names]
 
 

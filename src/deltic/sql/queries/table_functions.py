@@ -1,4 +1,4 @@
-"""Functions in FROM that SQL has made: their bodies are queries, which may take values of the rows to the left."""
+"""SQL table functions in FROM: their bodies are queries, whose arguments may read the rows to the left."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class TimeWindow:
 
     @property
     def end(self) -> Typed:
-        """Where it ends."""
+        """The end of the window."""
         return arithmetic(exp.Add, self.last, constant(self.length * _MICROSECOND, Type.DAY_TIME_INTERVAL))
 
 
@@ -110,7 +110,7 @@ class TimeWindows:
         return is_named and not self._values.rows.find(node)  # type: ignore[arg-type]
 
     def _part(self, node: exp.Expression) -> str:
-        """Which part of the window a node is, "" for the whole."""
+        """The part of the window that a node reads; "" for the whole."""
         if isinstance(node, exp.Dot):
             return node.expression.name.lower() if node.expression.name.lower() in _PARTS else ""
         if not isinstance(node, exp.Column) or not node.table:
@@ -142,7 +142,7 @@ class _Hop:
     origin: int = 0
 
     def checked(self, node: exp.Expression, source: SourceText) -> _Hop:
-        """The same; raises ProgramError for what Spark refuses."""
+        """Check the window; raises ProgramError for what Spark refuses."""
         _positive(self.size, node, source)
         _positive(self.slide, node, source)
         if self.slide > self.size:

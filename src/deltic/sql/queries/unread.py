@@ -1,4 +1,4 @@
-"""What the parser takes and nothing in queries means here: refused by name, and never passed over in silence."""
+"""Clauses that the parser accepts and queries do not support: each is refused by name."""
 
 from __future__ import annotations
 

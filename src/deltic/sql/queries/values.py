@@ -1,4 +1,4 @@
-"""The expressions of one block: what they are in the circuit, once all that is no scalar in them has a column."""
+"""Values of expressions in one block, once their non-scalar parts have columns."""
 
 from __future__ import annotations
 

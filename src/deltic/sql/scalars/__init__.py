@@ -1,4 +1,4 @@
-"""Scalar expressions of SQL: their types, and what they are in circuits. The meaning is Spark's in ANSI mode.
+"""Scalar expressions of SQL: their types and their lowering. The semantics is Spark's in ANSI mode.
 
 The session's time zone is UTC: there an instant is shown, and there a text without a zone is read.
 """

@@ -1,4 +1,4 @@
-"""Types that several values have in common, and values brought to a type: Spark's rules in ANSI mode."""
+"""Common types and coercions: Spark's rules in ANSI mode."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DIGITS = {Type.INT8: 3, Type.INT16: 5, Type.INT32: 10, Type.INT64: 20}
 
 
 def common_type(types: Sequence[Type]) -> Type | None:
-    """The least type that values of all these types are brought to; None where there is none.
+    """The least common type; None where there is none.
 
     As in Spark the wider of two numbers, DOUBLE for a FLOAT and anything else, the later of DATE, TIMESTAMP_NTZ and
     TIMESTAMP. A STRING is brought to the other side: to BIGINT for integers, to DOUBLE for other numbers.
@@ -68,7 +68,7 @@ def _common(a: Type, b: Type) -> Type | None:
 
 
 def mixes_texts(types: Iterable[Type]) -> bool:
-    """Whether some of the types are STRING and others not, which Spark brings together in operators alone."""
+    """Whether STRING is mixed with other types, which Spark coerces only in operators."""
     return len({type_ is Type.STRING for type_ in types if type_ is not VOID}) > 1
 
 

@@ -1,4 +1,4 @@
-"""What chooses among values or asks for NULL: CASE, IF, COALESCE, NULLIF, IN, BETWEEN, IS."""
+"""Conditional expressions and NULL tests: CASE, IF, COALESCE, NULLIF, IN, BETWEEN, IS."""
 
 from __future__ import annotations
 

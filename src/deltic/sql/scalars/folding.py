@@ -1,4 +1,4 @@
-"""Constants that are computed once, when they are read."""
+"""Constant folding."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def folded(typed: Typed) -> Typed:
 
 
 def _is_unwritten(value: object, type_: Type) -> bool:
-    """Whether there is no literal of the value: floats that are no numbers."""
+    """Whether no literal can express the value: NaN and infinities."""
     return (type_.is_float and value in (float("inf"), float("-inf"))) or value != value

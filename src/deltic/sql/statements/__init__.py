@@ -1,1 +1,1 @@
-"""Statements of SQL: definitions, changes and questions, read from a text."""
+"""Parsing SQL statements: definitions, changes and queries."""

@@ -1,4 +1,4 @@
-"""What a statement does to a table."""
+"""The effect of a statement on a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltic.catalog.clock import CLOCK
 
 @dataclass(frozen=True)
 class Effect:
-    """What a statement does to a table, by the rows of views over the tables as they are.
+    """The effect of a statement on a table, as views over the present tables.
 
     The rows of a view are inserted or deleted, as `signs` says by 1 or -1. Rows of the views in `replaced` are deleted
     because another view has them with new values. Where the view `ambiguous` has rows, the statement is refused: they
@@ -34,7 +34,7 @@ class Effect:
         return self.target.name
 
     def moved(self, catalog: Catalog) -> str:
-        """A relation that it changes or reads and that is not defined as it was; "" where there is none."""
+        """A relation that it changes or reads whose definition has changed; "" for none."""
         if catalog.tables.get(self.table) != self.target:
             return self.table
         read = {name: type_ for definition in self.definitions for name, type_ in definition.sources.items()}
@@ -44,5 +44,5 @@ class Effect:
 
     @property
     def reads(self) -> bool:
-        """Whether it depends on rows of tables and views."""
+        """Whether it reads tables or views."""
         return any(definition.reads for definition in self.definitions)

@@ -1,4 +1,4 @@
-"""INSERT, DELETE, UPDATE and MERGE as queries: which rows of the table go, and which come."""
+"""INSERT, DELETE, UPDATE and MERGE as queries for the deleted and inserted rows."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ class _Writing:
         self._add(change.query, columns or self._names)
 
     def _names_of(self, query: exp.Expression) -> list[exp.Identifier]:
-        """What SQL calls the columns of a query."""
+        """The column names of a query."""
         _, names = answer_circuit(query, self._relations, "new rows", self._source)
         return [exp.to_identifier(name, quoted=True) for name in names]
 
     def _insert_or_update(self, change: Insert, conflict: OnConflict, columns: Sequence[str]) -> None:
-        """A merge with the new rows, which are called `excluded`."""
+        """ON CONFLICT as a merge with the new rows, called `excluded`."""
         key = self._columns(conflict.key) or list(self._table.key)
         if not key or set(key) != set(self._table.key):
             message = f"its key is ({', '.join(self._table.key)})" if self._table.key else "it has none"
@@ -164,7 +164,7 @@ class _Writing:
                 yield names[column.name.lower()], value
 
     def _merge_matched(self, target: exp.Table, change: Merge, whens: Sequence[MergeClause]) -> None:
-        """Pairs of a row and one of the source: what their first clause says, which is for one pair of each row."""
+        """Lower the clauses for matched pairs; the first fitting clause applies, and each row may match once."""
         conditions: list[exp.Expression] = []
         for when, condition in _in_order(whens):
             pairs = _join(self._rows(target), change.using, change.condition, "INNER")
@@ -192,7 +192,7 @@ class _Writing:
         return exp.select(*(_of(name, target) for name in self._names)).from_(target.copy())
 
     def _updated(self, target: exp.Table, assignments: Sequence[Assignment]) -> exp.Select:
-        """The rows of the table with other values in some columns."""
+        """The rows of the table with assigned values in some columns."""
         given: dict[str, list[_FieldValue]] = {}
         for one in assignments:
             name, fields = self._path(target, one)
@@ -211,7 +211,7 @@ class _Writing:
         return name, rest
 
     def _assembled(self, whole: exp.Expression, type_: Type, parts: Sequence[_FieldValue]) -> exp.Expression:
-        """A value of which these fields have others."""
+        """A struct value with some fields replaced."""
         (path, value), *others = parts
         if not path and not others:
             return value
@@ -243,7 +243,7 @@ class _Writing:
         return result
 
     def _given(self, value: exp.Expression, name: str) -> exp.Expression:
-        """The value that is stored in a column: what it has by default for DEFAULT."""
+        """The value to store in a column; DEFAULT is replaced by the column's default."""
         is_default = isinstance(value, exp.Var | exp.Column) and value.name.upper() == "DEFAULT"
         return self._default(name) if is_default else value.copy()
 
@@ -275,7 +275,7 @@ class _Writing:
             self._replaced.add(name)
 
     def _add(self, query: exp.Expression, columns: Sequence[str]) -> None:
-        """The query's rows come, its values as those of these columns of the table, the others NULL."""
+        """Insert the query's rows, its values into these columns, NULL or the default into others."""
         values = _values(query)
         if values and len(values) != len(columns):
             message = (

@@ -1,4 +1,4 @@
-"""The order in which the answer to a query is shown. Views have none; ORDER BY at the end of a question has."""
+"""The order of a query's answer: views have none, a query with a final ORDER BY has."""
 
 from __future__ import annotations
 

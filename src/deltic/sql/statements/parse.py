@@ -1,4 +1,4 @@
-"""A text of SQL to statements."""
+"""Parsing an SQL text into statements."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _changed(cursor: Cursor) -> Iterator[Alteration]:
 
 
 def _rest(cursor: Cursor) -> str:
-    """Go behind all that is left: its text."""
+    """Consume the remaining tokens, and return their text."""
     if cursor.at_end:
         cursor.refuse("expected the value of DEFAULT")
     tokens = cursor.rest

@@ -1,4 +1,4 @@
-"""The tables and views that SQL has defined, and the definitions of the catalog that they are."""
+"""The tables and views defined in SQL, and their catalog definitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Types = Mapping[str, ZSetType]
 
 @dataclass(frozen=True)
 class SqlProgram:
-    """Definitions in the order of their texts. A change makes another value."""
+    """Definitions in the order of their texts; immutable, a change makes a new value."""
 
     tables: tuple[CatalogTable, ...] = ()
     views: tuple[CreateView, ...] = ()
@@ -45,42 +45,42 @@ class SqlProgram:
         return [view.name.name for view in self.declared if view.name.name not in defined]
 
     def with_table(self, table: CatalogTable) -> SqlProgram:
-        """With one more table."""
+        """Add a table."""
         return replace(self, tables=(*self.tables, table))
 
     def with_view(self, view: CreateView) -> SqlProgram:
-        """With a view, in the place of the one of the same name if there is one."""
+        """Add or replace a view."""
         kept = [view if _is_same(view, other) else other for other in self.views]
         return replace(self, views=tuple(kept if view in kept else [*kept, view]))
 
     def with_declared(self, view: DeclareView) -> SqlProgram:
-        """With one more declared view."""
+        """Add a declared view."""
         return replace(self, declared=(*self.declared, view))
 
     def with_altered(self, name: str, table: CatalogTable) -> SqlProgram:
-        """With what a table of that name has become, in its place."""
+        """Replace a table by its altered form."""
         return replace(self, tables=tuple(table if other.name == name else other for other in self.tables))
 
     def with_renamed(self, name: str, to: str) -> SqlProgram:
-        """With another name for a view, in its place."""
+        """Rename a view in place."""
         views = tuple(view.called(to) if view.name.name == name else view for view in self.views)
         return replace(self, views=views)
 
     def with_function(self, function: SqlFunction) -> SqlProgram:
-        """With a function, in the place of the one of the same name if there is one."""
+        """Add or replace a function."""
         return replace(self, functions={**self.functions, function.name.lower(): function})
 
     def without_function(self, name: str) -> SqlProgram:
-        """Without the function of that name."""
+        """Remove a function."""
         return replace(self, functions={n: each for n, each in self.functions.items() if n != name.lower()})
 
     def callers(self, name: str) -> list[str]:
-        """The functions and views that call a function themselves."""
+        """The functions and views that call a function directly."""
         functions = [each.name for each in self.functions.values() if name.lower() in each.calls]
         return [*functions, *(view.name.name for view in self.views if name.lower() in view.calls)]
 
     def without(self, names: Collection[str]) -> SqlProgram:
-        """Without some tables and views."""
+        """Remove tables and views."""
         return replace(
             self,
             tables=tuple(table for table in self.tables if table.name not in names),

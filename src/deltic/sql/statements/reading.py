@@ -1,4 +1,4 @@
-"""From a text of SQL to the tokens of its statements, and from tokens to sqlglot's trees."""
+"""Tokenizing SQL texts into statements, and parsing tokens into sqlglot's trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a function's name and arguments to what it is in circuits."""
+"""Lookup and lowering of functions by name and arguments."""
 
 from __future__ import annotations
 

@@ -47,14 +47,14 @@ def operator_called(name: str) -> CustomOperator | None:
 
 
 def _called(name: str, module: str, kind: str) -> Any:
-    """What has that name, if it is of that class, which is imported where there is something of that name."""
+    """The object of that name and class, if any; the class is imported only then."""
     result = known().get(name.lower())
     return result if result is not None and isinstance(result, getattr(import_module(module), kind)) else None
 
 
 @contextmanager
 def knowing(functions: Mapping[str, OfPython], written: Written) -> Iterator[None]:
-    """Lower what stands in the block with these functions of Python, and those that SQL has made."""
+    """Make Python functions and SQL functions known for lowering within the block."""
     before = _KNOWN.set({name: function for name, function in functions.items() if function.in_sql})
     written_before = KNOWN.set(written)
     try:

@@ -1,4 +1,4 @@
-"""Functions that CREATE FUNCTION has made: their calls are their bodies, with values for the parameters."""
+"""Functions of CREATE FUNCTION: a call is replaced by the body with values for its parameters."""
 
 from __future__ import annotations
 
