@@ -1,7 +1,7 @@
-"""Functions with Spark's meaning, outside of the closed core: one entry each, see CONTRIBUTING.md.
+"""Functions with Spark's semantics outside of the closed core: one entry each, see CONTRIBUTING.md.
 
-In circuits a function is called by its name in Spark behind `spark_`. It takes values of exactly the types that its
-row says; SQL brings its arguments to them.
+In circuits a function has the prefix `spark_`. It takes values of exactly the types in its entry; SQL coerces its
+arguments to them.
 """
 
 from deltic.discovery import import_files

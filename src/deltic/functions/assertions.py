@@ -1,4 +1,4 @@
-"""Errors that a query itself raises."""
+"""Functions that raise errors on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of bytes, and of texts that stand for them."""
+"""Functions of binary values and their text encodings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LENGTHS = (0, 2, 4, 5, 7)
 
 
 def _overlaid(value: bytes, other: bytes, start: int, length: int) -> bytes:
-    """The bytes with others from a place on; these replace as many as they are, or as the length says."""
+    """Overlay bytes from a position on, replacing as many as there are, or `length` of them."""
     end = start + (len(other) if length < 0 else length)
     rest = max(end - 1 if end > 0 else len(value) + end if end else 0, 0)
     return value[: max(start - 1, 0)] + other + value[rest:]
 
 
 def _of_base32(text: str) -> bytes | None:
-    """The bytes that a text writes in base 32; letters that are no digits are passed over."""
+    """Decode base 32; letters that are no digits are skipped."""
     digits = bytes(letter for letter in text.upper().encode() if letter in _DIGITS)
     if len(digits) % 8 not in _LENGTHS:
         return None

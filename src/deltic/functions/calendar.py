@@ -1,4 +1,4 @@
-"""The calendar of the years 1 to 9999: days and microseconds since 1970 began, single ones and arrays of them."""
+"""The calendar of the years 1 to 9999: days and microseconds since 1970, as numbers or arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECOND, DAY = 1_000_000, 86_400_000_000
 
 
 def days_of(years: Numbers, months: Numbers, days: Numbers) -> tuple[Numbers, Any]:
-    """The days of years and months, and where there is such a day."""
+    """Days since 1970 from year, month and day, and whether the date exists."""
     import numpy as np
 
     there = (years >= 1) & (years <= 9999) & (months >= 1) & (months <= 12)
@@ -33,13 +33,13 @@ def days_of(years: Numbers, months: Numbers, days: Numbers) -> tuple[Numbers, An
 
 
 def months_later(time: Time, months: int) -> Time:
-    """The same day of another month, or the last one of that month before it. Raises ValueError beyond the years."""
+    """Add months to a date; a day past the end of the month becomes its last. Raises ValueError beyond the years."""
     year, month = divmod(12 * time.year + time.month - 1 + months, 12)
     return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
 
 
 def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
-    """The same, and where it is beyond the years."""
+    """Add months to dates, and say which results are beyond the years."""
     import numpy as np
 
     starts, day, _ = _in_month(days)
@@ -52,7 +52,7 @@ def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
 
 
 def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
-    """How many whole months lead from one instant to another, as Java counts: from the days, moved by the clocks."""
+    """The number of whole months between two instants, counted as Java does."""
     import numpy as np
 
     days, clocks = ends // DAY - starts // DAY, ends % DAY - starts % DAY
@@ -63,7 +63,7 @@ def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
 
 
 def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[Any, None]:
-    """Whole months between the same days of months, or their last ones; else by months of 31 days."""
+    """`months_between`: whole months between equal days or last days of months, else with months of 31 days."""
     import numpy as np
 
     (later, end, is_last), (earlier, start, was_last) = (_in_month(times // DAY) for times in (laters, earliers))
@@ -73,7 +73,7 @@ def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[An
 
 
 def _in_month(days: Numbers) -> tuple[Numbers, Numbers, Any]:
-    """The months since 1970 began, the days since these did, and whether they are the last ones."""
+    """The month since 1970, the day within it, and whether it is the last day of its month."""
     import numpy as np
 
     months = days.astype("M8[D]").astype("M8[M]")

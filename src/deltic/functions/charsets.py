@@ -1,4 +1,4 @@
-"""Texts as bytes and bytes as texts, in the charsets that Spark knows; nothing of what a charset does not have."""
+"""Encoding and decoding texts in the charsets that Spark knows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKED = {"UTF-16": (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE), "UTF-32": (code
 
 
 def _encoded(text: str, charset: str) -> bytes | None:
-    """The text's bytes; of UTF-16 with a mark, unless there are none."""
+    """Encode a text; UTF-16 gets a byte-order mark unless the text is empty."""
     mark = codecs.BOM_UTF16_BE if charset == "UTF-16" and text else b""
     try:
         return mark + text.encode(CHARSETS[charset])
@@ -31,7 +31,7 @@ def _encoded(text: str, charset: str) -> bytes | None:
 
 
 def _decoded(value: bytes, charset: str) -> str | None:
-    """The text of bytes."""
+    """Decode bytes."""
     is_marked = value.startswith(_MARKED.get(charset, ()))
     try:
         return value.decode(charset if is_marked else CHARSETS[charset])

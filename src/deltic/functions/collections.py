@@ -21,12 +21,12 @@ Values = tuple[Any, ...]
 
 
 def _key(value: Any) -> Any:
-    """What tells values apart, NULL below all others."""
+    """A sort key of a value, with NULL lowest."""
     return value is not None, in_order(value)
 
 
 def _distinct(values: Iterable[Any]) -> Values:
-    """Each value where it first stands."""
+    """Distinct values in order of first occurrence."""
     return tuple({_key(value): value for value in reversed([*values])}[key] for key in dict.fromkeys(map(_key, values)))
 
 
@@ -41,7 +41,7 @@ def _common(values: Values, others: Values) -> Values:
 
 
 def _overlap(values: Values, others: Values) -> bool | None:
-    """NULL where only a NULL may be common."""
+    """`arrays_overlap`: NULL where only a NULL could be common."""
     if {_key(v) for v in values if v is not None} & {_key(v) for v in others if v is not None}:
         return True
     return None if values and others and None in (*values, *others) else False
@@ -66,7 +66,7 @@ def _nulls_last(values: Values) -> Values:
 
 
 def _sorted_by(values: Values, signs: Values) -> Values | None:
-    """The elements by a sign for each pair of places: below zero where the first comes first."""
+    """Sort elements by a matrix of signs for pairs of positions; negative where the first one precedes."""
     width = len(values)
     if None in signs[1:] and any(sign is None for i, sign in enumerate(signs) if i % (width + 1)):
         return None
@@ -112,7 +112,7 @@ def _of_entries_type(node: exp.Expression, types: Sequence[Type]) -> Type:
 
 
 def _zipped(*arrays: Values) -> Values:
-    """The elements at each place together; NULL stands where an array has ended."""
+    """Zip arrays, padded with NULL."""
     return tuple(itertools.zip_longest(*arrays))
 
 
@@ -123,7 +123,7 @@ def _zipped_type(node: exp.Expression, types: Sequence[Type]) -> Type:
 
 
 def _inserted(values: Values | None, place: int | None, value: Any) -> Values | None:
-    """The array with a value at a place from 1 on, or from -1 at the end on, filled up with NULLs as far as needed."""
+    """Insert a value at a position from 1, or backward from -1, padding with NULL."""
     if values is None or not place:
         return None
     if place > 0:
@@ -133,13 +133,13 @@ def _inserted(values: Values | None, place: int | None, value: Any) -> Values | 
 
 
 def _texts_map(text: str, between: str, within: str) -> Values | None:
-    """The map of the pairs that a text has."""
+    """`str_to_map`: the map of the pairs in a text."""
     pairs = [re.split(within, pair, maxsplit=1, flags=re.ASCII) for pair in re.split(between, text, flags=re.ASCII)]
     return _map(tuple(pair[0] for pair in pairs), tuple(pair[1] if len(pair) > 1 else None for pair in pairs))
 
 
 def _map(keys: Values, values: Values) -> Values | None:
-    """Pairs of keys and values; none for keys that are NULL or not distinct."""
+    """A map from keys and values; undefined where keys are NULL or repeated."""
     distinct = len({_key(key) for key in keys}) == len(keys) == len(values)
     return tuple(zip(keys, values, strict=True)) if distinct and None not in keys else None
 
@@ -197,7 +197,7 @@ def _field_sql(operands: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def _set(python: Callable[..., Any], strict: bool = True, partial: bool = False) -> Function:
-    """A function from arrays to an array like the first."""
+    """Declare a function from arrays to an array of the first one's type."""
     return Function(_same, python=python, strict=strict, partial=partial)
 
 

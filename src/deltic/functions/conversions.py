@@ -1,6 +1,6 @@
-"""Spark's casts in ANSI mode, its session in UTC, of columns: NULL where Spark has no value.
+"""Spark's casts of columns in ANSI mode and UTC: NULL where Spark has no value.
 
-Texts may stand between blanks. Instants are seconds since 1970 as numbers. Floats are written as Java writes them.
+Texts may have blanks around them. Instants as numbers are seconds since 1970. Floats are written as in Java.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _OF_TIME = rf"\A{_DATE}(?:[ T]{_CLOCK}{_ZONE})?)?)?)?\z"
 
 
 def converted(column: pa.Array | pa.ChunkedArray, source: Type, target: Type, by_part: bool = False) -> pa.Array:
-    """The values of a column cast to a type to which there is a cast, see `has_conversion`.
+    """Cast a column to a type, see `has_conversion`.
 
-    A composite value of which a part has no value is NULL; `by_part` that part alone is.
+    A composite value is NULL where a part has no value; with `by_part` only that part is.
     """
     import pyarrow as pa
 
@@ -72,7 +72,7 @@ def converter(source: Type, target: Type, by_part: bool = False) -> Conversion:
 
 
 def _spread(found: pa.Array, places: Any) -> pa.Array:
-    """Values at those places of a column that are true, NULL at the others."""
+    """Spread values over the positions where a mask is true, NULL at the others."""
     import numpy as np
     import pyarrow as pa
 
@@ -81,7 +81,7 @@ def _spread(found: pa.Array, places: Any) -> pa.Array:
 
 
 def _of_one(source: Type, target: Type) -> Conversion | None:
-    """What casts value by value; None where columns are cast."""
+    """The cast for single values; None where whole columns are cast."""
     if source is target:
         return lambda value: value
     if source is Type.STRING:
@@ -132,7 +132,7 @@ def _of_column(column: pa.Array, source: Type, target: Type) -> pa.Array:
 
 
 def _whole(floats: Any, target: Type) -> pa.Array:
-    """Floats without their fraction."""
+    """Truncate floats."""
     import numpy as np
 
     least, most = target.range
@@ -141,7 +141,7 @@ def _whole(floats: Any, target: Type) -> pa.Array:
 
 
 def _where(there: Any, values: Any, target: Type) -> pa.Array:
-    """Numbers as a type has them where they are in its range, else NULL."""
+    """Convert numbers to a type, NULL where out of range."""
     import numpy as np
     import pyarrow as pa
 
@@ -175,7 +175,7 @@ def _instants(seconds: Any) -> pa.Array:
 
 
 def lists_of(column: pa.Array | pa.ChunkedArray, part: str) -> pa.ListArray:
-    """Arrays, or the `keys` or `items` of maps, without NULL, as lists from the beginning of their values."""
+    """Arrays without NULL, or the `keys` or `items` of maps, as lists whose offsets start at 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -189,7 +189,7 @@ _FIRST_PART = {Kind.ARRAY: "values", Kind.MAP: "keys"}
 
 
 def _parts(column: pa.Array, type_: Type) -> tuple[Sequence[pa.Array], Sequence[Type]]:
-    """What composite values hold, as columns, and the types of these."""
+    """The parts of composite values as columns, and their types."""
     match type_.kind:
         case Kind.STRUCT:
             return column.flatten(), [field.type for field in type_.fields]
@@ -199,7 +199,7 @@ def _parts(column: pa.Array, type_: Type) -> tuple[Sequence[pa.Array], Sequence[
 
 
 def _of_parts(column: pa.Array, source: Type, target: Type, by_part: bool) -> pa.Array:
-    """Composite values, part by part; a key of a map must have a value."""
+    """Cast composite values part by part; keys of maps must have a value."""
     import numpy as np
     import pyarrow as pa
 
@@ -222,7 +222,7 @@ def _of_parts(column: pa.Array, source: Type, target: Type, by_part: bool) -> pa
 
 
 def _reader(target: Type) -> Conversion | None:
-    """What a text says, as a value of another type."""
+    """The parser of texts for a type."""
     if target.kind in _TIMES:
         return None
     if target is Type.BINARY:
@@ -258,7 +258,7 @@ def _read_boolean(text: str) -> bool | None:
 
 
 def _times(texts: pa.Array, target: Type) -> pa.Array:
-    """The dates, instants or wall clocks that texts say; wall clocks are not moved by a zone."""
+    """Parse dates, timestamps or local timestamps; a zone does not shift the latter."""
     if target is Type.DATE:
         times, there = read_times(texts, _OF_DATE)
         return _where(there, times // DAY, Type.INT32)
@@ -270,14 +270,14 @@ def _times(texts: pa.Array, target: Type) -> pa.Array:
 
 
 def _writer(source: Type) -> Conversion | None:
-    """What writes a value as text."""
+    """The formatter of a type's values."""
     if source.is_float:
         return partial(_write_float, type_=source)
     return _WRITERS.get(source.kind)
 
 
 def _texts(column: pa.Array, source: Type) -> pa.Array:
-    """Values as texts, those of composite ones with their parts."""
+    """Format values as texts, including composite ones."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -296,7 +296,7 @@ def _texts(column: pa.Array, source: Type) -> pa.Array:
 
 
 def _write_float(value: float, type_: Type) -> str:
-    """The shortest text that is read as the same float, as Java lays it out: 1.0E10, not 10000000000.0."""
+    """The shortest text that parses to the same float, in Java's layout: 1.0E10, not 10000000000.0."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if type_ is Type.FLOAT64 and 1e-3 <= abs(value) < 1e7:
@@ -314,7 +314,7 @@ def _write_float(value: float, type_: Type) -> str:
 
 
 def shortest(value: float, type_: Type) -> str:
-    """The shortest text that is read as the same float of the type, as Java finds it."""
+    """The shortest digits that parse to the same float of the type, as Java finds them."""
     if type_ is Type.FLOAT64:
         text = repr(value)
         near = f"{value:.1e}"  # of texts of one and two digits Java takes the one that is nearer

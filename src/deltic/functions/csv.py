@@ -1,4 +1,4 @@
-"""Lines of CSV: the texts in one, and one of texts."""
+"""Parsing and writing single lines of CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = Type.STRING
 
 @lru_cache(maxsize=64)
 def _field(separator: str, quote: str, escape: str) -> re.Pattern[str]:
-    """A field up to the separator behind it, or the end: in quotes, in quotes that have no end, or plain."""
+    """A field up to the separator or the end: quoted, with an unclosed quote, or plain."""
     sep, sign, mark = map(re.escape, (separator, quote, escape))
     inside = rf"(?:{mark}.|(?!{sign}).)*"
     quoted, unended = rf"{sign}(?P<quoted>{inside}){sign}[ \t]*", rf"{sign}(?P<open>{inside})$"
@@ -23,7 +23,7 @@ def _field(separator: str, quote: str, escape: str) -> re.Pattern[str]:
 
 
 def fields_of(text: str, separator: str, quote: str, escape: str, null: str) -> tuple[str | None, ...]:
-    """The fields of a line, NULL for those that are empty or as NULL is written."""
+    """Split a line into fields; empty ones and the NULL text are NULL."""
     pattern, result, place = _field(separator, quote, escape), list[str | None](), 0
     while (match := pattern.match(text, place)) is not None:
         shown = next(part for part in match.group("quoted", "open", "plain") if part is not None)
@@ -37,7 +37,7 @@ def fields_of(text: str, separator: str, quote: str, escape: str, null: str) -> 
 
 
 def _line(separator: str, quote: str, escape: str, null: str, is_quoted: bool, *texts: str | None) -> str | None:
-    """A line of these texts without blanks around them, in quotes where they would be read otherwise."""
+    """Join texts into a line, trimmed, and quoted where needed."""
     if texts == (None,):
         return None
 
@@ -57,7 +57,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def type_of_text(text: str | None) -> str:
-    """The type that Spark takes the text of a field for, as SQL writes it."""
+    """The type that Spark infers for a field's text, in SQL."""
     if text is None:
         return "STRING"
     if _WHOLE.fullmatch(text) and len(digits := text.lstrip("+-").lstrip("0")) <= MAX_PRECISION:

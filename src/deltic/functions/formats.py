@@ -1,4 +1,4 @@
-"""Values in the form that a pattern of Java's `Formatter` asks for."""
+"""Formatting by patterns of Java's `Formatter`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXACT = Context(prec=800)
 
 
 def is_hole(hole: str) -> bool:
-    """Whether Java takes the flags, the width and the places of a hole together."""
+    """Whether Java accepts this combination of flags, width and precision."""
     written, width, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
     flags = {*written}
     allowed = {**dict.fromkeys("sbc", "-"), "x": "-0", "o": "-0", "e": "-+ 0"}.get(kind.lower(), "-+ 0,")
@@ -29,7 +29,7 @@ def is_hole(hole: str) -> bool:
 
 
 def _formatted(hole: str, bits: int, value: Any) -> str:
-    """A value in a hole, `null` for NULL; %x and %o show negative integers by the `bits` of their type."""
+    """Format one value, `null` for NULL; %x and %o show negative integers in two's complement of `bits`."""
     flags, least, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
     precision, width = None if places is None else int(places), int(least or 0)
     if value is None or kind in "sSbB":

@@ -1,4 +1,4 @@
-"""What a function of Spark is in circuits, and the table of them all."""
+"""The definition of a function, and the table of all functions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Function:
 
     @property
     def tier(self) -> str:
-        """What computes whole columns: numpy, kernels over Arrow, DuckDB, or Python row by row."""
+        """The tier that computes columns: numpy, kernels over Arrow, DuckDB, or Python row by row."""
         if self.vector is not None:
             return "numpy"
         if self.columns is not None:
@@ -66,7 +66,7 @@ class Function:
         return "DuckDB" if self.duckdb else "Python"
 
     def of_columns(self, columns: Sequence[Any], types: Sequence[Type], count: int, result: Type) -> Any:
-        """What `columns` or `vector` makes of Arrow columns of n rows."""
+        """Apply `columns` or `vector` to Arrow columns of n rows."""
         if self.columns is not None:
             return self.columns(columns, count)
         assert self.vector is not None
@@ -79,7 +79,7 @@ class Function:
 
     @property
     def reads_once(self) -> bool:
-        """Whether each operand stands once in the SQL, so that calls within calls do not multiply."""
+        """Whether each operand occurs once in the SQL, so that nested calls do not grow exponentially."""
         return isinstance(self.duckdb, str) and max(self.duckdb.count(f"{{{i}}}") for i in range(9)) <= 1
 
     def may_be_null(self, operands: Sequence[bool]) -> bool:
@@ -102,16 +102,16 @@ PROVIDED: dict[str, Function] = {}
 
 
 def provide(functions: Mapping[str, Function]) -> None:
-    """Enter functions of a front end or a user, in each process that calls them; a name has one meaning for good.
+    """Register functions of a front end or a user in this process; a name never changes its meaning.
 
-    They are pickled with plans: those of a module by its name, others with their code.
+    Plans pickle them: functions of a module by name, others with their code.
     """
     for name, function in functions.items():
         FUNCTIONS[name] = PROVIDED[name] = PROVIDED.get(name, function)
 
 
 def by_rows(reason: str, functions: Mapping[str, Function]) -> dict[str, Function]:
-    """The functions; those that are computed row by row, and say no reason of their own, are so for this reason."""
+    """Give functions that Python computes row by row this reason, where they lack one."""
     return {
         name: function if function.reason or function.tier != "Python" else replace(function, reason=reason)
         for name, function in functions.items()
@@ -130,7 +130,7 @@ def kernel(name: str) -> Columns:
 
 
 def names_in_sql() -> dict[str, str]:
-    """The functions that SQL calls by their types alone: names in SQL with names in the table."""
+    """The plain functions of SQL, by SQL name, with their names in the table."""
     entries = ((name, function.names) for name, function in FUNCTIONS.items() if function.takes)
     return {own: name for name, names in entries for own in ((name,) if names is None else names)}
 
@@ -146,5 +146,5 @@ def is_call(expression: exp.Expression) -> bool:
 
 
 def function_of(expression: exp.Expression) -> Function:
-    """The function that a call calls; KeyError where there is none."""
+    """The function of a call; raises KeyError where there is none."""
     return FUNCTIONS[expression.name.removeprefix(PREFIX).lower()]

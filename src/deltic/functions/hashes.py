@@ -1,4 +1,4 @@
-"""Spark's hashes of several values of any types, which stand in turn with the names of their types before them."""
+"""Spark's hashes of several values of any types; operands alternate between type names and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals as texts: `1-2` of YEAR TO MONTH, `1 02:03:04.5` of DAY TO SECOND, and those of fewer fields."""
+"""Parsing and formatting intervals: `1-2` as YEAR TO MONTH, `1 02:03:04.5` as DAY TO SECOND, and shorter forms."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ UNITS = {**MONTHS, **{name: SPANS[name] // _MICROSECOND for name in FIELDS[1]}}
 
 
 def between(first: str, last: str) -> tuple[str, ...]:
-    """The fields of an interval from the first to the last, none where there is no such interval."""
+    """The fields of an interval type from first to last; empty where there is no such type."""
     kind = next((fields for fields in FIELDS if first in fields and last in fields), ())
     return kind[kind.index(first) : kind.index(last) + 1] if kind else ()
 
 
 @cache
 def pattern_of(first: str, last: str) -> str:
-    """What a text of these fields is like: a sign, and the number of each."""
+    """The regular expression of a text with these fields."""
     fields = between(first, last)
     numbers = ["([0-9]+(?:[.][0-9]+)?)" if field == "SECOND" else "([0-9]+)" for field in fields]
     rest = (_SEPARATORS[field] + number for field, number in zip(fields[1:], numbers[1:], strict=True))
@@ -44,7 +44,7 @@ def _form(first: str, last: str) -> re.Pattern[str]:
 
 
 def _units(text: str, first: str, last: str) -> int | None:
-    """How many months or microseconds a text says; None for one of another form."""
+    """Parse an interval to months or microseconds; None for another form."""
     result = _form(first, last).fullmatch(text)
     if result is None:
         return None
@@ -77,7 +77,7 @@ def _span(text: str, first: str, last: str) -> timedelta | None:
 
 
 def written(span: int | timedelta, first: str, last: str) -> str:
-    """An interval of these fields, of which the first counts what greater ones would."""
+    """Format an interval with these fields; the first one absorbs greater units."""
     units = span if isinstance(span, int) else span // _MICROSECOND
     rest, text = abs(units), "-" if units < 0 else ""
     for field in between(first, last):

@@ -1,6 +1,6 @@
-"""Functions of JSON texts, of which the first value counts; a text that does not begin with one is no JSON.
+"""Functions of JSON texts. Only the first value of a text counts; a text that does not start with one is no JSON.
 
-An object is the list of its names and values in order, for a name may stand twice.
+An object is an ordered list of names and values, since a name may occur twice.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Object, parse_const
 
 
 def _read(text: str) -> Any:
-    """The first value of a text; ValueError if there is none."""
+    """Parse the first value of a text; raises ValueError where there is none."""
     own = requoted(text.lstrip(" \t\r\n"))
     try:
         value, end = _DECODER.raw_decode(own)
@@ -49,7 +49,7 @@ def _read(text: str) -> Any:
 
 
 def requoted(text: str) -> str:
-    """JSON in which texts stand in double quotes, as Spark takes them in single ones too."""
+    """Replace single quotes around texts by double ones; Spark accepts both."""
     return _QUOTED.sub(_requoted, text) if "'" in text else text
 
 
@@ -62,7 +62,7 @@ def _requoted(found: re.Match[str]) -> str:
 
 
 def _write(value: Any) -> str:
-    """A value as JSON; numbers with a point as a DOUBLE is written."""
+    """Write a value as JSON; fractional numbers are written as a DOUBLE."""
     if isinstance(value, _Object):
         return "{" + ",".join(f"{_write(name)}:{_write(part)}" for name, part in value) + "}"
     if isinstance(value, list):
@@ -78,7 +78,7 @@ def quoted(text: str) -> str:
 
 
 def steps_of(path: str) -> list[Step] | None:
-    """The steps of a path such as `$.a['b'][0][*].c`; None where it is no such path."""
+    """Parse a path such as `$.a['b'][0][*].c`; None where it is invalid."""
     result = list(_STEP.finditer(path, 1))
     if path[:1] != "$" or "".join(step[0] for step in result) != path[1:]:
         return None
@@ -92,7 +92,7 @@ def _step(name: str | None, in_quotes: str | None, index: str | None, every: str
 
 
 def _found(value: Any, way: Sequence[Step]) -> list[Any]:
-    """What stands at the end of the way; a name that stands twice counts where it first leads there."""
+    """Follow a path; of a repeated name the first occurrence that leads to a value counts."""
     if not way:
         return [value]
     step, rest = way[0], way[1:]
@@ -107,7 +107,7 @@ def _found(value: Any, way: Sequence[Step]) -> list[Any]:
 
 
 def _get(text: str, path: str) -> str | None:
-    """What stands at a path, a text without quotes; of all elements several in an array, and one as JSON."""
+    """`get_json_object`: the value at a path, texts without quotes; several matches of `[*]` form an array."""
     way = steps_of(path) or []
     try:
         result = _found(_read(text), way)
@@ -123,7 +123,7 @@ def _shown(found: list[Any], are_elements: bool) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text; ValueError for half of a pair of surrogates, which has no form in UTF-8."""
+    """Return the text; raises ValueError for a lone surrogate, which UTF-8 cannot encode."""
     text.encode()
     return text
 

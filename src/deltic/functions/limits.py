@@ -1,4 +1,4 @@
-"""How large the values are that functions make of small ones: beyond it there is an error, not the end of memory."""
+"""Limits on values that functions make from small ones: an error instead of exhausted memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MOST_LETTERS = 100_000_000
 
 
 def too_long(given: Sequence[Any] | None) -> str:
-    """Why a function has made no array or text."""
+    """The error message for a result that would be too large."""
     return f"it makes at most {MOST_ELEMENTS:,} elements, and {MOST_LETTERS:,} letters"
 
 
 def no_sequence(given: Sequence[Any] | None) -> str:
-    """Why there is no sequence."""
+    """The error message for an invalid or too long sequence."""
     return f"the step leads from the start to the end, in at most {MOST_ELEMENTS:,} elements"

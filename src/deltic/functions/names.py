@@ -1,4 +1,4 @@
-"""Names of functions in Soufflé, with the function of SQL that means the same, if there is one."""
+"""Functions of Soufflé, with the equivalent SQL function if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decimals as texts and texts as decimals, by formats as `S$99,999.00`: see `to_char` and `to_number` of Spark."""
+"""Number formats such as `S$99,999.00` for Spark's `to_char` and `to_number`."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class NumberFormat:
 
     @cached_property
     def type(self) -> Type:
-        """The decimals that have so many digits."""
+        """The DECIMAL type with the format's digits."""
         digits = len(self.whole.replace(",", ""))
         return Type.decimal(digits + len(self.fraction), len(self.fraction))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What texts look like that are read."""
+        """The regular expression of texts in this format."""
         first, *others = (
             rf"\d{{{len(group)}}}" if group.startswith("0") else rf"\d{{0,{len(group)}}}"
             for group in self.whole.split(",")
@@ -56,7 +56,7 @@ class NumberFormat:
 
 @cache
 def number_format(text: str) -> NumberFormat | None:
-    """The format that a text says; None where it is none."""
+    """Parse a format; None where it is invalid."""
     result = _FORMAT.fullmatch(text.upper())
     if result is None or not (result["whole"] or result["fraction"]) or (result["before"] and result["behind"]):
         return None
@@ -68,7 +68,7 @@ def number_format(text: str) -> NumberFormat | None:
 
 
 def _read(text: str, written: str) -> Decimal | None:
-    """The number that a text says; blanks in it are passed over."""
+    """Parse a number in this format; blanks are skipped."""
     form = number_format(written)
     assert form is not None
     result = form.pattern.fullmatch("".join(text.split()))
@@ -83,7 +83,7 @@ def _read(text: str, written: str) -> Decimal | None:
 
 
 def _written(number: Decimal, written: str) -> str:
-    """A number in a format; number signs where it has more digits than there are places."""
+    """Format a number; `#` fills the result where it has too many digits."""
     form = number_format(written)
     assert form is not None
     whole, _, fraction = f"{abs(number):f}".partition(".")
@@ -129,7 +129,7 @@ def is_java_pattern(text: str) -> bool:
 
 
 def _by_pattern(number: Decimal | float, pattern: str) -> str:
-    """A number in a pattern of Java's DecimalFormat; the even one of two that are equally near."""
+    """Format a number by a pattern of Java's DecimalFormat, rounding half to even."""
     result = _PATTERN.fullmatch(pattern or "#,###")
     assert result is not None
     if not math.isfinite(number):

@@ -1,4 +1,4 @@
-"""Functions of numbers. Of the transcendental ones the last bit may be another than Java's."""
+"""Functions of numbers. Transcendental ones may differ from Java in the last bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDE = Context(prec=700)
 
 
 def _rounded(value: float, places: int, how: str) -> float:
-    """A float rounded as the decimal that it is written as."""
+    """Round a float as its decimal text."""
     if not math.isfinite(value):
         return value
     return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), how, _WIDE))
@@ -35,7 +35,7 @@ def _bround(value: float, places: int) -> float:
 
 
 def _by_arrow(name: str, *columns: Any) -> Any:
-    """A function of pyarrow.compute, which calls the same library of C as Java's interpreter does."""
+    """Declare a function of pyarrow.compute, which uses the same C library as Java's interpreter."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -69,7 +69,7 @@ def _atanh(values: Any) -> tuple[Any, None]:
 
 
 def _power(bases: Any, exponents: Any) -> tuple[Any, None]:
-    """As Java's `pow`, which unlike IEEE 754's is no number where only one operand is, or for 1 and an infinite one."""
+    """Java's `pow`: unlike IEEE 754 it is NaN where one operand is NaN, and for 1 with an infinite exponent."""
     import numpy as np
 
     unknown = np.isnan(exponents) | (np.isinf(exponents) & (np.abs(bases) == 1))
@@ -84,7 +84,7 @@ def _factorial(numbers: Any) -> tuple[Any, Any]:
 
 
 def _width_bucket(values: Any, low: Any, high: Any, counts: Any) -> tuple[Any, Any]:
-    """The number of the interval, of so many of one width between two bounds, in which a value lies."""
+    """`width_bucket`: the number of the equal-width bucket that contains a value."""
     import numpy as np
 
     bounds_are_apart = np.isfinite(low) & np.isfinite(high) & (low != high)
@@ -99,7 +99,7 @@ def _width_bucket(values: Any, low: Any, high: Any, counts: Any) -> tuple[Any, A
 
 
 def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
-    """The bits moved to the right, with zeros behind them."""
+    """Logical shift to the right."""
     import numpy as np
 
     mask = np.where(width == 64, -1, (1 << 32) - 1).astype(np.int64)
@@ -121,7 +121,7 @@ _WORD = 1 << 64
 
 
 def _conv(text: str, base: int, other: int) -> str | None:
-    """A whole number written in another base, up to 64 bits of it; `-1` says that there are more."""
+    """`conv`: convert an integer text to another base, within 64 bits; `-1` for overflow."""
     own = text.strip(" ").upper()
     if not own or not 2 <= base <= 36 or not 2 <= abs(other) <= 36:
         return None
@@ -135,7 +135,7 @@ def _is_narrow(text: str, base: int, other: int) -> bool | None:
 
 
 def _leading(digits: str, base: int) -> int:
-    """The number that digits of a base at the beginning of a text are."""
+    """Parse the leading digits of a text in a base."""
     result = 0
     for digit in digits:
         if (value := _DIGITS.find(digit)) not in range(base):
@@ -145,7 +145,7 @@ def _leading(digits: str, base: int) -> int:
 
 
 def _rebased(own: str, base: int, other: int) -> str:
-    """The number in another base: one below zero by its 64 bits, or with its sign where the base is below zero."""
+    """Write a number in a base; negative ones as 64 bits, or with a sign for a negative base."""
     number, is_negative = _leading(own.removeprefix("-"), base), own.startswith("-")
     is_wide = number >= _WORD // 2
     if other > 0:
@@ -167,7 +167,7 @@ def _integer(literal: exp.Expression) -> int:
 
 
 def _rounded_type(node: exp.Expression, types: Sequence[Type]) -> Type:
-    """The type of a decimal rounded to places, of which those before the point are negative."""
+    """The type of a decimal rounded to a scale, which may be negative."""
     return Type.decimal(*_digits_rounded(types[0].precision, types[0].scale, _integer(node.expressions[1])))
 
 
@@ -191,7 +191,7 @@ def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
 
 
 def _format_number(value: Decimal | float | int, places: int) -> str | None:
-    """With commas between thousands and so many places, the even one of two that are equally near."""
+    """`format_number`: thousands separators and so many places, rounded half to even."""
     if places < 0:
         return None
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Times as texts and texts as times, by the letters of patterns of Java's `DateTimeFormatter`. The zone is UTC."""
+"""Formatting and parsing times by patterns of Java's `DateTimeFormatter`, in UTC."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Write = Callable[[datetime], str]
 
 
 def _number(letter: str, value: Callable[[datetime], int], most: int = 2) -> dict[str, Write]:
-    """A number, with so many digits at least as there are letters."""
+    """Format a number with at least as many digits as letters."""
     return {digits * letter: partial(_padded, value, digits) for digits in range(1, most + 1)}
 
 
@@ -132,7 +132,7 @@ READABLE, WRITABLE = frozenset(_READ), frozenset(_WRITTEN)
 
 @cache
 def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
-    """The parts of a pattern of a time, and whether they are letters."""
+    """Split a pattern into parts, and say which are letters."""
     result = _PATTERN.finditer(pattern)
     return tuple(
         (m[2], True) if m[2] else ((m[1] or "'").replace("''", "'") if m[4] is None else m[4], False) for m in result
@@ -140,12 +140,12 @@ def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
 
 
 def written_time(time: datetime, pattern: str) -> str:
-    """A time by a pattern."""
+    """Format a time by a pattern."""
     return "".join(_WRITTEN[part](time) if letters else part for part, letters in parts_of(pattern))
 
 
 def _columns_written(columns: Sequence[Any], count: int) -> Any:
-    """The texts of many times, put together of those of their days and of the fields of their clocks."""
+    """Format many times, by combining cached texts of days and of clock fields."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -166,7 +166,7 @@ def _columns_written(columns: Sequence[Any], count: int) -> Any:
 
 @dataclass
 class _Piece:
-    """A part of a pattern that one field decides: how many microseconds it counts, and how many values it has."""
+    """A part of a pattern that depends on one field: its unit in microseconds, and its number of values."""
 
     size: int
     count: int
@@ -195,7 +195,7 @@ _MILLISECOND, _MICROSECOND = (1000, 1000), (1, 1000)
 
 @cache
 def _pieces(pattern: str) -> list[_Piece]:
-    """The pieces of a pattern; what no field decides stands behind the piece before it."""
+    """The pieces of a pattern; constant text belongs to the piece before it."""
     result: list[_Piece] = []
     for field, write in _fields(pattern):
         if result and field in ((result[-1].size, result[-1].count), None):
@@ -223,7 +223,7 @@ def _constant(text: str, time: datetime) -> str:
 
 
 def open_brackets(pattern: str) -> int | None:
-    """How many brackets of options are not closed, which the end of the pattern does; None for one too many closed."""
+    """The number of optional brackets left open, which the end closes; None for a surplus closing bracket."""
     depth = 0
     for part, letters in parts_of(pattern):
         depth += (part == "[") - (part == "]") if letters else 0
@@ -234,21 +234,21 @@ def open_brackets(pattern: str) -> int | None:
 
 @cache
 def _reader(pattern: str) -> str:
-    """What reads a pattern; a field's groups have numbers before its name, for options may have it again."""
+    """The regular expression of a pattern; numbered group names allow a field to occur again in options."""
     pieces = [_READ[part] if letters else re.escape(part) for part, letters in parts_of(pattern)]
     text = "".join(piece.replace("(?P<", f"(?P<n{i}_") for i, piece in enumerate(pieces))
     return rf"(?i)\A{text}{')?' * (open_brackets(pattern) or 0)}\z"
 
 
 def _columns_read(columns: Sequence[Any], count: int) -> Any:
-    """The instants that texts say, whose fields a pattern names; 1970-01-01 where it names none."""
+    """Parse texts by a pattern; missing fields are those of 1970-01-01."""
     texts, patterns = columns
     times, there = read_times(texts, _reader(patterns[0].as_py())) if count else ([], None)
     return of_numbers(times, Type.TIMESTAMP, None if there is None else ~there)
 
 
 def read_time(text: str, pattern: str) -> datetime | None:
-    """The instant that one text says."""
+    """Parse one text."""
     import pyarrow as pa
 
     result: datetime | None = from_arrow(_columns_read([pa.array([text]), pa.array([pattern])], 1), Type.TIMESTAMP)[0]

@@ -1,4 +1,4 @@
-"""Times that texts say, by regular expressions of RE2 whose groups are called by the fields of a time."""
+"""Parsing times by RE2 expressions whose groups are named after fields of a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MONTHS += ("August", "September", "October", "November", "December")  # type: ig
 
 
 def read_times(texts: pa.Array, pattern: str, *, in_zone: bool = True) -> tuple[Numbers, Any]:
-    """The microseconds since 1970, or of wall clocks that no zone moves, and which texts say a time.
+    """Parse texts to microseconds since 1970, or to local time without shifts by zones, and say which are valid.
 
     Fields are year, short (of 20xx), month, name (of a month), day, ordinal (of the year), hour, late (1 to 24), clock
     (1 to 12), noon (0 to 11), half (AM, PM), minute, second, fraction and zone; `n1_year` is a year, too, where an

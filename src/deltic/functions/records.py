@@ -1,4 +1,4 @@
-"""Values as JSON and JSON as values, by a type that is given as text: to_json and from_json."""
+"""to_json and from_json, by a type given as text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _of_literal(node: exp.Expression, types: Sequence[Type]) -> Type:
 
 @dataclass(frozen=True)
 class JsonOptions:
-    """What options of Spark's ask for; a pattern of times that is none stands for the ISO form."""
+    """Spark's JSON options; an empty pattern of times means ISO."""
 
     date: str | None = None
     timestamp: str | None = None
@@ -102,7 +102,7 @@ def _to_json(value: Any, type_: str, options: str = "{}") -> str | None:
 
 
 def _pretty(value: Any, type_: Type, how: JsonOptions, indent: str = "") -> str:
-    """A value as JSON in several lines, as Jackson lays them out: elements of arrays stand in one line."""
+    """Pretty-print a value as Jackson does: elements of an array share a line."""
     if value is None or type_.kind not in (Kind.STRUCT, Kind.ARRAY, Kind.MAP):
         return _written(value, type_, how)
     if type_.kind is Kind.ARRAY:
@@ -124,7 +124,7 @@ def _entries(value: Any, type_: Type, how: JsonOptions) -> list[tuple[str, Any, 
 
 
 def _written(value: Any, type_: Type, how: JsonOptions) -> str:
-    """A value as JSON; fields that are NULL are left out unless the options keep them."""
+    """Write a value as JSON; NULL fields are left out unless the options keep them."""
     if value is None:
         return "null"
     match type_.kind:
@@ -201,7 +201,7 @@ class _Number(str):
 
 
 class _Bad(Exception):
-    """A value that does not fit its type, which is NULL then."""
+    """A value does not fit its type and becomes NULL."""
 
 
 def _refuse(constant: str) -> Any:
@@ -238,7 +238,7 @@ def _with_text(values: Any, target: Type, text: str, how: JsonOptions) -> tuple[
 
 @dataclass
 class _Reading:
-    """How a text is read, and whether something in it did not fit its type."""
+    """Reads a text, and records whether a value did not fit its type."""
 
     text: str
     how: JsonOptions
@@ -300,7 +300,7 @@ _TOKEN = re.compile(
 
 
 def _plain(text: str, how: JsonOptions) -> str:
-    """JSON as the standard has it, of JSON in which the options allow more."""
+    """Rewrite JSON with extensions that the options allow into standard JSON."""
     if how.bare_names or how.comments or how.leading_zeros:
         text = _TOKEN.sub(lambda result: _standard(result, how), text)
     return requoted(text) if how.single_quotes else text
@@ -405,7 +405,7 @@ _READERS: dict[Kind, Callable[[Any, Type], Any]] = {
 
 
 def schema_of(text: str, how: JsonOptions) -> str | None:
-    """The type of a JSON text as SQL writes it; None for what is no JSON."""
+    """Infer the SQL type of a JSON text; None where it is no JSON."""
     try:
         value, _ = _DECODER.raw_decode(_plain(text.lstrip(), how))
     except (ValueError, RecursionError):
@@ -441,7 +441,7 @@ def _number_type(text: str, how: JsonOptions) -> str:
 
 
 def _merged(one: _Schema, other: _Schema) -> _Schema:
-    """The type of values of two types; STRING where they have nothing in common."""
+    """The common type of two inferred types, else STRING."""
     if one is None or other is None or one == other:
         return other if one is None else one
     if isinstance(one, dict) and isinstance(other, dict):

@@ -42,7 +42,7 @@ def _locate(part: str, text: str, start: int) -> int:
 
 
 def _found(text: str, part: str, start: int, occurrence: int) -> int | None:
-    """The place of an occurrence of a part from a place on, or backward from one at the end; 0 for none."""
+    """The position of a substring from a position on, or backward from the end; 0 for none."""
     if occurrence < 1:
         return None
     if not start:
@@ -68,25 +68,25 @@ def _index(text: Any, place: int) -> int:
 
 
 def _part(value: Any, place: int, length: int) -> Any:
-    """Some letters or bytes from a place on; those before the first count, too."""
+    """A substring from a position on; positions before the first count towards the length."""
     start = place - 1 if place > 0 else len(value) + place if place else 0
     return value[max(start, 0) : max(start + length, 0)]
 
 
 def _left_padded(value: Any, length: int, filler: Any) -> Any:
-    """So many letters or bytes, cut off or filled up before them with those of another."""
+    """Pad on the left, or cut off, to a length."""
     result = _filling(value, length, filler)
     return None if result is None else (result + value)[: max(length, 0)]
 
 
 def _right_padded(value: Any, length: int, filler: Any) -> Any:
-    """So many letters or bytes, cut off or filled up with those of another."""
+    """Pad on the right, or cut off, to a length."""
     result = _filling(value, length, filler)
     return None if result is None else (value + result)[: max(length, 0)]
 
 
 def _filling(value: Any, length: int, filler: Any) -> Any:
-    """What fills up so many letters or bytes; None where there would be too many."""
+    """The padding of a length; None where it would be too long."""
     missing = length - len(value) if filler else 0
     if missing <= 0:
         return value[:0]
@@ -94,7 +94,7 @@ def _filling(value: Any, length: int, filler: Any) -> Any:
 
 
 def _bounded(text: str, limit: int, fixed: bool) -> str | None:
-    """A text of so many letters at most; only blanks at its end are cut off, and all of them where it is `fixed`."""
+    """A text within a length limit; only trailing blanks are cut off, all of them if `fixed`."""
     bare = text.rstrip(" ")
     if len(bare) > limit:
         return None
@@ -105,7 +105,7 @@ _SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", s
 
 
 def _soundex(text: str) -> str:
-    """A letter and three digits for how an English word sounds; a text that begins with no letter as it is."""
+    """Soundex: a letter and three digits; a text that starts with no letter is unchanged."""
     letters = text.encode().upper().decode()  # of which ASCII's alone become capitals
     if letters[:1] not in _SOUNDS:
         return text
@@ -143,7 +143,7 @@ def _letters(text: str, limit: int) -> tuple[str, ...]:
 
 
 def _distance(first: str, second: str) -> int:
-    """The distance of Levenshtein, a column of its matrix at a time as the bits of two numbers: Myers' algorithm."""
+    """The Levenshtein distance by Myers' bit-parallel algorithm."""
     places: dict[str, int] = {}
     for i, letter in enumerate(first):
         places[letter] = places.get(letter, 0) | 1 << i
@@ -160,13 +160,13 @@ def _distance(first: str, second: str) -> int:
 
 
 def _bounded_distance(first: str, second: str, most: int) -> int:
-    """The distance of Levenshtein, -1 where it is more than that."""
+    """The Levenshtein distance, -1 where it exceeds the threshold."""
     result = _distance(first, second)
     return result if result <= most else -1
 
 
 def _masked(text: str | None, upper: str | None, lower: str | None, digit: str | None, other: str | None) -> str | None:
-    """The text with other letters in the place of its own; where one is NULL the letters of its kind stay."""
+    """`mask`: replace letters by kind; a NULL replacement keeps that kind."""
     if text is None:
         return None
 
@@ -179,7 +179,7 @@ def _masked(text: str | None, upper: str | None, lower: str | None, digit: str |
 
 
 def _passes_luhn(text: str) -> bool:
-    """Whether digits end with the one that checks the others."""
+    """Whether digits pass the Luhn check."""
     digits = [int(digit) for digit in reversed(text)] if text.isascii() and text.isdigit() else [1]
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 
@@ -216,7 +216,7 @@ _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]\s*)*(?:=\s*){0,2}")
 
 
 def _unbase64(text: str) -> bytes | None:
-    """What Java's decoder of MIME reads: it passes over what is no digit, and the padding may be left out."""
+    """Decode base 64 as Java's MIME decoder: other characters are skipped, padding is optional."""
     digits, mark, rest = text.partition("=")
     digits = _NO_DIGIT.sub("", digits)
     unit = len(digits) % 4
@@ -227,7 +227,7 @@ def _unbase64(text: str) -> bytes | None:
 
 
 def _of_base64(text: str) -> bytes | None:
-    """What a text writes in base64, with whitespace between the digits, and the padding whole or left out."""
+    """Decode base 64 with whitespace; the padding is complete or missing."""
     digits = len("".join(text.split()))
     is_whole = "=" not in text or not digits % 4
     return _unbase64(text) if is_whole and _BASE64.fullmatch(text) else None

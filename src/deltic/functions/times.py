@@ -61,7 +61,7 @@ def _instant(microseconds: int) -> datetime | None:
 
 
 def _instant_of_seconds(seconds: Decimal) -> datetime | None:
-    """The instant so many seconds after 1970 began; none for parts of a microsecond."""
+    """The instant so many seconds after 1970; undefined for fractions of a microsecond."""
     microseconds = seconds.scaleb(6)
     return _instant(int(microseconds)) if microseconds == int(microseconds) else None
 
@@ -91,7 +91,7 @@ def _make_timestamp(year: int, month: int, day: int, hour: int, minute: int, sec
 
 
 def _times(start: Any, stop: Any, step: int | timedelta) -> tuple[Any, ...] | None:
-    """The times from one to another by a number of months or a span of time; None for a step that leads away."""
+    """The sequence of times by months or a span; None for a step in the wrong direction."""
     is_ahead = step > 0 if isinstance(step, int) else step > timedelta()
     is_of_days = isinstance(step, int) or isinstance(start, datetime) or not step % timedelta(days=1)
     if not step or not is_of_days or (stop != start and is_ahead != (stop > start)):
@@ -106,7 +106,7 @@ def _times(start: Any, stop: Any, step: int | timedelta) -> tuple[Any, ...] | No
 
 
 def _moved(start: Any, step: int | timedelta, count: int) -> Any:
-    """A date or time so many steps later."""
+    """Add steps to a date or time."""
     try:
         if isinstance(step, int):
             return months_later(start, step * count)
@@ -178,7 +178,7 @@ _PARTS: dict[str, Callable[[Any], Any]] = {
 
 
 def _toward_zero(span: timedelta, unit: int, wrap: int | None = None) -> int:
-    """How many whole units a span has, those of the next greater unit left out."""
+    """The number of whole units in a span, modulo the next greater unit."""
     units = _units(span)
     whole = abs(units) // unit
     return (-1 if units < 0 else 1) * (whole % wrap if wrap else whole)

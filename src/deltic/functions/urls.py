@@ -1,4 +1,4 @@
-"""Functions of URLs, as Java's URI takes them apart."""
+"""Functions of URLs, parsed as by Java's URI."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIGNED = re.compile(r"%[+-](?=[0-9A-Fa-f])")
 
 
 def _parsed(url: str) -> dict[str, str | None] | None:
-    """The parts of a URL by their names in Spark; None for a text that is none."""
+    """The parts of a URL by Spark's names; None for an invalid URL."""
     result = _URI.fullmatch(url)
     if result is None or _ILLEGAL.search(url):
         return None
@@ -42,7 +42,7 @@ def _parsed(url: str) -> dict[str, str | None] | None:
 
 
 def _server(authority: str | None) -> tuple[str | None, str | None]:
-    """The user and the host that an authority names, if it names a host."""
+    """The user and host of an authority, if it has a host."""
     result = _AUTHORITY.fullmatch(authority or "")
     return (result[1], result[2]) if result and _HOST.fullmatch(result[2]) else (None, None)
 
@@ -67,7 +67,7 @@ def _is_url(url: str) -> bool | None:
 
 
 def _decoded(text: str) -> str | None:
-    """The text without escapes; Java reads a byte as a number, so that it may be of a sign and one digit."""
+    """Decode percent escapes; as in Java, an escape may be a sign and one digit."""
     if _BROKEN.search(text):
         return None
     return unquote_to_bytes(_SIGNED.sub("%0", text).replace("+", " ")).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Functions of time zones: the clock of one zone shown as that of another."""
+"""Conversions between time zones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SHORT = {
 
 @cache
 def zone_of(name: str) -> tzinfo | None:
-    """The zone of a name of the IANA, a short one or an offset; None where there is none."""
+    """The zone of an IANA name, a short name or an offset; None where there is none."""
     name = _SHORT.get(name, name)
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
@@ -62,9 +62,9 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def _shown(source: str, target: str, time: datetime) -> datetime | None:
-    """What a clock of one zone shows when that of another shows a time, whatever zone the time is said to be in.
+    """Convert a local time from one zone to another.
 
-    Of a time that the source's clock shows twice the first is meant; one that it skips is as much later.
+    A local time that occurs twice means the first; a skipped one is shifted forward by the gap.
     """
     zones = zone_of(source), zone_of(target)
     if None in zones:
