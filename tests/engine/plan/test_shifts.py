@@ -93,5 +93,21 @@ def visited(rows: int) -> int:
     return change.report.rows_visited
 
 
+@pytest.mark.parametrize("constant", ["2147483647 + 1", "2147483647 * 2", "CAST('x' AS INT)"])
+def test_a_constant_without_a_value_is_an_error_of_the_rows_that_reach_it(constant):
+    pipeline = Pipeline()
+    pipeline.sql(f"{TABLE}; CREATE VIEW v AS SELECT a.id AS x FROM t a, t b WHERE a.n = b.n + ({constant})")
+    with pytest.raises(EvaluationError):
+        pipeline.sql("INSERT INTO t VALUES (1, 0, 0, 0, 0)")
+
+
+@pytest.mark.parametrize("condition", ["n = NULL + 1", "n = (NULL + 1) + 1", "n = w + (NULL + 1)", "n = NULL - w"])
+def test_sums_of_null_equal_nothing(condition):
+    pipeline = Pipeline()
+    pipeline.sql(f"{TABLE}; CREATE VIEW v AS SELECT id AS x FROM t WHERE {condition}")
+    pipeline.sql("INSERT INTO t VALUES (1, 0, 0, 0, 0)")
+    assert list(pipeline["v"]) == []
+
+
 def test_a_change_visits_the_rows_that_it_meets():
     assert visited(4000) <= visited(400) + 8

@@ -18,6 +18,7 @@ from deltic.depth import deep
 from deltic.engine.plan.plan import LetStep, Plan, TestStep
 from deltic.engine.plan.planner import Planner
 from deltic.engine.storage.layout import Domain
+from deltic.errors import EvaluationError
 from deltic.program.queries import Atom, Query, as_expression, variable_of
 from deltic.values.types import Type, ValueType
 
@@ -101,6 +102,8 @@ def _offset(
     expression: exp.Expression, types: Mapping[str, ValueType]
 ) -> tuple[int, tuple[tuple[int, Type], ...]] | None:
     """Return the only variable of an expression that adds constants to it, and the typed sums on the way."""
+    if not columns_of(expression):
+        return None
     type_ = infer(expression, types).type
     if not _is_signed(type_):
         return None
@@ -116,7 +119,10 @@ def _offset(
         left, right = right, left
     if columns_of(right) or (inner := _offset(left, types)) is None:
         return None
-    constant = meaning(right, {})({})
+    try:
+        constant = meaning(right, {})({})
+    except EvaluationError:  # it is for the rows that reach it
+        return None
     if not isinstance(constant, int):
         return None
     last = _last(inner[1]) + (constant if isinstance(expression, _SUMS) else -constant)
