@@ -63,7 +63,8 @@ class Snapshot(Reading):
 
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
         from deltic.pipeline.sql.evaluation import answered
-        from deltic.pipeline.sql.planning import PlannedQuery, asked
+        from deltic.pipeline.sql.planned_query import PlannedQuery
+        from deltic.pipeline.sql.planning import asked
 
         step = asked(text, file, self._definitions, args)
         return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, PlannedQuery) else step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -26,7 +26,8 @@ from deltic.pipeline.sql.answers import (
     relations_table,
     statement_of,
 )
-from deltic.pipeline.sql.prepared import Bindings, bound, is_open, is_plain
+from deltic.pipeline.sql.planned_query import PlannedQuery
+from deltic.pipeline.sql.prepared import ParameterValues, bound, is_open, is_plain
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
 from deltic.sql.scalars.functions.python import knowing
@@ -60,16 +61,6 @@ ANSWER = "the answer"
 _PREPARED = {"INSERT", "UPDATE", "DELETE", "SELECT"}
 _MOST, _LONGEST = 256, 4096
 """How many plans of texts of this length are kept."""
-
-
-@dataclass(frozen=True)
-class PlannedQuery:
-    """A query that is evaluated once, what SQL calls its columns, and the order in which its rows are shown."""
-
-    definition: ViewDefinitions
-    names: Sequence[str]
-    order: Mapping[int, Key]
-    """The columns by their positions that order the rows, the one that counts most first."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +180,7 @@ def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> 
     """The plan of a text that is one change or query, made once for these definitions; None where none is kept."""
     if len(text) > _LONGEST or text.lstrip()[:6].upper() not in _PREPARED:
         return None
-    bindings = Bindings.of(args)
+    bindings = ParameterValues.of(args)
     if bindings is None:
         return None
     key, plans = (text, file, bindings.kinds), definitions.plans
@@ -202,7 +193,9 @@ def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> 
     return None if plan is None else bound(plan, bindings.values)
 
 
-def _planned_with(bindings: Bindings, text: str, file: str, definitions: Definitions) -> Effect | PlannedQuery | None:
+def _planned_with(
+    bindings: ParameterValues, text: str, file: str, definitions: Definitions
+) -> Effect | PlannedQuery | None:
     """The plan with the stand-ins of parameters; None where values decide about it, or where the text is wrong."""
     if any(str(each) in text for each in bindings.values):
         return None

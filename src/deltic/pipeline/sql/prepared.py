@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sqlglot import exp
@@ -17,21 +17,19 @@ from deltic.catalog import ViewDefinitions
 from deltic.circuit.expressions.casts import cast_type
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Constant, Filter, Map, Operator, Sink, Source
+from deltic.pipeline.sql.planned_query import PlannedQuery
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.statements import Delete, Insert, Select, Statement, Update
 
-if TYPE_CHECKING:
-    from deltic.pipeline.sql.planning import PlannedQuery
-
-Plan: TypeAlias = "Effect | PlannedQuery"
+Plan: TypeAlias = Effect | PlannedQuery
 
 _COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _INT, _BIGINT = 1 << 31, 1 << 63
 
 
 @dataclass(frozen=True)
-class Bindings:
+class ParameterValues:
     """Values of parameters: how to write them as `args`, with stand-ins, and what to put in the place of each."""
 
     kinds: tuple[object, ...]
@@ -41,7 +39,7 @@ class Bindings:
     """The values by their stand-ins."""
 
     @classmethod
-    def of(cls, args: Args | None) -> Bindings | None:
+    def of(cls, args: Args | None) -> ParameterValues | None:
         """The bindings of values; None where one of them has a type of which no plan is kept."""
         if args is None:
             return cls((), None, {})
