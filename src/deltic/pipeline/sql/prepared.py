@@ -6,7 +6,7 @@ out of planning as it went in: then no part of the plan depends on the value. Th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -109,15 +109,14 @@ def _is_by_itself(literal: exp.Expression, roots: Sequence[exp.Expression]) -> b
 
 def is_open(plan: Plan, stand_ins: Mapping[Any, Any]) -> bool:
     """Whether each stand-in is in the plan, nowhere but where a value is put in its place."""
-    seen: set[str] = set()
-    for definition in _definitions(plan):
-        for operator in definition.circuit.operators:
-            if stand_ins and not _is_open(operator, stand_ins, seen):
-                return False
-    return seen == {str(each) for each in stand_ins}
+    if not stand_ins:
+        return True
+    texts, seen = {str(each) for each in stand_ins}, set[str]()
+    operators = (operator for definition in _definitions(plan) for operator in definition.circuit.operators)
+    return all(_is_open(operator, stand_ins, texts, seen) for operator in operators) and seen == texts
 
 
-def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], seen: set[str]) -> bool:
+def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Set[str], seen: set[str]) -> bool:
     match operator:
         case Constant():
             own = [value for row in operator.rows for value in row if type(value) in (int, str) and value in stand_ins]
@@ -128,14 +127,14 @@ def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], seen: set[str]) -
                 (node, root)
                 for root in _expressions(operator)
                 for node in root.find_all(exp.Literal)
-                if node.this in {str(each) for each in stand_ins}
+                if node.this in texts
             ]
             seen.update(node.this for node, _ in literals)
             return all(_has_a_place(node, root) for node, root in literals)
         case Source() | Sink():
             return True
     shown = operator.arguments()
-    return not any(operator.bodies()) and not any(str(each) in shown for each in stand_ins)
+    return not any(operator.bodies()) and not any(text in shown for text in texts)
 
 
 def _has_a_place(literal: exp.Literal, root: exp.Expression) -> bool:
