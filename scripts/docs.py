@@ -1,8 +1,7 @@
 """Build the site of docs/ into site/: `make docs`. Exit status 1 where a link, an anchor or a reference leads nowhere.
 
-The pages are copied to build/docs. Pages from elsewhere in the repository come beside them, and three lists are made
-from the code: the commands, from their help; the folders of the source, from their docstrings; and the statements of
-the papers, by theory_table.py. Zensical makes the site, which needs no network.
+The pages are copied to build/docs. Pages from elsewhere in the repository come beside them, and the folders of the
+source are listed from their docstrings. Zensical makes the site, which needs no network.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ def main() -> int:
         page.write_text(_between_pages(page.read_text(encoding="utf-8")), encoding="utf-8")
     with (pages / "source.md").open("a", encoding="utf-8") as page:
         page.write("\n" + "\n".join(f"* `{folder}/`: {about}" for folder, about in folders().items()) + "\n")
-    (pages / "commands.md").write_text(_commands(), encoding="utf-8")
     shutil.copy(ROOT / "mkdocs.yml", BUILD)
     status = subprocess.run(
         [Path(sys.executable).with_name("zensical"), "build", "--strict"], cwd=BUILD, check=False
@@ -62,17 +60,6 @@ def _between_pages(text: str) -> str:
         r"`\2`",
         text,
     )
-
-
-def _commands() -> str:
-    """The help of every command."""
-    told = subprocess.run(
-        [sys.executable, "-m", "typer", "deltic.cli.main", "utils", "docs", "--name", "deltic", "--title", "Commands"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return told.stdout
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ class ProgramError(DiagnosticError):
 
 
 class ProgramWarning(UserWarning):
-    """A program has a meaning, but likely not the intended one."""
+    """A Datalog program has a meaning, but probably not the intended one; `warnings` silences or raises it."""
 
 
 class DataError(DiagnosticError):
@@ -86,7 +86,7 @@ class DataError(DiagnosticError):
 
 
 class CatalogError(DelticError):
-    """Definitions of tables and views conflict; nothing was changed.
+    """Definitions of tables and views conflict: a name is taken, or something does not exist; nothing was changed.
 
     `column` is the column concerned, or "".
     """
@@ -101,7 +101,7 @@ class CircuitError(DelticError):
 
 
 class ChangeError(DelticError):
-    """A transaction conflicts with the contents of its tables; it was rejected whole."""
+    """A transaction conflicts with the rows of its tables, or a definition changed meanwhile; it was rejected whole."""
 
 
 class LateError(ChangeError):
@@ -113,7 +113,7 @@ class DefinitionsMovedError(ChangeError, CatalogError):
 
 
 class BusyError(DelticError):
-    """Another thread held the pipeline for longer than the timeout; nothing was changed."""
+    """Other threads held the pipeline for longer than `Transactions(timeout=…)`; nothing was changed."""
 
 
 class StoppedError(DelticError):
@@ -121,7 +121,7 @@ class StoppedError(DelticError):
 
 
 class UnsupportedError(DelticError):
-    """An engine cannot run an operator or expression; the message says which and why."""
+    """The engine cannot run an operator or expression; the message says which and why."""
 
 
 class StateError(DelticError):
@@ -132,7 +132,7 @@ class StateError(DelticError):
 
 
 class BrokenError(DelticError):
-    """An epoch could neither be committed nor undone; the pipeline refuses all further work."""
+    """An epoch could neither be committed nor undone; the pipeline refuses all further work: open it again."""
 
 
 class ReadOnlyError(DelticError):

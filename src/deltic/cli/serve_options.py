@@ -116,7 +116,7 @@ class ServeOptions:
         Option(
             metavar="SIZE",
             help="With --state: the memory of large arrays, as in 2GiB; further ones are files.",
-            show_default="half of what there is",
+            show_default="half of the free memory",
         ),
     ] = None
     log: Annotated[

@@ -36,7 +36,7 @@ class Metrics(Collector):
     ) -> None:
         self._lock, self._sizes, self._watermarks, self._observers = Lock(), sizes, watermarks, observers
         observers.append(self.epoch)
-        self._sums: dict[str, defaultdict[Labels, float]] = {name: defaultdict(float) for name in _FAMILIES}
+        self._sums: dict[str, defaultdict[Labels, float]] = {name: defaultdict(float) for name in FAMILIES}
         self._sums["deltic_view_rows"].update({(view,): count for view, count in rows.items()})
 
     def close(self) -> None:
@@ -82,14 +82,14 @@ class Metrics(Collector):
                 "deltic_watermark": marks,
                 "deltic_state_bytes": sizes,
             }
-            return [_family(name, values[name]) for name in _FAMILIES]
+            return [_family(name, values[name]) for name in FAMILIES]
 
     def text(self) -> str:
         """All metrics in Prometheus' text format."""
         return generate_latest(self).decode()
 
 
-_FAMILIES: dict[str, tuple[type[CounterMetricFamily | GaugeMetricFamily], str, Labels]] = {
+FAMILIES: dict[str, tuple[type[CounterMetricFamily | GaugeMetricFamily], str, Labels]] = {
     "deltic_epoch": (_GAUGE, "The number of the last epoch.", ()),
     "deltic_epochs_total": (_COUNTER, "Epochs since the metrics are served.", ()),
     "deltic_rows_in_total": (_COUNTER, "Rows of tables that changed.", ()),
@@ -125,7 +125,7 @@ def _number(mark: date | int) -> float:
 
 
 def _family(name: str, values: Mapping[Labels, float]) -> CounterMetricFamily | GaugeMetricFamily:
-    kind, help_text, labels = _FAMILIES[name]
+    kind, help_text, labels = FAMILIES[name]
     family = kind(name, help_text, labels=labels)
     for of, value in sorted(values.items()):
         family.add_metric(of, value)

@@ -6,7 +6,6 @@ by something else than it is.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections import Counter
 from pathlib import Path
@@ -84,13 +83,6 @@ def test_every_definition_is_an_expression_of_its_parameters_and_of_functions_th
 def test_arguments_that_a_function_does_not_take_are_told_with_their_place(call):
     with pytest.raises(ProgramError, match="<sql>:1:8"):
         translated(call)
-
-
-def test_the_table_is_up_to_date():
-    spec = importlib.util.spec_from_file_location("function_table", ROOT / "scripts" / "function_table.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.page(PAGE, script.table()) == PAGE, "run scripts/function_table.py"
 
 
 def test_a_name_of_each_language_is_found_and_a_wrong_one_told_with_the_nearest(capsys):

@@ -15,7 +15,7 @@ from deltic.values.types.value import MAX_PRECISION
 
 @accumulator
 class CheckedSum(Accumulator):
-    """The sum of integers as a signed 64-bit integer, of decimals with ten more digits, up to 38 [Spark, ANSI]."""
+    """The sum of integers as int64, of decimals with ten more digits, up to 38; overflow is an error [Spark, ANSI]."""
 
     name = "checked_sum"
 

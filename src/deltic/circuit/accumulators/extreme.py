@@ -72,7 +72,7 @@ class ExtremeBy(Accumulator):
 
 @accumulator
 class MinBy(ExtremeBy):
-    """The x of the row with the least y."""
+    """The x of the row with the least y; of several the least x, with NULL first."""
 
     name = "min_by"
     least = True
@@ -80,7 +80,7 @@ class MinBy(ExtremeBy):
 
 @accumulator
 class MaxBy(ExtremeBy):
-    """The x of the row with the greatest y."""
+    """The x of the row with the greatest y; of several the greatest x."""
 
     name = "max_by"
     least = False

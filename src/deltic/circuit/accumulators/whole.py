@@ -72,8 +72,8 @@ class Mode(WholeGroup):
 class StringAgg(WholeGroup):
     """The texts of the first column, joined in the order of the other columns, then in their own order.
 
-    Its parameters are the separator and, for each of the other columns, one of `DIRECTIONS`. A row counts where its
-    text is not NULL.
+    Its parameters are the separator and, for each of the other columns, its direction. A row counts where its text is
+    not NULL.
     """
 
     name = "string_agg"

@@ -1,0 +1,258 @@
+"""Write the tables of docs/ that come from the code: each stands between `<!-- table: NAME -->` and `<!-- end -->`.
+
+With `--check` nothing is written; the exit status is 1 when a page is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from typer.models import ArgumentInfo
+
+import deltic
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.own import UserAggregate
+from deltic.cli.main import app
+from deltic.pipeline.metrics import FAMILIES
+from deltic.pipeline.options import GROUPS
+from deltic.pipeline.registry import TIERS, ListedFunction, listed
+from deltic.server.http.endpoints import endpoints
+from deltic.server.http.measuring import ServerMetrics
+from deltic.server.service import Service
+from deltic.sql.scalars.functions.refused import REFUSED
+
+ROOT = Path(__file__).resolve().parents[1]
+PLACE = re.compile(r"(<!-- table: ([^\n]*) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+
+Row = tuple[str, ...]
+
+
+def table(head: Row, *rows: Row) -> Iterator[str]:
+    """The lines of a table."""
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def about(of: Any) -> str:
+    """A docstring as one paragraph, with links to the pages that it names, and without sources."""
+    return one_line(inspect.getdoc(of) or "")
+
+
+def one_line(text: str) -> str:
+    """A text on one line, with links to the pages that it names, and without sources."""
+    text = re.sub(r" \[(?:DBSP|FIX|ELA|Spark)\b[^]]*\]", "", " ".join(text.split()))
+    return re.sub(r"docs/([\w-]+\.md)", r"[\1](\1)", text)
+
+
+def called(of: type) -> str:
+    """How a class is called, with the defaults."""
+    return f"{of.__name__}({', '.join(given(of))})"
+
+
+def given(of: Callable[..., Any]) -> Iterator[str]:
+    """The arguments of a call, with the defaults."""
+    for name, parameter in inspect.signature(of).parameters.items():
+        value = parameter.default
+        yield f"{name}={json.dumps(value) if isinstance(value, str) else value}"
+
+
+def options() -> Iterator[str]:
+    """The parameters of Pipeline, and the groups of options."""
+    told = inspect.getdoc(deltic.Pipeline) or ""
+    yield from table(
+        ("`Pipeline(…)`, or a group of its options", "meaning"),
+        *(
+            (f"`{name}`", one_line(text))
+            for name, text in re.findall(r"^- `(\w+)`: (.*?)(?=^- |^$)", told, re.M | re.S)
+        ),
+        *((f"`{name}={called(group)}`", about(group)) for name, group in GROUPS.items()),
+    )
+
+
+def errors() -> Iterator[str]:
+    """The public errors."""
+    named = [(name, getattr(deltic, name)) for name in deltic.__all__]
+    yield from table(
+        ("error", "is a", "raised when"),
+        *(
+            (f"`{name}`", f"`{of.__base__.__name__}`", about(of))
+            for name, of in named
+            if isinstance(of, type) and issubclass(of, BaseException)
+        ),
+    )
+
+
+def public_base(of: type) -> str:
+    """The class that users know an error's class as."""
+    bases = [base.__name__ for base in of.__mro__[1:]]
+    return next((name for name in bases if name in deltic.__all__), bases[0])
+
+
+def metrics() -> Iterator[str]:
+    """The metrics of a pipeline, and those of a server."""
+    with deltic.Pipeline() as pipeline, Service(pipeline) as service:
+        measuring = ServerMetrics(service)
+        measuring.answered("GET", "/", 200, 0)
+        text = measuring.text().decode()
+        measuring.close()
+    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+    yield from table(
+        ("metric", "kind", "labels", "meaning"),
+        *(
+            (f"`{name}`", kinds[name], ", ".join(labels(name, text)), told)
+            for name, told in re.findall(r"^# HELP (deltic_\S+(?<!_created)) (.*)$", text, re.M)
+        ),
+    )
+
+
+def labels(name: str, text: str) -> tuple[str, ...]:
+    """The labels of a metric."""
+    if name in FAMILIES:
+        return FAMILIES[name][2]
+    sample = re.search(rf"^{name}\w*{{(.*)}}", text, re.M)
+    return tuple(label for label in re.findall(r'(\w+)="', sample[1]) if label != "le") if sample else ()
+
+
+def commands() -> Iterator[str]:
+    """Each command with its arguments and options."""
+    for command in sorted(app.registered_commands, key=command_name):
+        yield from (f"## deltic {command_name(command)}", "", about(command.callback), "")
+        rows = [*map(option, inspect.signature(command.callback, eval_str=True).parameters.values())]
+        if rows:
+            yield from (*table(("option", "default", "meaning"), *rows), "")
+
+
+def command_name(command: Any) -> str:
+    """What a command is called by."""
+    return command.name or command.callback.__name__
+
+
+def option(of: inspect.Parameter) -> Row:
+    """The row of an option or argument: its name with its value, its default, its help."""
+    kind, info = get_args(of.annotation)
+    flag = kind is bool
+    value = "" if flag else info.metavar or "|".join(choices_of(kind)) or value_name(of.name, kind)
+    named = (*((info.default,) if isinstance(info.default, str) else ()), *(info.param_decls or ()))
+    names = "" if isinstance(info, ArgumentInfo) else ", ".join(named or (f"--{of.name.replace('_', '-')}",))
+    shown = info.show_default and not flag and of.default not in (None, inspect.Parameter.empty)
+    default = f"`{getattr(of.default, 'value', of.default)}`" if shown else ""
+    return (
+        f"`{f'{names} {value}'.strip()}`",
+        info.show_default if isinstance(info.show_default, str) else default,
+        info.help,
+    )
+
+
+def value_name(name: str, kind: Any) -> str:
+    """What stands for the value of an option."""
+    return "N" if {int, float} & {kind, *get_args(kind)} else name.rpartition("_")[2].upper()
+
+
+def choices_of(kind: Any) -> Sequence[str]:
+    """The values of an option, if they are few."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return next((found for each in get_args(kind) if (found := choices_of(each))), ())
+
+
+def server_endpoints() -> Iterator[str]:
+    """The endpoints of a server."""
+    nothing: Any = None
+    rows = (
+        (
+            f"`{each.method} {each.path.replace('{name}', 'NAME')}`",
+            each.about,
+            each.role.name.lower() if each.role else "none",
+        )
+        for each in endpoints(nothing, nothing)
+    )
+    yield from table(("endpoint", "", "role"), *rows)
+
+
+def aggregates() -> Iterator[str]:
+    """The aggregates of circuits."""
+    yield from table(
+        ("aggregate", "result"),
+        *(
+            (f"`{name}`", about(type(of)))
+            for name, of in sorted(ACCUMULATORS.items())
+            if not isinstance(of, UserAggregate)
+        ),
+    )
+
+
+def computed_by(function: ListedFunction) -> tuple[int, str]:
+    """The place in the table of a function: its slowest tier, and the first reason for Python."""
+    place = TIERS.index(function.tiers[-1])
+    return place, function.reasons[0] if TIERS[place] == "Python" else ""
+
+
+def functions() -> Iterator[str]:
+    """The functions of SQL, a row for each tier, and in Python for each reason."""
+    rows: dict[tuple[int, str], list[str]] = {}
+    for function in listed():
+        if "SQL" in function.languages:
+            rows.setdefault(computed_by(function), []).extend(f"`{name}`" for name in function.languages["SQL"])
+    yield from table(
+        ("computed by", "functions"),
+        *(
+            (f"{TIERS[place]}{f': {reason}' if reason else ''}", ", ".join(named))
+            for (place, reason), named in sorted(rows.items())
+        ),
+    )
+
+
+def refused() -> Iterator[str]:
+    """The functions that a view cannot have, by what to do instead."""
+    rows: dict[str, list[str]] = {}
+    for name, remedy in REFUSED.items():
+        rows.setdefault(remedy, []).append(f"`{name}`")
+    yield from table(("function", "instead"), *((", ".join(named), remedy) for remedy, named in rows.items()))
+
+
+TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
+    "aggregates": aggregates,
+    "commands": commands,
+    "endpoints": server_endpoints,
+    "errors": errors,
+    "functions": functions,
+    "metrics": metrics,
+    "options": options,
+    "refused functions": refused,
+}
+
+
+def page(text: str) -> str:
+    """A page with its tables as they are to be."""
+    return PLACE.sub(lambda found: "\n".join((found[1], *TABLES[found[2]]())).rstrip() + "\n\n" + found[3], text)
+
+
+def outdated() -> dict[Path, str]:
+    """The pages that are out of date, with their text as it is to be."""
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").rglob("*.md"))}
+    return {path: new for path, text in pages.items() if (new := page(text)) != text}
+
+
+def main() -> int:
+    """Write or check the pages; the exit status is 1 when a check finds one out of date."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
+    check, pages = parser.parse_args().check, outdated()
+    for path, text in pages.items():
+        print(path.relative_to(ROOT))
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    return int(check and bool(pages))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
