@@ -1,7 +1,8 @@
 """Joins on a column and another with a constant added: the reference interpreter's rows, found by look-ups.
 
-What these tests catch: a constant added on the wrong side, a sum that meets NULL, a row whose sum does not fit into
-its type and that is no error any more, and a join that visits all rows with the other keys.
+What these tests catch: a constant added on the wrong side, a sum that meets NULL, a sum that is NULL where NULL equals
+NULL, a row whose sum does not fit into its type and that is no error any more, and a join that visits all rows with the
+other keys.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ OF_SEVERAL = [
     "SELECT a.id AS x, b.id AS y FROM t a, t b WHERE a.g = b.g AND a.s = b.n - 2 + 1",
     "SELECT a.id AS x, b.id AS y FROM t a JOIN t b ON a.w = b.n + 2",
     "SELECT id AS x, g AS y FROM t WHERE n = w + 1",
+    "SELECT q.id AS x, y IS NULL AS y FROM (SELECT id, w + 1 AS z FROM t) q, LATERAL (SELECT z + 1 AS y)",
 ]
 SMALL = st.integers(-3, 3)
 SMALL_ROWS = st.tuples(SMALL.map(abs), SMALL, st.none() | SMALL, st.none() | SMALL)

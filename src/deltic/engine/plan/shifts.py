@@ -63,12 +63,20 @@ class _ShiftPlanner(Planner):
 
     def _shift(self, variable: int, expression: exp.Expression) -> Shift | None:
         """Return the shift that an equation states, if it states one."""
-        if not _is_signed(self.body.types[variable].type):
+        if not _is_signed(self.body.types[variable].type) or self._may_both_be_null(variable, expression):
             return None
         if expression.find(Checked) is None or (offset := _offset(expression, self.types)) is None:
             return None
         other, sums = offset
         return Shift(variable, other, sums[-1][0], sums) if sums else None
+
+    def _may_both_be_null(self, variable: int, expression: exp.Expression) -> bool:
+        """Return whether NULL on both sides may satisfy the equation; a look-up of shifted values finds no NULL."""
+        sides = as_expression(variable), expression
+        tests = [is_not_null(side.copy()) for side in sides]
+        return all(self.body.infer(side).nullable for side in sides) and not any(
+            test in self.body.conditions for test in tests
+        )
 
     def bind_computed(self, sought: bool) -> bool:
         return (sought and self._look_up()) or super().bind_computed(sought)
