@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltic.server.postgres.copying import CopyOptions
-from deltic.server.postgres.types import Field
+from deltic.server.postgres.types import Field, fields_of
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +30,11 @@ class ResultRows:
     fields: Sequence[Field]
     table: pa.Table
     tag: str = "SELECT"
+
+    @classmethod
+    def of(cls, table: pa.Table, tag: str = "SELECT") -> ResultRows:
+        """The rows of a table, in PostgreSQL's types for those of its columns."""
+        return cls(fields_of(Schema.of_arrow(table.schema)), table, tag)
 
 
 @dataclass(frozen=True)

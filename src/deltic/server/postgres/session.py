@@ -22,7 +22,7 @@ from deltic.server.postgres.errors import PostgresError, postgres_error
 from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows
 from deltic.server.postgres.parameters import parameter_types
 from deltic.server.postgres.settings import Client, assignment
-from deltic.server.postgres.types import INT8, TEXT, Field, fields_of, modifier_of, oid_of, samples
+from deltic.server.postgres.types import INT8, TEXT, Field, fields_of, samples
 from deltic.server.service import Answer
 from deltic.server.tracing import request_span
 from deltic.server.users import Role, require
@@ -302,7 +302,7 @@ class ClientSession:
             if not isinstance(given, Answer):
                 raise statement.error(0, "this is no question")
             table = given.rows.to_arrow()
-        return ResultRows(fields_of(table.schema), table)
+        return ResultRows.of(table)
 
     def _asked(self, statement: ClientStatement, args: Args) -> Sequence[Field]:
         """The columns of a question; of one that is no SELECT it is the answer that has them."""
@@ -313,7 +313,7 @@ class ClientSession:
             return self._answer(statement, args).fields
         (view,) = step.definition.views
         columns = [(n, c.type) for n, c in zip(step.names, view.schema, strict=True) if not n.startswith(KEY)]
-        return [Field(name, oid_of(type_), modifier_of(type_)) for name, type_ in columns]
+        return [Field.of(name, type_) for name, type_ in columns]
 
     def _planned(self, statement: ClientStatement, args: Args) -> PlannedText:
         """What a statement would do; raises what is wrong in it, and NotAllowedError."""
@@ -414,7 +414,7 @@ class ClientSession:
         if unknown := [each for each in copy.columns if each.lower() not in types]:
             raise PostgresError("42703", f"there is no column {unknown[0]} in {name}")
         chosen = [types[each.lower()] for each in copy.columns] or list(types.values())
-        fields = [Field(column.name, oid_of(column.type), modifier_of(column.type)) for column in chosen]
+        fields = [Field.of(column.name, column.type) for column in chosen]
         if copy.is_in:
             require(self.client.user, Role.WRITER, "a change of a table")
             return CopyIn(name, fields, copy.options)
@@ -440,13 +440,12 @@ def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> ResultR
     import pyarrow as pa
 
     table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
-    return ResultRows(fields_of(table.schema), table, tag)
+    return ResultRows.of(table, tag)
 
 
 def _followed(schema: Schema) -> list[Field]:
     """The columns of SUBSCRIBE: epoch, weight, and those of the view."""
-    columns = [Field(column.name, oid_of(column.type), modifier_of(column.type)) for column in schema]
-    return [Field("epoch", INT8), Field("weight", INT8), *columns]
+    return [Field("epoch", INT8), Field("weight", INT8), *fields_of(schema)]
 
 
 def _subscribed(statement: ClientStatement) -> tuple[str, int | None]:

@@ -6,13 +6,9 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from deltic.values.types import Kind, Type
-from deltic.values.types.arrow import type_of_arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from deltic.values.types import Kind, Schema, Type
 
 BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID = 16, 17, 20, 21, 23, 25, 26
 JSON, FLOAT4, FLOAT8, UNKNOWN, VARCHAR = 114, 700, 701, 705, 1043
@@ -21,35 +17,39 @@ DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, NUMERIC, UUID, JSONB = 1082, 1083,
 
 @dataclass(frozen=True)
 class PostgresType:
-    """A type: its oid, its name in pg_type, the oid of arrays of it, and its length in bytes, -1 where that varies."""
+    """A type: its oid, its name in pg_type, the oid of arrays of it, and its length in bytes, -1 where that varies.
+
+    `written` is its name in SQL, where that is another one.
+    """
 
     oid: int
     name: str
     array: int
     size: int
     category: str
+    written: str = ""
 
 
 TYPES = (
-    PostgresType(BOOL, "bool", 1000, 1, "B"),
+    PostgresType(BOOL, "bool", 1000, 1, "B", "boolean"),
     PostgresType(BYTEA, "bytea", 1001, -1, "U"),
-    PostgresType(18, "char", 1002, 1, "Z"),
+    PostgresType(18, "char", 1002, 1, "Z", '"char"'),
     PostgresType(19, "name", 1003, 64, "S"),
-    PostgresType(INT8, "int8", 1016, 8, "N"),
-    PostgresType(INT2, "int2", 1005, 2, "N"),
-    PostgresType(INT4, "int4", 1007, 4, "N"),
+    PostgresType(INT8, "int8", 1016, 8, "N", "bigint"),
+    PostgresType(INT2, "int2", 1005, 2, "N", "smallint"),
+    PostgresType(INT4, "int4", 1007, 4, "N", "integer"),
     PostgresType(TEXT, "text", 1009, -1, "S"),
     PostgresType(OID, "oid", 1028, 4, "N"),
     PostgresType(JSON, "json", 199, -1, "U"),
-    PostgresType(FLOAT4, "float4", 1021, 4, "N"),
-    PostgresType(FLOAT8, "float8", 1022, 8, "N"),
+    PostgresType(FLOAT4, "float4", 1021, 4, "N", "real"),
+    PostgresType(FLOAT8, "float8", 1022, 8, "N", "double precision"),
     PostgresType(UNKNOWN, "unknown", 0, -2, "X"),
-    PostgresType(1042, "bpchar", 1014, -1, "S"),
-    PostgresType(VARCHAR, "varchar", 1015, -1, "S"),
+    PostgresType(1042, "bpchar", 1014, -1, "S", "character"),
+    PostgresType(VARCHAR, "varchar", 1015, -1, "S", "character varying"),
     PostgresType(DATE, "date", 1182, 4, "D"),
-    PostgresType(TIME, "time", 1183, 8, "D"),
-    PostgresType(TIMESTAMP, "timestamp", 1115, 8, "D"),
-    PostgresType(TIMESTAMPTZ, "timestamptz", 1185, 8, "D"),
+    PostgresType(TIME, "time", 1183, 8, "D", "time without time zone"),
+    PostgresType(TIMESTAMP, "timestamp", 1115, 8, "D", "timestamp without time zone"),
+    PostgresType(TIMESTAMPTZ, "timestamptz", 1185, 8, "D", "timestamp with time zone"),
     PostgresType(INTERVAL, "interval", 1187, 16, "T"),
     PostgresType(NUMERIC, "numeric", 1231, -1, "N"),
     PostgresType(UUID, "uuid", 2951, 16, "U"),
@@ -93,6 +93,11 @@ class Field:
     oid: int
     modifier: int = -1
 
+    @classmethod
+    def of(cls, name: str, type_: Type) -> Field:
+        """A column of that type."""
+        return cls(name, oid_of(type_), _modifier_of(type_))
+
     @property
     def size(self) -> int:
         """The length of its values in bytes, -1 where that varies."""
@@ -108,7 +113,7 @@ def oid_of(type_: Type) -> int:
     return BY_OID[_OF_KIND[element.type.kind]].array if is_simple else JSON
 
 
-def modifier_of(type_: Type) -> int:
+def _modifier_of(type_: Type) -> int:
     """What PostgreSQL keeps of a decimal's precision and scale."""
     if type_.kind is not Kind.DECIMAL:
         return -1
@@ -116,10 +121,9 @@ def modifier_of(type_: Type) -> int:
     return (int(precision) << 16 | int(scale)) + 4
 
 
-def fields_of(schema: pa.Schema) -> list[Field]:
-    """The columns of a result."""
-    types = [type_of_arrow(field.type) for field in schema]
-    return [Field(field.name, oid_of(t), modifier_of(t)) for field, t in zip(schema, types, strict=True)]
+def fields_of(schema: Schema) -> list[Field]:
+    """The columns of rows."""
+    return [Field.of(column.name, column.type) for column in schema]
 
 
 _SAMPLES: dict[int, Any] = {

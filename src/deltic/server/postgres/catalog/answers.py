@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.duck import in_memory
-from deltic.server.postgres.catalog.contents import (
-    Oids,
-    contents,
-    definitions,
-    fixed_contents,
-    relations_of,
-    written_types,
-)
+from deltic.server.postgres.catalog.contents import Oids, create, fill
 from deltic.server.postgres.catalog.questions import in_duckdb
-from deltic.server.postgres.catalog.relations import create, fill
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.outcomes import ResultRows
-from deltic.server.postgres.types import BY_OID, OID, Field, modifier_of, oid_of
+from deltic.server.postgres.types import BY_OID, OID, Field
 from deltic.values.types.arrow import type_of_arrow
 
 if TYPE_CHECKING:
@@ -61,16 +53,8 @@ class PostgresCatalog:
         if self._database is None:
             self._database = in_memory().__enter__()
             create(self._database)
-            self._database.executemany("INSERT INTO pg_catalog_.written VALUES (?, ?)", written_types())
-            for name, rows in fixed_contents(client.database, client.name, client.settings):
-                fill(self._database, name, rows)
         if catalog is not self._shown:
-            relations = relations_of(catalog, self._oids)
-            for name, rows in contents(relations, self._oids, client.database):
-                fill(self._database, name, rows)
-            self._database.execute("DELETE FROM pg_catalog_.definitions")
-            if entries := definitions(relations, self._oids):
-                self._database.executemany("INSERT INTO pg_catalog_.definitions VALUES (?, ?)", entries)
+            fill(self._database, catalog, self._oids, client)
             self._shown = catalog
         return self._database
 
@@ -87,5 +71,4 @@ def _field(field: pa.Field) -> Field:
         return Field(field.name, OID)
     if field.type == pa.list_(pa.uint32()):
         return Field(field.name, BY_OID[OID].array)
-    type_ = type_of_arrow(field.type)
-    return Field(field.name, oid_of(type_), modifier_of(type_))
+    return Field.of(field.name, type_of_arrow(field.type))

@@ -3,8 +3,8 @@
 CREATE MACRO format_type(o, m) AS (
     SELECT CASE
         WHEN o = 1700 AND m >= 4 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')'
-        WHEN t__.typelem <> 0 AND t__.typlen = -1 THEN (SELECT e__.written FROM pg_catalog_.written e__ WHERE e__.oid = t__.typelem) || '[]'
-        ELSE (SELECT e__.written FROM pg_catalog_.written e__ WHERE e__.oid = t__.oid)
+        WHEN t__.typelem <> 0 AND t__.typlen = -1 THEN (SELECT e__.written FROM deltic.types e__ WHERE e__.oid = t__.typelem) || '[]'
+        ELSE (SELECT e__.written FROM deltic.types e__ WHERE e__.oid = t__.oid)
     END FROM pg_catalog_.pg_type t__ WHERE t__.oid = o);
 CREATE MACRO pg_get_userbyid(o) AS (SELECT r__.rolname FROM pg_catalog_.pg_roles r__ WHERE r__.oid = o);
 CREATE MACRO pg_table_is_visible(o) AS true;
@@ -15,12 +15,12 @@ CREATE MACRO pg_opclass_is_visible(o) AS true;
 CREATE MACRO pg_collation_is_visible(o) AS true;
 CREATE MACRO pg_statistics_obj_is_visible(o) AS true;
 CREATE MACRO pg_get_expr(e, o) AS e, (e, o, p) AS e;
-CREATE MACRO pg_get_constraintdef(o) AS (SELECT d__.written FROM pg_catalog_.definitions d__ WHERE d__.oid = o),
-    (o, p) AS (SELECT d__.written FROM pg_catalog_.definitions d__ WHERE d__.oid = o);
-CREATE MACRO pg_get_viewdef(o) AS (SELECT d__.written FROM pg_catalog_.definitions d__ WHERE d__.oid = o),
-    (o, p) AS (SELECT d__.written FROM pg_catalog_.definitions d__ WHERE d__.oid = o);
-CREATE MACRO pg_get_indexdef(o) AS (SELECT d__.written FROM pg_catalog_.definitions d__ WHERE d__.oid = o),
-    (o, n, p) AS (CASE WHEN n = 0 THEN (SELECT d__.written FROM pg_catalog_.definitions d__ WHERE d__.oid = o)
+CREATE MACRO pg_get_constraintdef(o) AS (SELECT d__.written FROM deltic.definitions d__ WHERE d__.oid = o),
+    (o, p) AS (SELECT d__.written FROM deltic.definitions d__ WHERE d__.oid = o);
+CREATE MACRO pg_get_viewdef(o) AS (SELECT d__.written FROM deltic.definitions d__ WHERE d__.oid = o),
+    (o, p) AS (SELECT d__.written FROM deltic.definitions d__ WHERE d__.oid = o);
+CREATE MACRO pg_get_indexdef(o) AS (SELECT d__.written FROM deltic.definitions d__ WHERE d__.oid = o),
+    (o, n, p) AS (CASE WHEN n = 0 THEN (SELECT d__.written FROM deltic.definitions d__ WHERE d__.oid = o)
         ELSE (SELECT a__.attname FROM pg_catalog_.pg_index i__, pg_catalog_.pg_attribute a__
             WHERE i__.indexrelid = o AND a__.attrelid = i__.indrelid AND a__.attnum = i__.indkey[n]) END);
 CREATE MACRO pg_get_ruledef(o) AS NULL, (o, p) AS NULL;
@@ -80,7 +80,7 @@ CREATE MACRO has_tablespace_privilege(a, b) AS true, (a, b, c) AS true;
 CREATE MACRO pg_has_role(a, b) AS true, (a, b, c) AS true;
 CREATE MACRO to_regclass(t) AS (SELECT c__.oid FROM pg_catalog_.pg_class c__ WHERE c__.relname = regexp_replace(replace(t, '"', ''), '^.*\.', ''));
 CREATE MACRO to_regtype(t) AS (SELECT y__.oid FROM pg_catalog_.pg_type y__ WHERE y__.typname = regexp_replace(replace(t, '"', ''), '^.*\.', '')
-    UNION SELECT w__.oid FROM pg_catalog_.written w__ WHERE w__.written = t LIMIT 1);
+    UNION SELECT w__.oid FROM deltic.types w__ WHERE w__.written = t LIMIT 1);
 CREATE MACRO to_regnamespace(t) AS (SELECT n__.oid FROM pg_catalog_.pg_namespace n__ WHERE n__.nspname = replace(t, '"', ''));
 CREATE MACRO to_regproc(t) AS CAST(NULL AS UINTEGER);
 CREATE MACRO current_setting(n) AS (SELECT s__.setting FROM pg_catalog_.pg_settings s__ WHERE s__.name = n);

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import sqlglot
 from sqlglot import exp
 
-from deltic.server.postgres.catalog.relations import SCHEMAS, relations
+from deltic.server.postgres.catalog.contents import SCHEMAS, relations
 from deltic.server.postgres.codec import TEXT_FORMAT, load
 from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.errors import PostgresError
