@@ -6,14 +6,7 @@ import logging
 import secrets
 from typing import TYPE_CHECKING
 
-from pygwire.messages import (
-    AuthenticationOk,
-    AuthenticationSASL,
-    AuthenticationSASLContinue,
-    AuthenticationSASLFinal,
-    SASLInitialResponse,
-    SASLResponse,
-)
+from pygwire import messages as wire
 
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.scram import Exchange, ScramError
@@ -46,22 +39,22 @@ class Passwords:
 async def authenticate(stream: MessageStream, name: str, passwords: Passwords | None) -> User:
     """Authenticate a client; without passwords every client is an owner. Raises PostgresError."""
     user = ANYONE if passwords is None else await _exchanged(stream, name, passwords)
-    await stream.send(AuthenticationOk())
+    await stream.send(wire.AuthenticationOk())
     return user
 
 
 async def _exchanged(stream: MessageStream, name: str, passwords: Passwords) -> User:
     exchange = passwords.exchange(name)
     try:
-        await stream.send(AuthenticationSASL([_MECHANISM]))
+        await stream.send(wire.AuthenticationSASL([_MECHANISM]))
         await stream.flush()
-        first = exchange.first((await stream.password(SASLInitialResponse)).data.decode())
-        await stream.send(AuthenticationSASLContinue(first.encode()))
+        first = exchange.first((await stream.password(wire.SASLInitialResponse)).data.decode())
+        await stream.send(wire.AuthenticationSASLContinue(first.encode()))
         await stream.flush()
-        final = exchange.final((await stream.password(SASLResponse)).data.decode())
+        final = exchange.final((await stream.password(wire.SASLResponse)).data.decode())
         if (user := passwords.known(name)) is None:
             raise ScramError("there is no such user")
-        await stream.send(AuthenticationSASLFinal(final.encode()))
+        await stream.send(wire.AuthenticationSASLFinal(final.encode()))
     except (ScramError, ValueError) as error:
         AUDIT.info("%s@%s PostgreSQL login: %s", name, stream.address, error)
         message = f'password authentication failed for user "{name}"'

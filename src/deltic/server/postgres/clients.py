@@ -7,7 +7,7 @@ import secrets
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pygwire.messages import CancelRequest, ErrorResponse, GSSEncRequest, SSLRequest
+from pygwire import messages as wire
 
 from deltic.server.postgres.authentication import Passwords, authenticate
 from deltic.server.postgres.catalog.answers import PostgresCatalog
@@ -19,8 +19,6 @@ from deltic.server.postgres.settings import Client, Settings
 
 if TYPE_CHECKING:
     import ssl
-
-    from pygwire.messages import StartupMessage
 
     from deltic.server.service import Service
     from deltic.server.users import Users
@@ -84,20 +82,20 @@ class Clients:
     async def _introduced(self, stream: MessageStream) -> ClientSession | None:
         """Authenticate the client; None for one that only cancels. Raises PostgresError."""
         is_encrypted = False
-        while isinstance(message := await stream.startup(), SSLRequest | GSSEncRequest):
-            encrypts = self._tls is not None and isinstance(message, SSLRequest) and not is_encrypted
+        while isinstance(message := await stream.startup(), wire.SSLRequest | wire.GSSEncRequest):
+            encrypts = self._tls is not None and isinstance(message, wire.SSLRequest) and not is_encrypted
             await stream.send(b"S" if encrypts else b"N")
             await stream.flush()
             if encrypts:
                 assert self._tls is not None
                 await stream.encrypt(self._tls)
                 is_encrypted = True
-        if isinstance(message, CancelRequest):
+        if isinstance(message, wire.CancelRequest):
             self._cancel(message)
             return None
         return await self._known(stream, message, is_encrypted)
 
-    async def _known(self, stream: MessageStream, message: StartupMessage, is_encrypted: bool) -> ClientSession:
+    async def _known(self, stream: MessageStream, message: wire.StartupMessage, is_encrypted: bool) -> ClientSession:
         given = dict(message.params)
         name = given.pop("user", "")
         if not name:
@@ -113,7 +111,7 @@ class Clients:
         client = Client(name, user, stream.address, database, next(self._processes), Settings(name, given))
         return ClientSession(self._service, self._catalog, client)
 
-    def _cancel(self, message: CancelRequest) -> None:
+    def _cancel(self, message: wire.CancelRequest) -> None:
         secret, connection = self._connections.get(message.process_id, (b"", None))
         if connection is not None and secrets.compare_digest(secret, message.secret_key):
             connection.cancel()
@@ -122,7 +120,7 @@ class Clients:
 async def _tell(stream: MessageStream, error: PostgresError) -> None:
     """Send an error that ends the connection."""
     try:
-        await stream.send(ErrorResponse(error.fields))
+        await stream.send(wire.ErrorResponse(error.fields))
         await stream.flush()
     except Disconnected:
         pass

@@ -12,33 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deltic.server.postgres import types as pg
 from deltic.server.postgres.errors import PostgresError
-from deltic.server.postgres.types import (
-    BOOL,
-    BYTEA,
-    DATE,
-    ELEMENTS,
-    FLOAT4,
-    FLOAT8,
-    INTERVAL,
-    JSON,
-    JSONB,
-    NUMERIC,
-    TEXT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UNKNOWN,
-    UUID,
-    VARCHAR,
-    Field,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT_FORMAT, BINARY_FORMAT = 0, 1
-_AS_TEXT = (TEXT, VARCHAR, UNKNOWN, JSON, TIME, 0, 18, 19, 1042)
+_AS_TEXT = (pg.TEXT, pg.VARCHAR, pg.UNKNOWN, pg.JSON, pg.TIME, 0, 18, 19, 1042)
 _TRUE, _FALSE = (b"t", b"true", b"1", b"yes", b"on", b"y"), (b"f", b"false", b"0", b"no", b"off", b"n")
 
 
@@ -55,9 +36,9 @@ def load(oid: int, form: int, data: bytes) -> Any:
 
 @cache
 def _loader(oid: int, form: int) -> Callable[[bytes], Any]:
-    if oid == JSONB and form == BINARY_FORMAT:
+    if oid == pg.JSONB and form == BINARY_FORMAT:
         return lambda data: data[1:].decode()
-    if oid in _AS_TEXT or oid == JSONB or (oid in (TIME, UUID) and form == TEXT_FORMAT):
+    if oid in _AS_TEXT or oid == pg.JSONB or (oid in (pg.TIME, pg.UUID) and form == TEXT_FORMAT):
         return bytes.decode
     if form == TEXT_FORMAT and oid in _READ:
         return _READ[oid]
@@ -65,7 +46,7 @@ def _loader(oid: int, form: int) -> Callable[[bytes], Any]:
     if loader is None:
         raise PostgresError("0A000", f"values of the type with oid {oid} are not supported", hint="send them as text")
     load = loader(oid, _transformer()).load
-    return (lambda data: str(load(data))) if oid == UUID else load
+    return (lambda data: str(load(data))) if oid == pg.UUID else load
 
 
 def _load_bool(data: bytes) -> bool:
@@ -90,15 +71,15 @@ def _load_instant(data: bytes) -> datetime:
 
 
 _READ: dict[int, Callable[[bytes], Any]] = {
-    BOOL: _load_bool,
-    DATE: _load_date,
-    TIMESTAMP: lambda data: _load_time(data).replace(tzinfo=None),
-    TIMESTAMPTZ: _load_instant,
+    pg.BOOL: _load_bool,
+    pg.DATE: _load_date,
+    pg.TIMESTAMP: lambda data: _load_time(data).replace(tzinfo=None),
+    pg.TIMESTAMPTZ: _load_instant,
 }
 """What reads texts as PostgreSQL does; psycopg reads those alone that PostgreSQL writes."""
 
 
-def rows_of(table: pa.Table, fields: Sequence[Field], forms: Sequence[int]) -> Iterator[tuple[bytes | None, ...]]:
+def rows_of(table: pa.Table, fields: Sequence[pg.Field], forms: Sequence[int]) -> Iterator[tuple[bytes | None, ...]]:
     """The rows of a result as bytes, each column in its format; batch by batch."""
     for batch in table.to_batches(max_chunksize=4096):
         columns = [
@@ -120,11 +101,11 @@ def encoded(column: pa.Array, oid: int, form: int) -> list[bytes | None]:
 @cache
 def dumper(oid: int, form: int) -> Callable[[Any], bytes]:
     """The encoder of a type's values other than NULL."""
-    if oid in (JSON, JSONB):
-        head = b"\1" if (oid, form) == (JSONB, BINARY_FORMAT) else b""
+    if oid in (pg.JSON, pg.JSONB):
+        head = b"\1" if (oid, form) == (pg.JSONB, BINARY_FORMAT) else b""
         return lambda value: head + json.dumps(value, default=str, ensure_ascii=False).encode()
-    if oid in ELEMENTS:
-        element = ELEMENTS[oid].oid
+    if oid in pg.ELEMENTS:
+        element = pg.ELEMENTS[oid].oid
         make = _text_array if form == TEXT_FORMAT else partial(_binary_array, element)
         return partial(make, dumper(element, form))
     if (oid, form) in _OWN:
@@ -178,13 +159,13 @@ def _binary_interval(value: Any) -> bytes:
 
 _DAY = 24 * 3600 * 10**6
 _OWN: dict[tuple[int, int], Callable[[Any], bytes]] = {
-    (BYTEA, TEXT_FORMAT): lambda value: b"\\x" + value.hex().encode(),
-    (FLOAT4, TEXT_FORMAT): _text_float4,
-    (FLOAT8, TEXT_FORMAT): _text_float,
-    (NUMERIC, TEXT_FORMAT): lambda value: format(value, "f").encode(),
-    (TIMESTAMPTZ, TEXT_FORMAT): lambda value: str(value).removesuffix(":00").encode(),
-    (INTERVAL, TEXT_FORMAT): _text_interval,
-    (INTERVAL, BINARY_FORMAT): _binary_interval,
+    (pg.BYTEA, TEXT_FORMAT): lambda value: b"\\x" + value.hex().encode(),
+    (pg.FLOAT4, TEXT_FORMAT): _text_float4,
+    (pg.FLOAT8, TEXT_FORMAT): _text_float,
+    (pg.NUMERIC, TEXT_FORMAT): lambda value: format(value, "f").encode(),
+    (pg.TIMESTAMPTZ, TEXT_FORMAT): lambda value: str(value).removesuffix(":00").encode(),
+    (pg.INTERVAL, TEXT_FORMAT): _text_interval,
+    (pg.INTERVAL, BINARY_FORMAT): _binary_interval,
 }
 
 

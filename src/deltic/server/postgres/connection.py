@@ -9,40 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from pygwire import messages as wire
 from pygwire.constants import TransactionStatus
-from pygwire.messages import (
-    BackendKeyData,
-    Bind,
-    BindComplete,
-    Close,
-    CloseComplete,
-    CommandComplete,
-    CopyData,
-    CopyDone,
-    CopyFail,
-    CopyInResponse,
-    CopyOutResponse,
-    DataRow,
-    Describe,
-    EmptyQueryResponse,
-    ErrorResponse,
-    Execute,
-    FieldDescription,
-    Flush,
-    FunctionCall,
-    NoData,
-    NoticeResponse,
-    ParameterDescription,
-    ParameterStatus,
-    Parse,
-    ParseComplete,
-    PortalSuspended,
-    Query,
-    ReadyForQuery,
-    RowDescription,
-    Sync,
-    Terminate,
-)
 
 from deltic.errors import DelticError
 from deltic.server.following import CutOffError
@@ -91,9 +59,9 @@ class Connection:
 
     async def serve(self) -> None:
         """Answer messages until the client leaves."""
-        await self._stream.send(BackendKeyData(self._session.client.process, self._secret))
+        await self._stream.send(wire.BackendKeyData(self._session.client.process, self._secret))
         await self._ready()
-        while not isinstance(message := await self._stream.receive(), Terminate):
+        while not isinstance(message := await self._stream.receive(), wire.Terminate):
             await self._answer(message)
 
     def cancel(self) -> None:
@@ -108,19 +76,19 @@ class Connection:
 
     async def _answer(self, message: Request) -> None:
         match message:
-            case Query():
+            case wire.Query():
                 await self._attempt(self._simple(message.query_string))
                 await self._ready()
-            case Sync():
+            case wire.Sync():
                 if not self._is_skipping:
                     await self._attempt(self._session.synchronize())
                 self._is_skipping = False
                 await self._ready()
-            case Flush():
+            case wire.Flush():
                 await self._stream.flush()
-            case CopyData() | CopyDone() | CopyFail():
+            case wire.CopyData() | wire.CopyDone() | wire.CopyFail():
                 pass
-            case FunctionCall():
+            case wire.FunctionCall():
                 error = PostgresError("0A000", "calls by the function call protocol are not supported")
                 await self._refuse(error)
                 await self._ready()
@@ -144,17 +112,17 @@ class Connection:
 
     async def _refuse(self, error: PostgresError) -> None:
         self._session.block.fail()
-        await self._stream.send(ErrorResponse(error.fields))
+        await self._stream.send(wire.ErrorResponse(error.fields))
 
     async def _ready(self) -> None:
         """Send changed settings, and that the server is ready for the next statement."""
         if (now := self._session.settings.told) != self._told:
-            changed = [ParameterStatus(*pair) for pair in now.items() if self._told.get(pair[0]) != pair[1]]
+            changed = [wire.ParameterStatus(*pair) for pair in now.items() if self._told.get(pair[0]) != pair[1]]
             self._told = now
             await self._stream.send(*changed)
         if self._session.block.status == "I":
             self._portals.clear()
-        await self._stream.send(ReadyForQuery(TransactionStatus(self._session.block.status)))
+        await self._stream.send(wire.ReadyForQuery(TransactionStatus(self._session.block.status)))
         await self._stream.flush()
 
     # Simple queries
@@ -163,7 +131,7 @@ class Connection:
         """Run the statements of a text in order; outside of BEGIN they are one transaction."""
         parts = statements(text)
         if not parts:
-            await self._stream.send(EmptyQueryResponse())
+            await self._stream.send(wire.EmptyQueryResponse())
         for number, statement in enumerate(parts, 1):
             prepared = await self._session.prepare(statement)
             if prepared.oids:
@@ -176,19 +144,19 @@ class Connection:
 
     async def _extended(self, message: Request) -> None:
         match message:
-            case Parse():
+            case wire.Parse():
                 await self._parse(message)
-            case Bind():
+            case wire.Bind():
                 await self._bind(message)
-            case Describe():
+            case wire.Describe():
                 await self._describe(message)
-            case Execute():
+            case wire.Execute():
                 await self._execute(message)
-            case Close():
+            case wire.Close():
                 (self._portals if message.kind == "P" else self._session.prepared).pop(message.name, None)
-                await self._stream.send(CloseComplete())
+                await self._stream.send(wire.CloseComplete())
 
-    async def _parse(self, message: Parse) -> None:
+    async def _parse(self, message: wire.Parse) -> None:
         parts = statements(message.query)
         if len(parts) > 1:
             raise PostgresError("42601", "cannot insert multiple commands into a prepared statement")
@@ -196,14 +164,14 @@ class Connection:
         if message.statement and message.statement in known:
             raise PostgresError("42P05", f'prepared statement "{message.statement}" already exists')
         known[message.statement] = await self._session.prepare(parts[0], message.param_types) if parts else None
-        await self._stream.send(ParseComplete())
+        await self._stream.send(wire.ParseComplete())
 
     def _statement(self, name: str) -> PreparedStatement | None:
         if name not in self._session.prepared:
             raise PostgresError("26000", f'prepared statement "{name}" does not exist')
         return self._session.prepared[name]
 
-    async def _bind(self, message: Bind) -> None:
+    async def _bind(self, message: wire.Bind) -> None:
         prepared = self._statement(message.statement)
         oids = prepared.oids if prepared is not None else ()
         if len(message.param_values) != len(oids):
@@ -213,7 +181,7 @@ class Connection:
         values = zip(oids, forms, message.param_values, strict=True)
         args = [None if data is None else load(oid, form, data) for oid, form, data in values]
         self._portals[message.portal] = Portal(prepared, args, message.result_formats)
-        await self._stream.send(BindComplete())
+        await self._stream.send(wire.BindComplete())
 
     def _portal(self, name: str) -> Portal:
         if name in self._portals:
@@ -222,27 +190,27 @@ class Connection:
             return Portal(None, (), (), self._session.cursors[name])
         raise PostgresError("34000", f'portal "{name}" does not exist')
 
-    async def _describe(self, message: Describe) -> None:
+    async def _describe(self, message: wire.Describe) -> None:
         forms: Sequence[int] = ()
         if message.kind == "S":
             prepared = self._statement(message.name)
-            await self._stream.send(ParameterDescription(list(prepared.oids) if prepared is not None else []))
+            await self._stream.send(wire.ParameterDescription(list(prepared.oids) if prepared is not None else []))
             fields = await self._session.describe(prepared) if prepared is not None else None
         else:
             portal = self._portal(message.name)
             forms = portal.forms
             fields = await self._fields(portal)
-        await self._stream.send(_description(fields, forms) if fields is not None else NoData())
+        await self._stream.send(_description(fields, forms) if fields is not None else wire.NoData())
 
     async def _fields(self, portal: Portal) -> Sequence[Field] | None:
         if portal.cursor is not None:
             return portal.cursor.fields
         return await self._session.describe(portal.prepared) if portal.prepared is not None else None
 
-    async def _execute(self, message: Execute) -> None:
+    async def _execute(self, message: wire.Execute) -> None:
         portal = self._portal(message.portal)
         if portal.prepared is None and portal.cursor is None:
-            await self._stream.send(EmptyQueryResponse())
+            await self._stream.send(wire.EmptyQueryResponse())
             return
         if portal.outcome is None:
             assert portal.prepared is not None
@@ -259,23 +227,25 @@ class Connection:
         part = portal.cursor.take(count)
         await self._send_rows(ResultRows(answer.fields, part), portal.forms)
         is_done = portal.cursor.is_done
-        await self._stream.send(CommandComplete(f"{answer.tag} {len(part)}") if is_done else PortalSuspended())
+        await self._stream.send(
+            wire.CommandComplete(f"{answer.tag} {len(part)}") if is_done else wire.PortalSuspended()
+        )
 
     # Outcomes
 
     async def _send_outcome(self, outcome: Outcome, forms: Sequence[int], described: bool) -> None:
         notices, self._session.notices = self._session.notices, []
         for notice in notices:
-            await self._stream.send(NoticeResponse({"S": "WARNING", "V": "WARNING", "C": "01000", "M": notice}))
+            await self._stream.send(wire.NoticeResponse({"S": "WARNING", "V": "WARNING", "C": "01000", "M": notice}))
         match outcome:
             case Done():
-                await self._stream.send(CommandComplete(outcome.tag))
+                await self._stream.send(wire.CommandComplete(outcome.tag))
             case ResultRows():
                 if not described:
                     await self._stream.send(_description(outcome.fields, forms))
                 await self._send_rows(outcome, forms)
                 count = "" if outcome.tag == "SHOW" else f" {len(outcome.table)}"
-                await self._stream.send(CommandComplete(outcome.tag + count))
+                await self._stream.send(wire.CommandComplete(outcome.tag + count))
             case FollowedView():
                 if not described:
                     await self._stream.send(_description(outcome.fields, forms))
@@ -290,7 +260,7 @@ class Connection:
 
     def _encoded(self, fields: Sequence[Field], table: pa.Table, forms: Sequence[int]) -> Iterator[bytes]:
         rows = rows_of(table, fields, _of_each(forms, len(fields)))
-        return (DataRow(list(row)).to_wire() for row in rows)
+        return (wire.DataRow(list(row)).to_wire() for row in rows)
 
     async def _send_all(self, messages: Iterator[bytes]) -> None:
         """Send many messages, made in another thread, as fast as the client reads them."""
@@ -300,46 +270,46 @@ class Connection:
 
     async def _copy_out(self, outcome: CopyOut) -> None:
         answer, options = outcome.answer, outcome.options
-        await self._stream.send(CopyOutResponse(options.code, [options.code] * len(answer.fields)))
+        await self._stream.send(wire.CopyOutResponse(options.code, [options.code] * len(answer.fields)))
         copied = copied_out if isinstance(answer, ResultRows) else copied_rows
 
         def encode(table: pa.Table) -> Iterator[bytes]:
-            return (CopyData(row).to_wire() for row in copied(table, answer.fields, options))
+            return (wire.CopyData(row).to_wire() for row in copied(table, answer.fields, options))
 
         if isinstance(answer, FollowedView):
             await self._follow(answer, encode)
         else:
             await self._send_all(encode(answer.table))
-            await self._stream.send(CopyDone(), CommandComplete(f"COPY {len(answer.table)}"))
+            await self._stream.send(wire.CopyDone(), wire.CommandComplete(f"COPY {len(answer.table)}"))
 
     async def _copy_in(self, copy: CopyIn) -> None:
         options = copy.options
-        await self._stream.send(CopyInResponse(options.code, [options.code] * len(copy.fields)))
+        await self._stream.send(wire.CopyInResponse(options.code, [options.code] * len(copy.fields)))
         await self._stream.flush()
         data = await self._copied()
         schema = self._session.schema(copy.table)
         rows = await self._session.service.in_thread(copied_in, data, copy.fields, options, schema)
         done = await self._session.copied(copy, rows)
-        await self._stream.send(CommandComplete(done.tag))
+        await self._stream.send(wire.CommandComplete(done.tag))
 
     async def _copied(self) -> bytes:
         """The client's data up to the end of the copy. Raises PostgresError where it cancels the copy."""
         data, most = bytearray(), self._session.service.limits.body_bytes
         while True:
             match await self._stream.receive():
-                case CopyData(part):
+                case wire.CopyData(part):
                     if len(data) <= most:
                         data += part
-                case CopyDone() if len(data) > most:
+                case wire.CopyDone() if len(data) > most:
                     hint = "copy in parts, or let the server allow more with --max-body"
                     raise PostgresError(
                         "54000", f"the copy has more than the {most:,} bytes that it may have", hint=hint
                     )
-                case CopyDone():
+                case wire.CopyDone():
                     return bytes(data)
-                case CopyFail(reason):
+                case wire.CopyFail(reason):
                     raise PostgresError("57014", f"COPY from stdin failed: {reason}")
-                case Flush() | Sync():
+                case wire.Flush() | wire.Sync():
                     pass
                 case other:
                     raise PostgresError("08P01", f"unexpected {type(other).__name__} in a copy", severity="FATAL")
@@ -393,8 +363,8 @@ def _of_each(forms: Sequence[int], count: int) -> Sequence[int]:
     return result
 
 
-def _description(fields: Sequence[Field], forms: Sequence[int]) -> RowDescription:
+def _description(fields: Sequence[Field], forms: Sequence[int]) -> wire.RowDescription:
     each = zip(fields, _of_each(forms, len(fields)), strict=True)
-    return RowDescription(
-        [FieldDescription(field.name, 0, 0, field.oid, field.size, field.modifier, form) for field, form in each]
+    return wire.RowDescription(
+        [wire.FieldDescription(field.name, 0, 0, field.oid, field.size, field.modifier, form) for field, form in each]
     )

@@ -5,29 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from deltic.errors import (
-    BrokenError,
-    BusyError,
-    CatalogError,
-    ChangeError,
-    CountOverflowError,
-    DataError,
-    DefinitionsMovedError,
-    DelticError,
-    Diagnostic,
-    DiagnosticError,
-    EvaluationError,
-    IterationLimitError,
-    ProgramError,
-    ReadOnlyError,
-    StateError,
-    StoppedError,
-    UnsupportedError,
-)
+from deltic import errors
 from deltic.server.users import NotAllowedError
 
 
-class PostgresError(DelticError):
+class PostgresError(errors.DelticError):
     """An error response; `position` counts characters of the text from 1, and is 0 for none."""
 
     def __init__(
@@ -66,32 +48,34 @@ _BY_TEXT = (
 )
 _BY_CLASS: dict[type[BaseException], str] = {
     NotAllowedError: "42501",
-    ReadOnlyError: "25006",
-    StoppedError: "57014",
-    ProgramError: "42601",
-    DefinitionsMovedError: "40001",
-    ChangeError: "23000",
-    DataError: "22000",
-    CountOverflowError: "22003",
-    IterationLimitError: "54001",
-    EvaluationError: "22000",
-    CatalogError: "42601",
-    BusyError: "55P03",
-    UnsupportedError: "0A000",
-    StateError: "58030",
-    BrokenError: "XX001",
+    errors.ReadOnlyError: "25006",
+    errors.StoppedError: "57014",
+    errors.ProgramError: "42601",
+    errors.DefinitionsMovedError: "40001",
+    errors.ChangeError: "23000",
+    errors.DataError: "22000",
+    errors.CountOverflowError: "22003",
+    errors.IterationLimitError: "54001",
+    errors.EvaluationError: "22000",
+    errors.CatalogError: "42601",
+    errors.BusyError: "55P03",
+    errors.UnsupportedError: "0A000",
+    errors.StateError: "58030",
+    errors.BrokenError: "XX001",
     MemoryError: "53200",
-    DelticError: "22023",
+    errors.DelticError: "22023",
 }
 
 
-def postgres_error(error: BaseException, place: Callable[[Diagnostic], int] = lambda finding: 0) -> PostgresError:
+def postgres_error(
+    error: BaseException, place: Callable[[errors.Diagnostic], int] = lambda finding: 0
+) -> PostgresError:
     """Convert an error; `place` gives the position of a finding."""
     if isinstance(error, PostgresError):
         return error
-    if not isinstance(error, DelticError | MemoryError):
+    if not isinstance(error, errors.DelticError | MemoryError):
         return PostgresError("XX000", f"{type(error).__name__}: {error}")
-    if isinstance(error, DiagnosticError) and error.diagnostics:
+    if isinstance(error, errors.DiagnosticError) and error.diagnostics:
         first = error.diagnostics[0]
         message = "\n".join(finding.message for finding in error.diagnostics)
         return PostgresError(_sqlstate(error, first.message), message, hint=first.hint, position=place(first))

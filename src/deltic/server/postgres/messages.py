@@ -5,64 +5,42 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, get_args
 
+from pygwire import messages as wire
 from pygwire.exceptions import ProtocolError
-from pygwire.messages import (
-    Bind,
-    CancelRequest,
-    Close,
-    CopyData,
-    CopyDone,
-    CopyFail,
-    Describe,
-    Execute,
-    Flush,
-    FunctionCall,
-    GSSEncRequest,
-    Parse,
-    Query,
-    SASLInitialResponse,
-    SASLResponse,
-    SSLRequest,
-    StartupMessage,
-    Sync,
-    Terminate,
-)
-from pygwire.messages import PGMessage as Message
 
 from deltic.server.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
     import ssl
 
-T = TypeVar("T", bound=Message)
-S = TypeVar("S", SASLInitialResponse, SASLResponse)
+T = TypeVar("T", bound=wire.PGMessage)
+S = TypeVar("S", wire.SASLInitialResponse, wire.SASLResponse)
 Request = (
-    Bind | Close | CopyData | CopyDone | CopyFail | Describe | Execute | Flush | FunctionCall | Parse | Query | Sync
+    wire.Bind
+    | wire.Close
+    | wire.CopyData
+    | wire.CopyDone
+    | wire.CopyFail
+    | wire.Describe
+    | wire.Execute
+    | wire.Flush
+    | wire.FunctionCall
+    | wire.Parse
+    | wire.Query
+    | wire.Sync
 )
-_KINDS: Mapping[bytes, type[Request | Terminate]] = {
-    b"B": Bind,
-    b"C": Close,
-    b"D": Describe,
-    b"E": Execute,
-    b"F": FunctionCall,
-    b"H": Flush,
-    b"P": Parse,
-    b"Q": Query,
-    b"S": Sync,
-    b"X": Terminate,
-    b"c": CopyDone,
-    b"d": CopyData,
-    b"f": CopyFail,
+_KINDS: Mapping[bytes, type[Request | wire.Terminate]] = {
+    kind.identifier: kind for kind in (*get_args(Request), wire.Terminate)
 }
-Startup = SSLRequest | GSSEncRequest | CancelRequest | StartupMessage
+Startup = wire.SSLRequest | wire.GSSEncRequest | wire.CancelRequest | wire.StartupMessage
 _STARTUP: Mapping[int, type[Startup]] = {
-    80877102: CancelRequest,
-    80877103: SSLRequest,
-    80877104: GSSEncRequest,
-    0x00030000: StartupMessage,
-    0x00030002: StartupMessage,
+    80877102: wire.CancelRequest,
+    80877103: wire.SSLRequest,
+    80877104: wire.GSSEncRequest,
+    0x00030000: wire.StartupMessage,
+    0x00030002: wire.StartupMessage,
 }
 _LONGEST_STARTUP = 10_000
 _READ, _WRITE = 1 << 16, 1 << 18
@@ -98,7 +76,7 @@ class MessageStream:
             raise _violation(f"expected a password, found a message {identifier!r}")
         return _decoded(kind, body)
 
-    async def receive(self) -> Request | Terminate:
+    async def receive(self) -> Request | wire.Terminate:
         """The next message. Raises Disconnected, and PostgresError for an invalid message."""
         identifier, body = await self._message(self._longest)
         if identifier not in _KINDS:
@@ -137,7 +115,7 @@ class MessageStream:
             raise Disconnected
         self._read += data
 
-    async def send(self, *messages: Message | bytes) -> None:
+    async def send(self, *messages: wire.PGMessage | bytes) -> None:
         """Write messages, or bytes that are some; waits where the client does not read them."""
         for message in messages:
             self._written += message if isinstance(message, bytes) else message.to_wire()

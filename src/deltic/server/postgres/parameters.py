@@ -7,42 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 import sqlglot
 from sqlglot import exp
 
+from deltic.server.postgres import types as pg
 from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.readable import readable
-from deltic.server.postgres.types import (
-    BOOL,
-    BY_NAME,
-    BYTEA,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    NUMERIC,
-    OID,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UNKNOWN,
-    oid_of,
-)
 from deltic.values.types import Schema
 
 _T = exp.DataType.Type
 _OF_CASTS = {
-    _T.BOOLEAN: BOOL,
-    _T.SMALLINT: INT2,
-    _T.INT: INT4,
-    _T.BIGINT: INT8,
-    _T.UINT: OID,
-    _T.FLOAT: FLOAT4,
-    _T.DOUBLE: FLOAT8,
-    _T.DECIMAL: NUMERIC,
-    _T.VARBINARY: BYTEA,
-    _T.DATE: DATE,
-    _T.TIMESTAMP: TIMESTAMP,
-    _T.TIMESTAMPTZ: TIMESTAMPTZ,
+    _T.BOOLEAN: pg.BOOL,
+    _T.SMALLINT: pg.INT2,
+    _T.INT: pg.INT4,
+    _T.BIGINT: pg.INT8,
+    _T.UINT: pg.OID,
+    _T.FLOAT: pg.FLOAT4,
+    _T.DOUBLE: pg.FLOAT8,
+    _T.DECIMAL: pg.NUMERIC,
+    _T.VARBINARY: pg.BYTEA,
+    _T.DATE: pg.DATE,
+    _T.TIMESTAMP: pg.TIMESTAMP,
+    _T.TIMESTAMPTZ: pg.TIMESTAMPTZ,
 }
 
 
@@ -53,9 +36,9 @@ def parameter_types(statement: ClientStatement, given: Sequence[int], schemas: M
     """
     count = max(statement.parameters, default=0)
     types = [*given[:count], *[0] * (count - len(given))]
-    if any(oid in (0, UNKNOWN) for oid in types):
+    if any(oid in (0, pg.UNKNOWN) for oid in types):
         found = dict(_found(statement, schemas))
-        types = [found.get(n, TEXT) if oid in (0, UNKNOWN) else oid for n, oid in enumerate(types, 1)]
+        types = [found.get(n, pg.TEXT) if oid in (0, pg.UNKNOWN) else oid for n, oid in enumerate(types, 1)]
     return types
 
 
@@ -75,7 +58,7 @@ def _found(statement: ClientStatement, schemas: Mapping[str, Schema]) -> Iterato
 def _columns(tree: exp.Expr, schemas: Mapping[str, Schema]) -> dict[str, int]:
     """The types of the columns that a statement may name, by their names."""
     read = [schemas[table.name.lower()] for table in tree.find_all(exp.Table) if table.name.lower() in schemas]
-    return {column.name.lower(): oid_of(column.type) for schema in read for column in schema}
+    return {column.name.lower(): pg.oid_of(column.type) for schema in read for column in schema}
 
 
 def _oid(parameter: exp.Expr, columns: Mapping[str, int], schemas: Mapping[str, Schema]) -> int:
@@ -86,22 +69,22 @@ def _oid(parameter: exp.Expr, columns: Mapping[str, int], schemas: Mapping[str, 
         case exp.Cast():
             return _of_cast(parent.to)
         case exp.Limit() | exp.Offset() | exp.Fetch():
-            return INT8
+            return pg.INT8
         case exp.Tuple() if isinstance(parent.parent, exp.Values):
             return _inserted(parent, parameter, schemas)
         case exp.Binary() | exp.Between() | exp.In() | exp.Array() | exp.Coalesce() | exp.Case() | exp.If():
             others = [other for other in parent.iter_expressions() if other is not parameter]
             return next((oid for other in others if (oid := _known(other, columns))), 0)
         case exp.Where() | exp.Not() | exp.Having():
-            return BOOL
+            return pg.BOOL
     return 0
 
 
 def _of_cast(type_: exp.DataType) -> int:
     if type_.this is _T.ARRAY and type_.expressions:
-        element = next((t for t in BY_NAME.values() if t.oid == _of_cast(type_.expressions[0])), None)
+        element = next((t for t in pg.BY_NAME.values() if t.oid == _of_cast(type_.expressions[0])), None)
         return element.array if element is not None else 0
-    return _OF_CASTS.get(type_.this, TEXT)
+    return _OF_CASTS.get(type_.this, pg.TEXT)
 
 
 def _known(node: exp.Expr, columns: Mapping[str, int]) -> int:
@@ -112,7 +95,7 @@ def _known(node: exp.Expr, columns: Mapping[str, int]) -> int:
         case exp.Cast():
             return _of_cast(node.to)
         case exp.Literal() if not node.is_string:
-            return INT4 if node.is_int else NUMERIC
+            return pg.INT4 if node.is_int else pg.NUMERIC
         case exp.Paren() | exp.Binary() | exp.Neg() if not isinstance(node, exp.Predicate):
             return next((oid for part in node.iter_expressions() if (oid := _known(part, columns))), 0)
     return 0
@@ -131,4 +114,4 @@ def _inserted(row: exp.Tuple, parameter: exp.Expr, schemas: Mapping[str, Schema]
     position = next((n for n, value in enumerate(row.expressions) if value is parameter), len(names))
     types = {column.name.lower(): column.type for column in schema}
     type_ = types.get(names[position].lower()) if position < len(names) else None
-    return oid_of(type_) if type_ is not None else 0
+    return pg.oid_of(type_) if type_ is not None else 0
