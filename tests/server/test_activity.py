@@ -13,7 +13,7 @@ import deltic
 from deltic.pipeline.epochs.report import EpochReport
 from deltic.server.describing import described_status
 from deltic.server.minutes import Minutes
-from deltic.server.refreshing import Refreshing
+from deltic.server.repeating import Refreshing
 from deltic.server.service import Service
 
 PROGRAM = """

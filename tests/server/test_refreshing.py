@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from deltic.server.refreshing import Refreshing
+from deltic.server.repeating import Refreshing
 
 
 def wait_for(condition):

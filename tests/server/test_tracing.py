@@ -92,15 +92,33 @@ def test_a_request_a_statement_and_an_epoch_are_one_trace(served, client, record
 
 def test_statements_of_postgresql_are_traced(served, recorder):
     server = PostgresServer(served.service, LOOPBACK)
+    address = f"host=127.0.0.1 port={server.address.port} user=ada dbname=deltic"
     try:
-        with psycopg.connect(f"host=127.0.0.1 port={server.address.port} user=ada dbname=deltic") as connection:
-            connection.autocommit = True
+        with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("INSERT INTO visits VALUES ('ada', NULL)")
-            connection.execute("SELECT who FROM visits")
+            connection.execute(f"SELECT who FROM visits /*traceparent='00-{FORMER:032x}-b7ad6b7169203331-01'*/")
+            with pytest.raises(psycopg.errors.UndefinedTable):
+                connection.execute("SELECT 1 FROM nowhere")
+            connection.cursor().executemany("INSERT INTO visits VALUES (%s, NULL)", [("bob",), ("cyd",)])
+            with connection.cursor().copy("COPY visits FROM STDIN") as copy:
+                copy.write_row(("dan", None))
     finally:
         server.stop()
-    assert ["PostgreSQL INSERT", "epoch"] in recorder.lines()
-    assert ["PostgreSQL SELECT", "statement"] in recorder.lines()
+    lines = recorder.lines()
+    assert lines[:3] == [["PostgreSQL INSERT"], ["PostgreSQL INSERT", "epoch"], ["PostgreSQL SELECT"]]
+    assert ["PostgreSQL SELECT", "statement"] in lines
+    assert lines[-6:] == [
+        ["PostgreSQL INSERT"],
+        ["PostgreSQL COMMIT"],
+        ["PostgreSQL COMMIT", "epoch"],
+        ["PostgreSQL COPY"],
+        ["PostgreSQL COPY data"],
+        ["PostgreSQL COPY data", "epoch"],
+    ]
+    assert recorder.spans[0].attributes == {"db.query.text": "INSERT INTO visits VALUES ('ada', NULL)"}
+    assert recorder.spans[2].get_span_context().trace_id == FORMER
+    failed = [span.attributes for span in recorder.spans if "db.response.status_code" in span.attributes]
+    assert failed == [{"db.query.text": "SELECT 1 FROM nowhere", "db.response.status_code": "42P01"}]
 
 
 def test_without_the_package_there_are_no_traces():

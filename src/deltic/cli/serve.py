@@ -21,8 +21,7 @@ from deltic.pipeline.options import Durability, Resources
 from deltic.pipeline.session import Pipeline
 from deltic.server.limits import Limits
 from deltic.server.listening import Address, Tls
-from deltic.server.refreshing import Refreshing
-from deltic.server.replica import followed
+from deltic.server.repeating import Refreshing, followed
 from deltic.server.service import Service
 from deltic.server.users import Role, Users, new_entry
 

@@ -14,7 +14,7 @@ from deltic.pipeline.durability.status import Status
 from deltic.pipeline.registry import listed
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.streaming.rejected import tables_of_rejects
-from deltic.server.activity import LoggedError, RelationWork
+from deltic.server.activity import RelationWork
 from deltic.server.following import Follower
 from deltic.values.types import Schema
 
@@ -73,7 +73,7 @@ def described_status(service: Service, program: str, since: int) -> dict[str, An
         "memory": {"resident": memory_held(), "state": sum(sizes.values()), "limit": memory_limit()},
         "disk": None if disk is None else {"used": disk.file_bytes, "log": disk.log_bytes},
         "waiting": service.writer.waiting,
-        "errors": list(map(_error, activity.errors())),
+        "errors": list(map(vars, activity.errors())),
         "sources": service.sources(),
         "rejected": list(_rejected(service)),
         "subscriptions": [_subscription(each, pipeline.epoch) for each in service.following()],
@@ -102,10 +102,6 @@ def _rejected(service: Service) -> Iterator[dict[str, Any]]:
     for table, kept in tables_of_rejects(seen.tables).items():
         last = work.get(kept, RelationWork()).last_epoch
         yield {"table": table, "in": kept, "rows": service.counts.of(kept, last, seen), "last_epoch": last}
-
-
-def _error(error: LoggedError) -> dict[str, Any]:
-    return {**vars(error)}
 
 
 def _subscription(follower: Follower, epoch: int) -> dict[str, Any]:

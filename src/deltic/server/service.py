@@ -28,11 +28,10 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.pipeline.session import Pipeline
 from deltic.server.activity import Activity
-from deltic.server.aged import Aged, CachedCounts
 from deltic.server.following import CutOffError, Follower
 from deltic.server.limits import Limits
-from deltic.server.space import disk_of, sizes_of
-from deltic.server.tracing import here, statement_span, trace_epoch, within
+from deltic.server.space import Aged, CachedCounts, disk_of, sizes_of
+from deltic.server.tracing import here, span, trace_epoch, within
 from deltic.server.users import ANYONE, NotAllowedError, Role, User, require
 from deltic.server.writer import Committed, ServiceWriter
 
@@ -81,8 +80,8 @@ class Service:
         self.activity = Activity(self.writer.writers_of, pipeline.views_by_relation)
         self._unobserved = pipeline.observe(self._epoch)
         self.counts = CachedCounts()
-        self._sizes = Aged[Mapping[str, int]](partial(sizes_of, pipeline), _SIZES_AGE, {})
-        self._disk = Aged[Status | None](partial(disk_of, pipeline), _DISK_AGE, None)
+        self.sizes = Aged[Mapping[str, int]](partial(sizes_of, pipeline), _SIZES_AGE, {})
+        self.disk = Aged[Status | None](partial(disk_of, pipeline), _DISK_AGE, None)
         self.sources: Callable[[], list[dict[str, Any]]] = list
         """The tables whose rows are elsewhere, and how their refreshes went; what refreshes them says it."""
         self.behind = ""
@@ -154,7 +153,7 @@ class Service:
         What the last one gives is returned. Raises ProgramError, also for a table whose rows are elsewhere, and for
         BEGIN and COMMIT, for which there is `begin`; NotAllowedError; and what `ask` and `apply` do.
         """
-        with statement_span(text) as note:
+        with span("statement", text) as note:
             result = self._executed(text, args, user, key, digest, signal, most)
             note("deltic.epoch", result.epoch)
             if isinstance(result, Answer):
@@ -284,14 +283,6 @@ class Service:
         """Whether it refuses further changes."""
         return self.writer.is_closing
 
-    def sizes(self) -> Mapping[str, int]:
-        """The bytes of memory of each table and view, some seconds old, or from before a long epoch."""
-        return self._sizes()
-
-    def disk(self) -> Status | None:
-        """The state's files on the local disk, at most a minute old; None where it has none there."""
-        return self._disk()
-
     def following(self) -> list[Follower]:
         """The open subscriptions."""
         with self._lock:
@@ -299,10 +290,10 @@ class Service:
 
     async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call in one of the threads for queries."""
-        span = here()
+        of_caller = here()
 
         def called() -> T:
-            with within(span):
+            with within(of_caller):
                 return call(*args, **kwargs)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, called)

@@ -1,12 +1,21 @@
-"""Memory and disk space of a pipeline."""
+"""Memory, disk space and rows of a pipeline, for monitoring: cached values that may be a few seconds old."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
+from typing import Generic, TypeVar
 
+from deltic.errors import BusyError
 from deltic.pipeline.durability.status import Status, status_of
+from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.pipeline.session import Pipeline
+
+T = TypeVar("T")
 
 _PATIENCE = 0.05
 """Seconds for which sizes wait for the epoch that is run."""
@@ -26,3 +35,34 @@ def disk_of(pipeline: Pipeline) -> Status | None:
     """The state's files on the local disk; None where it has none there."""
     place = pipeline.place
     return None if place is None or not Path(place).is_dir() else status_of(place)
+
+
+class Aged(Generic[T]):
+    """A cached result, at most `seconds` old; while the call raises BusyError, its last result, or `first`."""
+
+    def __init__(self, call: Callable[[], T], seconds: float, first: T) -> None:
+        self._call, self._seconds = call, seconds
+        self._lock = Lock()
+        self._value = first
+        self._at = float("-inf")
+
+    def __call__(self) -> T:
+        with self._lock:
+            if time.monotonic() - self._at > self._seconds:
+                with suppress(BusyError):
+                    self._value, self._at = self._call(), time.monotonic()
+            return self._value
+
+
+class CachedCounts:
+    """The numbers of rows of relations, counted again once an epoch has changed them."""
+
+    def __init__(self) -> None:
+        self._counted: dict[str, tuple[int | None, int]] = {}
+
+    def of(self, name: str, last_epoch: int | None, seen: Snapshot) -> int:
+        """The number of rows of a relation that epoch `last_epoch` was the last to change."""
+        known = self._counted.get(name)
+        if known is None or known[0] != last_epoch:
+            known = self._counted[name] = last_epoch, len(seen[name])
+        return known[1]

@@ -28,23 +28,16 @@ _LONGEST = 500
 
 
 @contextmanager
-def request_span(name: str, headers: Mapping[str, str] | None = None) -> Iterator[Note]:
-    """A span for a request, in the trace that its headers name, if any."""
+def span(name: str, text: str = "", headers: Mapping[str, str] | None = None) -> Iterator[Note]:
+    """A span for a statement with its text, or for a request in the trace that its headers name, if any."""
     if _TRACER is None:
         yield _ignored
         return
-    with _TRACER.start_as_current_span(name, propagate.extract(headers or {}), trace.SpanKind.SERVER) as span:
-        yield span.set_attribute
-
-
-@contextmanager
-def statement_span(text: str) -> Iterator[Note]:
-    """A span for an SQL statement."""
-    if _TRACER is None:
-        yield _ignored
-        return
-    with _TRACER.start_as_current_span("statement", attributes={"db.query.text": redacted(text)[:_LONGEST]}) as span:
-        yield span.set_attribute
+    about = {"db.query.text": redacted(text)[:_LONGEST]} if text else {}
+    kind = trace.SpanKind.INTERNAL if headers is None else trace.SpanKind.SERVER
+    parent = propagate.extract(headers) if headers else None
+    with _TRACER.start_as_current_span(name, parent, kind, about) as begun:
+        yield begun.set_attribute
 
 
 def trace_epoch(report: EpochReport) -> None:
@@ -70,12 +63,12 @@ def here() -> Any:
 
 
 @contextmanager
-def within(span: Any) -> Iterator[None]:
+def within(other: Any) -> Iterator[None]:
     """Continue the span of another thread, which `here` returned there."""
     if _TRACER is None:
         yield
         return
-    token = context.attach(span)
+    token = context.attach(other)
     try:
         yield
     finally:

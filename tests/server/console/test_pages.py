@@ -13,7 +13,7 @@ import pytest
 import deltic
 from deltic.pipeline.streaming.rejected import COLUMNS
 from deltic.server.http.app import AccessRules
-from deltic.server.refreshing import Refreshing
+from deltic.server.repeating import Refreshing
 from deltic.server.service import Service
 from deltic.server.users import Role, Users, new_entry
 from tests.server.console.conftest import opened, order, screenshot, served

@@ -21,14 +21,13 @@ from deltic.errors import DelticError
 from deltic.passwords import redacted
 from deltic.server.http.answers import json_response
 from deltic.server.http.call import HttpCall
-from deltic.server.http.endpoint import Endpoint
-from deltic.server.http.endpoints import endpoints
+from deltic.server.http.endpoints import Endpoint, endpoints
 from deltic.server.http.errors import error_response, told
-from deltic.server.http.event_texts import EventTexts
+from deltic.server.http.events import ChangeEvents
 from deltic.server.http.measuring import ServerMetrics
 from deltic.server.http.openapi import document
 from deltic.server.service import Service
-from deltic.server.tracing import request_span
+from deltic.server.tracing import span
 from deltic.server.users import ANYONE, User, Users, require
 
 AUDIT = logging.getLogger("deltic.audit")
@@ -80,8 +79,8 @@ class HttpApplication:
 
     def __init__(self, service: Service, access: AccessRules = AccessRules(), program: str = "") -> None:
         self._service, self._access, self._program = service, access, program
-        self._events, self._metrics = EventTexts(), ServerMetrics(service)
-        self.endpoints = endpoints(self._metrics.respond, self._openapi)
+        self._metrics = ServerMetrics(service)
+        self.endpoints = endpoints(ChangeEvents().respond, self._metrics.respond, self._openapi)
         routes: list[Any] = [Route(e.path, self._answering(e), methods=[e.method]) for e in self.endpoints]
         self.asgi = Starlette(
             routes=[*routes, *_console()],
@@ -98,7 +97,7 @@ class HttpApplication:
     def _answering(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             begun = time.perf_counter()
-            with request_span(f"{endpoint.method} {endpoint.path}", request.headers) as note:
+            with span(f"{endpoint.method} {endpoint.path}", headers=request.headers) as note:
                 response = await self._answer(endpoint, request)
                 note("http.response.status_code", response.status_code)
             for name, value in _SAFE.items():
@@ -115,7 +114,7 @@ class HttpApplication:
         if user is None and endpoint.role is not None:
             message = "say who you are: Authorization: Bearer TOKEN, as `deltic user` has made it"
             return self._audited(request, user, told("UnauthorizedError", message, 401))
-        call = HttpCall(self._service, request, user or ANYONE, self._events, self._program)
+        call = HttpCall(self._service, request, user or ANYONE, self._program)
         try:
             if endpoint.role is not None:
                 require(call.user, endpoint.role, endpoint.path)

@@ -10,7 +10,6 @@ from starlette.requests import Request
 
 from deltic.errors import DelticError, StoppedError
 from deltic.pipeline.names import find
-from deltic.server.http.event_texts import EventTexts
 from deltic.server.service import Service
 from deltic.server.users import User
 from deltic.values.types import Schema
@@ -34,7 +33,6 @@ class HttpCall:
     service: Service
     request: Request
     user: User
-    events: EventTexts
     program: str
     """What the server calls its program."""
 

@@ -1,10 +1,46 @@
-"""The table of all endpoints."""
+"""The table of all endpoints: path, role, input and output; OpenAPI and the docs are made from it."""
 
 from __future__ import annotations
 
-from deltic.server.http import answers, bodies, events, reading, writing
-from deltic.server.http.endpoint import Endpoint, EndpointParameter, Handler
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from starlette.responses import Response
+
+from deltic.server.http import answers, bodies, reading, writing
+from deltic.server.http.call import HttpCall
 from deltic.server.users import Role
+
+Handler = Callable[[HttpCall], Awaitable[Response]]
+ParameterType = Literal["string", "integer", "boolean"]
+
+
+@dataclass(frozen=True)
+class EndpointParameter:
+    """A query parameter or a header."""
+
+    name: str
+    about: str
+    type: ParameterType = "string"
+    place: Literal["query", "header"] = "query"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A method of a path. Without a `role` it needs no authentication."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    handler: Handler
+    about: str
+    role: Role | None = Role.READER
+    parameters: tuple[EndpointParameter, ...] = ()
+    takes: tuple[str, ...] = ()
+    """The media types of bodies; none where there is no body."""
+    gives: tuple[str, ...] = ("application/json",)
+    """The media types of answers."""
+
 
 _LIMIT = EndpointParameter("limit", "Rows at most; the header Deltic-Truncated says whether there are more.", "integer")
 _FORMAT = EndpointParameter("format", "json, jsonl, csv or arrow, in place of Accept.")
@@ -16,8 +52,8 @@ _OPERATION = EndpointParameter(
 )
 
 
-def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
-    """All endpoints; `metrics` and `openapi` are handlers of the whole server."""
+def endpoints(changes: Handler, metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
+    """All endpoints; `changes`, `metrics` and `openapi` are handlers of the whole server."""
     return (
         Endpoint(
             "POST",
@@ -59,7 +95,7 @@ def endpoints(metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
         Endpoint(
             "GET",
             "/views/{name}/changes",
-            events.changes,
+            changes,
             "How each epoch changes a view, as server-sent events `change`; `error` where the subscriber is cut off.",
             parameters=(
                 EndpointParameter(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic import __version__
-from deltic.server.http.endpoint import Endpoint, EndpointParameter
+from deltic.server.http.endpoints import Endpoint, EndpointParameter
 
 _ERROR = {
     "type": "object",

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from deltic.errors import DelticError
-from deltic.server.postgres.errors import PostgresError, postgres_error
+from deltic.server.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
     from deltic.engine.stopping import StopSignal
@@ -96,14 +95,6 @@ class Block:
             return 0
         committed = await asyncio.wrap_future(self._service.submit(transaction, signal=signal))
         return committed.affected[-1] if committed.affected else 0
-
-    async def synchronize(self, signal: StopSignal) -> None:
-        """Commit what was not part of a transaction of BEGIN. Raises PostgresError."""
-        if self.status == "I":
-            try:
-                await self.commit(signal)
-            except DelticError as error:
-                raise postgres_error(error) from error
 
     def refuse_failed(self) -> None:
         """Raises PostgresError where the transaction has failed."""

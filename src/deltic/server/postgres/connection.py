@@ -19,7 +19,6 @@ from deltic.server.postgres.copying import copied_in, copied_out, copied_rows
 from deltic.server.postgres.cursors import OpenCursor
 from deltic.server.postgres.dialect import statements
 from deltic.server.postgres.errors import PostgresError, postgres_error
-from deltic.server.postgres.following import changes
 from deltic.server.postgres.messages import Disconnected
 from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows
 from deltic.server.postgres.session import PreparedStatement
@@ -337,7 +336,7 @@ class Connection:
 
     async def _send_changes(self, following: FollowedView, encode: Callable[[pa.Table], Iterator[bytes]]) -> None:
         await self._stream.flush()
-        async for table in changes(following):
+        async for table in following.changes():
             await self._send_all(encode(table))
             await self._stream.flush()
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltic.server.postgres.errors import PostgresError
-from deltic.server.postgres.following import arrived
 from deltic.server.postgres.outcomes import Done, FollowedView, ResultRows
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class OpenCursor:
         import pyarrow as pa
 
         left = [] if self.table is None else [self.table.slice(self.given)]
-        self.table, self.given = pa.concat_tables([*left, arrived(following, is_first=not left)]), 0
+        self.table, self.given = pa.concat_tables([*left, following.arrived(is_first=not left)]), 0
 
 
 class Cursors:

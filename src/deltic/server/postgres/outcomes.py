@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.tables import WEIGHT
 from deltic.server.postgres.copying import CopyOptions
 from deltic.server.postgres.types import Field, fields_of
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from deltic.pipeline.epochs.history import EpochChange
     from deltic.server.following import Follower
 
 
@@ -63,5 +66,30 @@ class FollowedView:
     epoch: int
     rows: pa.Table
 
+    async def changes(self) -> AsyncIterator[pa.Table]:
+        """The first rows and then each change as it arrives, without end. Raises CutOffError."""
+        yield self._begun()
+        async for change in self.follower:
+            yield _changed(change)
+
+    def arrived(self, is_first: bool) -> pa.Table:
+        """The changes that have arrived and were not returned yet. Raises CutOffError."""
+        begun = self._begun()
+        parts = [_changed(change) for change in self.follower]
+        return pa.concat_tables([begun if is_first else begun.slice(0, 0), *parts])
+
+    def _begun(self) -> pa.Table:
+        return _with(self.epoch, pa.array(np.ones(len(self.rows), np.int64)), self.rows)
+
 
 Outcome = Done | ResultRows | CopyIn | CopyOut | FollowedView
+
+
+def _changed(change: EpochChange) -> pa.Table:
+    rows = change.to_arrow()
+    return _with(change.epoch, rows.column(WEIGHT), rows.drop_columns(WEIGHT))
+
+
+def _with(epoch: int, weights: pa.Array | pa.ChunkedArray, rows: pa.Table) -> pa.Table:
+    columns = [pa.array(np.full(len(rows), epoch, np.int64)), weights, *rows.columns]
+    return pa.table(columns, names=["epoch", "weight", *rows.column_names])

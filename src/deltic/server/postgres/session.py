@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from deltic.server.postgres.parameters import parameter_types
 from deltic.server.postgres.settings import Client, assignment
 from deltic.server.postgres.types import INT8, TEXT, Field, fields_of, samples
 from deltic.server.service import Answer
-from deltic.server.tracing import request_span
+from deltic.server.tracing import span
 from deltic.server.users import Role, require
 from deltic.sql.statements.ordering import KEY
 
@@ -68,6 +69,8 @@ _REFUSED = {
     "DO": "",
     "CALL": "",
 }
+
+_TRACE = re.compile("traceparent='(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})'")
 
 
 @dataclass
@@ -132,24 +135,27 @@ class ClientSession:
             self.block.refuse_failed()
         self._signal = self.service.signal()
         word, verdict = prepared.statement.words[0], "done"
-        try:
-            with request_span(f"PostgreSQL {word}"):
+        with span(f"PostgreSQL {word}", prepared.statement.text, _trace_of(prepared.statement)) as note:
+            try:
                 return await self._placed(prepared.statement, self._done(prepared.statement, args, is_last))
-        except PostgresError as error:
-            self.service.activity.error("statement", str(error))
-            verdict = error.sqlstate
-            raise
-        finally:
-            if word not in _UNAUDITED:
-                AUDIT.info("%s@%s PostgreSQL %s: %s", self.client.name, self.client.address, word, verdict)
+            except PostgresError as error:
+                self.service.activity.error("statement", str(error))
+                verdict = error.sqlstate
+                note("db.response.status_code", verdict)
+                raise
+            finally:
+                if word not in _UNAUDITED:
+                    AUDIT.info("%s@%s PostgreSQL %s: %s", self.client.name, self.client.address, word, verdict)
 
     def cancel(self) -> None:
         """Cancel the running statement."""
         self._signal.stop("it was cancelled")
 
     async def synchronize(self) -> None:
-        """Commit what was not part of a transaction of BEGIN. Raises PostgresError."""
-        await self.block.synchronize(self._signal)
+        """Commit what was not part of a transaction of BEGIN. Raises what a commit does."""
+        if self.block.status == "I" and self.block.transaction is not None:
+            with span("PostgreSQL COMMIT", headers={}):
+                await self.block.commit(self._signal)
 
     def close(self) -> None:
         """End the session and close what it has open."""
@@ -425,10 +431,17 @@ class ClientSession:
     async def copied(self, copy: CopyIn, rows: pa.Table) -> Done:
         """Insert the rows of a COPY."""
         is_alone = self.block.status == "I" and self.block.transaction is None
-        await self._work(self.block.opened().insert, copy.table, rows)
-        if is_alone:
-            await self.block.commit(self._signal)
+        with span("PostgreSQL COPY data", headers={}):
+            await self._work(self.block.opened().insert, copy.table, rows)
+            if is_alone:
+                await self.block.commit(self._signal)
         return Done(f"COPY {len(rows)}")
+
+
+def _trace_of(statement: ClientStatement) -> dict[str, str]:
+    """The client's trace, where a comment names it as sqlcommenter writes it."""
+    found = _TRACE.search(statement.whole)
+    return {} if found is None else {"traceparent": found[1]}
 
 
 def _quoted(name: str) -> str:
