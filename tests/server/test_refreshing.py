@@ -1,13 +1,14 @@
-"""Tables that follow a source while they are served.
+"""Tables that follow a source, and a state that is followed, while they are served.
 
-Catches a source whose failure stops the others, or is not said.
+Catches a source whose failure stops the others, or is not said; and a failure that fills the log.
 """
 
 from __future__ import annotations
 
 import time
 
-from deltic.server.repeating import Refreshing
+from deltic.errors import StateError
+from deltic.server.repeating import Refreshing, followed
 
 
 def wait_for(condition):
@@ -41,3 +42,20 @@ def test_sources_are_read_and_failures_are_said(serve, tmp_path):
         assert client.get("/views/b").json()["rows"] == [[1]]
     finally:
         refreshing.close()
+
+
+def test_a_replica_logs_what_changes(serve, monkeypatch, caplog):
+    left = ["away", "away", "away", "torn", "", "", "away", ""]
+
+    def follow():
+        if left and (reason := left.pop(0)):
+            raise StateError(reason)
+
+    served = serve()
+    monkeypatch.setattr(served.pipeline, "follow", follow)
+    following = followed(served.service, 0.001)
+    wait_for(lambda: not left)
+    following.close()
+    ends = [record.message.rpartition(": ")[2] for record in caplog.records if record.name == "deltic.server"]
+    again = f"the state is followed again, up to epoch {served.pipeline.epoch}"
+    assert ends == ["away", "torn", again, "away", again]

@@ -98,14 +98,17 @@ def followed(service: Service, seconds: float) -> Repeating:
 
 
 def _follow(service: Service) -> None:
-    before = service.pipeline.epoch
+    before, failure = service.pipeline.epoch, service.behind
     try:
         service.do(service.pipeline.follow, StopSignal())
     except DelticError as error:
         service.behind = f"the state cannot be followed beyond epoch {service.pipeline.epoch}: {error}"
         service.activity.error("state", service.behind)
-        _LOG.warning("%s", service.behind)
+        if service.behind != failure:
+            _LOG.warning("%s", service.behind)
     else:
         service.behind = ""
+        if failure:
+            _LOG.warning("the state is followed again, up to epoch %d", service.pipeline.epoch)
     if len(service.activity.epochs(before)) < service.pipeline.epoch - before:  # it began with a checkpoint
         service.counts = CachedCounts()
