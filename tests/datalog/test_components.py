@@ -6,9 +6,9 @@ import pytest
 
 import deltic
 from deltic.datalog import parse
-from deltic.datalog.souffle.printer import print_item
 from deltic.datalog.syntax.program import ComponentDeclaration
 from deltic.errors import ProgramError
+from tests.datalog.printer import print_item
 
 GRAPH = """
 .comp Graph<T> {

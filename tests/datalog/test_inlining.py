@@ -12,9 +12,9 @@ import re
 import pytest
 
 from deltic.datalog import check, parse
-from deltic.datalog.souffle.printer import print_item
 from deltic.errors import ProgramError
 from tests.datalog.meaning import derive
+from tests.datalog.printer import print_item
 from tests.differential.random_programs import random_program, random_run
 
 HEAD = ".decl e(x: number, y: number)\n.decl s(x: number)\n.decl p(x: number)\n"

@@ -8,8 +8,8 @@ import pytest
 
 import deltic
 from deltic.datalog import parse
-from deltic.datalog.souffle.printer import print_item
 from deltic.errors import DataError, ProgramError
+from tests.datalog.printer import print_item
 
 # A text, and the statements for which it stands.
 PAIRS = {

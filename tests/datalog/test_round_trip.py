@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltic.datalog import parse
-from deltic.datalog.souffle.printer import print_expression, print_program
 from deltic.datalog.syntax.formulas import BodyAtom, Implication, Negation, Truth
 from deltic.datalog.syntax.program import ParsedProgram, Subsumption
 from deltic.errors import ProgramError
+from tests.datalog.printer import print_expression, print_program
 from tests.datalog.trees import NOWHERE, programs
 
 FILLERS = ["", ".", ",", "(", ")", '"', "/*", "!", "x", "1", ":-", "{", "}", "$", "min", "count", ".decl", "\n", "["]

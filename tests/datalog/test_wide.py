@@ -9,8 +9,8 @@ import pytest
 
 import deltic
 from deltic.datalog import parse
-from deltic.datalog.souffle.printer import print_item
 from tests.datalog.naive import changed, rows_of
+from tests.datalog.printer import print_item
 
 MANY = 1000
 

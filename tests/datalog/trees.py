@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from deltic.datalog.souffle.words import BINARY_OPERATORS, HINTS, RESERVED
+from deltic.datalog.souffle.words import HINTS, RESERVED
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax import program as p
 from deltic.datalog.syntax.source import ProgramText, Span
+from tests.datalog.printer import BINARY_OPERATORS
 
 NOWHERE = Span(ProgramText("<test>", ""), 1, 1, 1, 1)
 

@@ -1,1 +1,1 @@
-"""Soufflé's concrete syntax: grammar, parser and printer."""
+"""Soufflé's concrete syntax: grammar and parser."""

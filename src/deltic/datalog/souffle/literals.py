@@ -18,7 +18,6 @@ ESCAPES = {
     '"': '"',
     "'": "'",
 }
-_UNESCAPES = {value: key for key, value in ESCAPES.items() if key != "'"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -36,8 +35,3 @@ def unknown_escapes(text: str) -> Iterator[tuple[int, str]]:
 def unquote(text: str) -> str:
     """The value of a quoted string. An unknown escape is replaced by its character."""
     return _ESCAPE.sub(lambda m: ESCAPES.get(m.group(1), m.group(1)), text[1:-1])
-
-
-def quote(value: str) -> str:
-    """The value as a quoted string, on one line."""
-    return '"' + "".join("\\" + _UNESCAPES[c] if c in _UNESCAPES else c for c in value) + '"'

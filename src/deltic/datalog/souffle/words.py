@@ -25,20 +25,6 @@ RELATION_PRAGMAS = ("hidden", "magic-transform", "magic-transform-exclude", "inl
 # Pragmas that change the meaning or the checks of programs, with their values. Soufflé's word size is built in.
 SETTINGS = {"legacy": ("",), "word-size": ("32", "64")}
 
-# From the loosest to the tightest; operators of one row are left-associative. `^` is right-associative.
-BINARY_OPERATORS = (
-    ("lor",),
-    ("lxor",),
-    ("land",),
-    ("bor",),
-    ("bxor",),
-    ("band",),
-    ("bshl", "bshr", "bshru"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
-PREFIX_OPERATORS = ("-", "bnot", "lnot")
-
 # Options of Soufflé that do not change what a program derives, and the search path of the preprocessor.
 PRAGMAS = (
     *("auto-schedule", "compile", "compile-many", "debug-report", "disable-transformers", "dl-program"),

@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
 
-from deltic.datalog.souffle.literals import quote
-from deltic.datalog.souffle.words import BINARY_OPERATORS, PREFIX_OPERATORS, RELATION_PRAGMAS
+from deltic.datalog.souffle.literals import ESCAPES
+from deltic.datalog.souffle.words import RELATION_PRAGMAS
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax import program as p
 
+# From the loosest to the tightest; operators of one row are left-associative. `^` is right-associative.
+BINARY_OPERATORS = (
+    ("lor",),
+    ("lxor",),
+    ("land",),
+    ("bor",),
+    ("bxor",),
+    ("band",),
+    ("bshl", "bshr", "bshru"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+PREFIX_OPERATORS = ("-", "bnot", "lnot")
+_UNESCAPES = {value: key for key, value in ESCAPES.items() if key != "'"}
 _TIGHTNESS = {operator: row for row, operators in enumerate(BINARY_OPERATORS) for operator in operators}
 _PREFIX = len(BINARY_OPERATORS)
 _POWER = _PREFIX + 1
@@ -222,3 +236,8 @@ _LITERALS: dict[type[e.Expression], Callable[..., str]] = {
     e.FloatLiteral: lambda literal: _float(literal.value),
     e.StringLiteral: lambda literal: quote(literal.value),
 }
+
+
+def quote(value: str) -> str:
+    """The value as a quoted string, on one line."""
+    return '"' + "".join("\\" + _UNESCAPES[c] if c in _UNESCAPES else c for c in value) + '"'
