@@ -12,18 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from deltic.datalog.checks.grounding import bound_variables
-from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
+from deltic.datalog.checks.normal_form import Literals, reported_alternatives
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import (
     Expression,
     FunctorCall,
-    SyntaxNode,
     Unnamed,
     Variable,
     Wildcard,
     nodes_in,
+    renamed,
     rewrite,
-    transform,
     variables,
 )
 from deltic.datalog.syntax.formulas import (
@@ -34,6 +33,7 @@ from deltic.datalog.syntax.formulas import (
     BodyFormula,
     Existential,
     Negation,
+    is_equation,
     mentions_of,
     with_expressions,
 )
@@ -128,9 +128,7 @@ class _Scopes:
 
     def _name_any(self, literal: BodyFormula) -> BodyFormula:
         """`_ = x` with a fresh name for `_`, which requires that `x` has a value."""
-        if not (isinstance(literal, BodyComparison) and literal.operator == "="):
-            return literal
-        if isinstance(literal.left, Wildcard) is isinstance(literal.right, Wildcard):
+        if not is_equation(literal) or isinstance(literal.left, Wildcard) is isinstance(literal.right, Wildcard):
             return literal
 
         def name(side: Expression) -> Expression:
@@ -144,19 +142,14 @@ class _Scopes:
         A binding consists of the variables that all alternatives mention, and of those `shared` with others; variables
         that only some alternatives mention are quantified.
         """
-        try:
-            bodies = alternatives(aggregate.body, counted=True)
-        except TooManyAlternativesError:
-            message = f"this body has more than {MOST_ALTERNATIVES} alternatives once its `;` are multiplied out"
-            self._findings.append(aggregate.body.span.error(message, "make relations of its parts in parentheses"))
-            return ()
-        if len(bodies) == 1:
-            return bodies[0]
+        bodies = reported_alternatives(aggregate.body, self._findings, counted=True)
+        if len(bodies) <= 1:
+            return bodies[0] if bodies else ()
         mentioned = [{*_names(*body)} for body in bodies]
         some = mentioned[0].union(*mentioned) - mentioned[0].intersection(*mentioned)
         own = {name: self.fresh(name) for name in sorted(some - shared)}
-        renamed = tuple(tuple(transform(literal, _renaming_node(own)) for literal in body) for body in bodies)
-        return (Existential(renamed, frozenset(own.values()), span=aggregate.body.span),)
+        bodies = [tuple(renamed(literal, own) for literal in body) for body in bodies]
+        return (Existential(tuple(bodies), frozenset(own.values()), span=aggregate.body.span),)
 
     def _name_wildcards(self, literal: BodyFormula, local: set[str]) -> BodyFormula:
         """An atom with its wildcards named, because each of their values is a separate binding."""
@@ -219,14 +212,13 @@ class _Scopes:
 
     def _witnessed(self, aggregation: Aggregation, witnesses: Iterable[str], in_target: Names) -> list[BodyFormula]:
         """The aggregation with fresh names for the witnesses, and a copy of its body with their outer names."""
-        renamed = {name: self.fresh(name) for name in sorted(witnesses)}
-        inside = with_expressions(aggregation, _renaming(renamed))
+        fresh = {name: self.fresh(name) for name in sorted(witnesses)}
+        inside = renamed(aggregation, fresh)
         (target,) = aggregation.targets
-        own = {name: self.fresh(name) for name in sorted(aggregation.local - in_target.keys())}
-        outside = _renaming({**own, **in_target})
-        reached = BodyComparison("=", outside(target), aggregation.result, span=aggregation.span)
-        copies = [with_expressions(literal, outside) for literal in aggregation.body]
-        return [replace(inside, local=inside.local | set(renamed.values())), *copies, reached]
+        outside = {name: self.fresh(name) for name in sorted(aggregation.local - in_target.keys())} | {**in_target}
+        reached = BodyComparison("=", renamed(target, outside), aggregation.result, span=aggregation.span)
+        copies = [renamed(literal, outside) for literal in aggregation.body]
+        return [replace(inside, local=inside.local | set(fresh.values())), *copies, reached]
 
 
 def _counts_rows(aggregate: AggregateExpression, body: Literals) -> bool:
@@ -250,18 +242,6 @@ def _projected(literal: BodyFormula) -> BodyFormula:
     if isinstance(literal, BodyAtom) and any(isinstance(argument, Wildcard) for argument in literal.arguments):
         return Existential(((literal,),), frozenset(), span=literal.span)
     return literal
-
-
-def _renaming(names: Names) -> Change:
-    def rename(part: Expression) -> Expression:
-        return replace(part, name=names.get(part.name, part.name)) if isinstance(part, Variable) else part
-
-    return lambda expression: rewrite(expression, rename)
-
-
-def _renaming_node(names: Names) -> Callable[[SyntaxNode], SyntaxNode]:
-    """As `_renaming`, for one node."""
-    return lambda node: replace(node, name=names.get(node.name, node.name)) if isinstance(node, Variable) else node
 
 
 def _names(*literals: BodyFormula) -> list[str]:

@@ -5,7 +5,7 @@ In `r = [x, y], s = r, s = [v, w]` neither `r` nor `s` is in an atom, so this me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from deltic.datalog.checks.normal_form import Literals
@@ -21,9 +21,9 @@ from deltic.datalog.syntax.expressions import (
     Wildcard,
     fields_of,
     nodes_in,
-    rewrite,
+    substituted,
 )
-from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, with_expressions
+from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, is_equation
 
 _PLAIN = (Variable, Wildcard, NumberLiteral, UnsignedLiteral, FloatLiteral, StringLiteral)
 
@@ -37,7 +37,7 @@ def compare_fields(head: BodyAtom, body: Literals) -> Literals:
             body = (*body[:place], *_of_fields(between), *body[place + 1 :])
         elif result := next(_definitions(head, body), None):
             variable, record, definition = result
-            body = _with(variable, record, (literal for literal in body if literal is not definition))
+            body = tuple(substituted(literal, variable, record) for literal in body if literal is not definition)
         else:
             return body
 
@@ -48,12 +48,8 @@ def _is_record(expression: Expression) -> TypeGuard[FunctorCall]:
     return is_record and all(isinstance(field, _PLAIN) for field in fields_of(expression))
 
 
-def _is_equation(literal: BodyFormula) -> TypeGuard[BodyComparison]:
-    return isinstance(literal, BodyComparison) and literal.operator == "="
-
-
 def _is_between_records(literal: BodyFormula) -> TypeGuard[BodyComparison]:
-    if not (_is_equation(literal) and _is_record(literal.left) and _is_record(literal.right)):
+    if not (is_equation(literal) and _is_record(literal.left) and _is_record(literal.right)):
         return False
     return len(literal.left.arguments) == len(literal.right.arguments)
 
@@ -70,7 +66,7 @@ def _of_fields(equation: BodyComparison) -> Iterator[BodyComparison]:
 def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[Variable, FunctorCall, BodyComparison]]:
     """The variables that equal a record and otherwise occur only as sides of equations, with the record."""
     for literal in body:
-        if _is_equation(literal):
+        if is_equation(literal):
             for side, record in ((literal.left, literal.right), (literal.right, literal.left)):
                 if isinstance(side, Variable) and _is_record(record):
                     others = (part for part in (head, *body) if part is not literal)
@@ -80,15 +76,6 @@ def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[Variable, Fun
 
 def _needs(literal: BodyFormula, variable: Variable) -> bool:
     """Whether a variable occurs in a literal other than as a side of an equation."""
-    if _is_equation(literal):
+    if is_equation(literal):
         return any(variable in nodes_in(side) for side in (literal.left, literal.right) if side != variable)
     return variable in nodes_in(literal)
-
-
-def _with(variable: Variable, record: FunctorCall, literals: Iterable[BodyFormula]) -> Literals:
-    """The literals with a variable replaced by a record."""
-
-    def change(expression: Expression) -> Expression:
-        return rewrite(expression, lambda part: record if part == variable else part)
-
-    return tuple(with_expressions(literal, change) for literal in literals)

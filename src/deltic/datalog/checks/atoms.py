@@ -8,7 +8,15 @@ from dataclasses import replace
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import FUNCTOR, Expression, Wildcard, fields_of, is_structure, subexpressions
-from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Negation, expressions_of, with_inner
+from deltic.datalog.syntax.formulas import (
+    BodyAtom,
+    BodyFormula,
+    Negation,
+    bare,
+    expressions_of,
+    is_equation,
+    with_inner,
+)
 from deltic.datalog.syntax.source import Span
 from deltic.errors import count_of
 
@@ -16,7 +24,7 @@ from deltic.errors import count_of
 def check_atoms(head: BodyAtom, body: Sequence[BodyFormula], signatures: Signatures, findings: Findings) -> None:
     """Report unknown relations and wrong numbers of arguments."""
     for literal in (head, *with_inner(body)):
-        atom = literal.part if isinstance(literal, Negation) else literal
+        atom = bare(literal)
         if isinstance(atom, BodyAtom):
             _check_atom(atom, signatures, findings)
 
@@ -26,8 +34,8 @@ def check_wildcards(head: BodyAtom, body: Sequence[BodyFormula], findings: Findi
     for argument in head.arguments:
         _refuse_wildcards(argument, "a head needs a value for each attribute", findings)
     for literal in with_inner(body):
-        atom = literal.part if isinstance(literal, Negation) else literal
-        matches = isinstance(literal, BodyAtom) or (isinstance(literal, BodyComparison) and literal.operator == "=")
+        atom = bare(literal)
+        matches = isinstance(literal, BodyAtom) or is_equation(literal)
         for argument in expressions_of(literal):
             if isinstance(atom, BodyAtom) and isinstance(argument, Wildcard):
                 continue

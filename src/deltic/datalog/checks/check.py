@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from deltic.circuit.edges import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, CheckedRelation, Directive
-from deltic.datalog.checks.declarations import Signatures, check_declarations, signature_of
-from deltic.datalog.checks.directives import check_directives, limits_of
-from deltic.datalog.checks.equivalences import equivalence_rules
+from deltic.datalog.checks.declarations import Signatures, check_declarations, equivalence_rules, signature_of
+from deltic.datalog.checks.directives import check_directives, check_heads, check_roles, limits_of
 from deltic.datalog.checks.hints import RelationHints, hints_of
 from deltic.datalog.checks.inlining import inline_relations
 from deltic.datalog.checks.of_python import check_applications, take_python
 from deltic.datalog.checks.quantifiers import resolve_quantifiers
-from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.settings import check_widths, settings_of
 from deltic.datalog.checks.stratification import check_stratification

@@ -1,4 +1,4 @@
-"""Declared relations: their attributes, with base types."""
+"""Declared relations: their attributes, with base types, and the rules of equivalences (eqrel)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog.checks.kinds import Base, Structure, seen, sized, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
-from deltic.datalog.syntax.program import Attribute, Declaration
+from deltic.datalog.syntax.expressions import Expression, Variable, Wildcard
+from deltic.datalog.syntax.formulas import BodyAtom, BodyFormula, Conjunction
+from deltic.datalog.syntax.program import Attribute, Clause, Declaration
 from deltic.datalog.syntax.source import Span
 from deltic.errors import did_you_mean
 from deltic.values.types import Column, Schema
@@ -86,6 +88,34 @@ def unknown_relation(name: str, signatures: Signatures) -> tuple[str, str]:
 def can_be_equivalence(signature: RelationSignature) -> bool:
     """Whether a relation has two attributes of one type."""
     return len(signature.types) == 2 and signature.types[0] is signature.types[1]
+
+
+def equivalence_rules(declarations: Sequence[Declaration], signatures: Signatures) -> list[Clause]:
+    """The rules for each relation that is declared `eqrel` and has two attributes of one type."""
+    return [
+        rule
+        for declaration in declarations
+        if "eqrel" in declaration.qualifiers and can_be_equivalence(signatures[declaration.name])
+        for rule in _equivalence(declaration.name, declaration.span)
+    ]
+
+
+def _equivalence(name: str, span: Span) -> list[Clause]:
+    """The rules that make a relation reflexive, symmetric and transitive."""
+    x, y, z = (Variable(letter, span=span) for letter in "xyz")
+    any_ = Wildcard(span=span)
+
+    def atom(*arguments: Expression) -> BodyAtom:
+        return BodyAtom(name, arguments, span=span)
+
+    def rule(head: BodyAtom, body: BodyFormula) -> Clause:
+        return Clause((head,), body, span=span)
+
+    return [
+        rule(atom(x, x), atom(x, any_)),
+        rule(atom(y, x), atom(x, y)),
+        rule(atom(x, z), Conjunction((atom(x, y), atom(y, z)), span=span)),
+    ]
 
 
 def _signature(declaration: Declaration, types: TypeTable, findings: Findings) -> RelationSignature:

@@ -1,13 +1,14 @@
-"""Checks of directives: known relations, known options and values; also the size limits of relations."""
+"""Checks of directives: known relations, options and values, size limits, and what relations allow by their roles."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
-from deltic.datalog.checks.checked import Directive
+from deltic.datalog.checks.checked import CheckedRelation, CheckedRule, Directive
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.hints import EVERY
+from deltic.datalog.checks.kinds import NAMES
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.souffle.words import RELATION_PRAGMAS
 from deltic.datalog.syntax.program import DirectiveItem, Option
@@ -61,6 +62,34 @@ def limits_of(directives: Sequence[Directive]) -> dict[str, int]:
             limit = int(directive.options["n"])
             limits[directive.relation] = min(limit, limits.get(directive.relation, limit))
     return limits
+
+
+def check_heads(rules: Sequence[CheckedRule], others: Container[str], findings: Findings) -> None:
+    """Report rules for relations that other front ends have defined."""
+    for rule in rules:
+        if rule.head.relation in others:
+            message = f"`{rule.head.relation}` is not a relation of Datalog, so that no rule derives it"
+            findings.append(rule.head.span.error(message, "derive another relation from it"))
+
+
+def check_roles(relations: Mapping[str, CheckedRelation], directives: Sequence[Directive], findings: Findings) -> None:
+    """Report hidden relations that are tables or outputs, and tables with types that files cannot have."""
+    for directive in directives:
+        relation = relations.get(directive.relation)
+        if relation is None or not relation.is_hidden:
+            continue
+        if directive.kind == "hidden" and relation.is_table:
+            message = f"`{relation.name}` is a table, and only what rules derive can be hidden"
+            findings.append(directive.span.error(message, "remove the pragma"))
+        elif directive.kind in ("output", "printsize") and not relation.demand:
+            message = f"`{relation.name}` is hidden, so it cannot be read"
+            findings.append(directive.span.error(message, f'remove this or `.pragma "hidden" "{relation.name}"`'))
+    for relation in relations.values():
+        opaque = [column for column in relation.schema if column.type not in NAMES]
+        if relation.is_table and opaque:
+            message = f"the table `{relation.name}` has an attribute `{opaque[0].name}` of type {opaque[0].type}"
+            hint = f'declare the table with `pipeline.table("{relation.name}", ...)`; rules may read it'
+            findings.append(relation.span.error(message, hint))
 
 
 def _check_options(item: DirectiveItem, findings: Findings) -> None:

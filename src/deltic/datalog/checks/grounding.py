@@ -10,12 +10,12 @@ from deltic.datalog.syntax.expressions import Expression, Variable, fields_of, v
 from deltic.datalog.syntax.formulas import (
     Aggregation,
     BodyAtom,
-    BodyComparison,
     BodyFormula,
     Existential,
     Negation,
     bare,
     expressions_of,
+    is_equation,
     mentions_of,
     with_inner,
 )
@@ -33,7 +33,7 @@ def bound_variables(body: Sequence[BodyFormula], given: Iterable[str] = ()) -> s
     bound |= set(given)
     aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
     existentials = [literal for literal in body if isinstance(literal, Existential)]
-    equations = [literal for literal in body if isinstance(literal, BodyComparison) and literal.operator == "="]
+    equations = [literal for literal in body if is_equation(literal)]
     size = -1
     while size < len(bound):
         size = len(bound)

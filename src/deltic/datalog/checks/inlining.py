@@ -9,9 +9,10 @@ values, and an aggregate does not count them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from deltic.catalog.components import components
 from deltic.datalog.checks.normal_form import names_in
@@ -24,8 +25,9 @@ from deltic.datalog.syntax.expressions import (
     Variable,
     Wildcard,
     is_structure,
+    nodes_in,
     rewrite,
-    subexpressions,
+    transform,
     variables,
 )
 from deltic.datalog.syntax.formulas import (
@@ -38,12 +40,9 @@ from deltic.datalog.syntax.formulas import (
     Negation,
     Quantified,
     Truth,
-    expressions_of,
     with_expressions,
 )
 from deltic.datalog.syntax.program import Clause, Declaration
-
-Change = Callable[[Expression], Expression]
 
 
 class _Around(Enum):
@@ -72,23 +71,26 @@ class _Rule:
     head: BodyAtom
     body: BodyFormula
 
+    def nodes(self) -> Iterator[SyntaxNode]:
+        """All nodes of the body and in the head, including those of aggregates."""
+        return (node for part in (self.body, *self.head.arguments) for node in nodes_in(part))
+
+    def atoms(self) -> list[BodyAtom]:
+        """The atoms of the body and of aggregates."""
+        return [node for node in self.nodes() if isinstance(node, BodyAtom)]
+
     def names(self) -> set[str]:
         """All variables, including those of aggregates."""
-        inside = {v.name for a in self.aggregates() for e in _expressions(a.body) for v in variables(e)}
-        mentioned = {v.name for e in (*self.head.arguments, *_expressions(self.body)) for v in variables(e)}
-        return mentioned | inside | self.targets()
+        return {node.name for node in self.nodes() if isinstance(node, Variable)}
 
     def outside(self) -> set[str]:
         """The variables that occur outside of aggregates and quantifiers."""
         return {v.name for e in self.head.arguments for v in variables(e)} | names_in(self.body)
 
-    def aggregates(self) -> list[AggregateExpression]:
-        """The aggregates, including nested ones."""
-        return [a for e in (*self.head.arguments, *_expressions(self.body)) for a in _aggregates(e)]
-
     def targets(self) -> set[str]:
         """The variables of aggregates' targets, which are distinct from outer variables of the same name."""
-        return {v.name for a in self.aggregates() for target in a.targets for v in variables(target)}
+        targets = (e for node in self.nodes() if isinstance(node, AggregateExpression) for e in node.targets)
+        return {v.name for target in targets for v in variables(target)}
 
 
 class _Inlining:
@@ -103,7 +105,7 @@ class _Inlining:
         """Expand the rules of inlined relations in dependency order."""
         rules = [_Rule(head, c.body or Truth(True, span=c.span)) for c in clauses for head in c.heads]
         written = {name: [rule for rule in rules if rule.head.relation == name] for name in self._inlined}
-        reads = {name: [a.relation for rule in of for a in _atoms(rule)] for name, of in written.items()}
+        reads = {name: [a.relation for rule in of for a in rule.atoms()] for name, of in written.items()}
         for names in components(reads):
             if len(names) > 1 or names[0] in reads[names[0]]:
                 self._refuse_cycle(names, [rule for name in names for rule in written[name]])
@@ -170,9 +172,16 @@ class _Inlining:
                 equations.append((given, typed))
         fresh = {name: self._fresh(atom, name) for name in sorted(rule.names() - names.keys())}
         own += [fresh[name] for name in sorted(rule.outside() & fresh.keys())]
-        change = _substitution(names, {name: variable.name for name, variable in fresh.items()})
-        conditions = [BodyComparison("=", given, change(argument), span=atom.span) for given, argument in equations]
-        body = _joined(Conjunction, [*conditions, _changed(rule.body, change)], atom)
+
+        def change(node: Any) -> Any:
+            if not isinstance(node, Variable):
+                return node
+            return names.get(node.name) or replace(node, name=fresh[node.name].name)
+
+        conditions = [
+            BodyComparison("=", given, transform(argument, change), span=atom.span) for given, argument in equations
+        ]
+        body = _joined(Conjunction, [*conditions, transform(rule.body, change)], atom)
         return body if around is _Around.RULE else Quantified("exists", tuple(own), body, span=atom.span)
 
     def _named_arguments(self, atom: BodyAtom) -> tuple[list[Expression], list[Variable]]:
@@ -203,7 +212,7 @@ class _Inlining:
 
     def _refuse_cycle(self, names: Sequence[str], rules: Sequence[_Rule]) -> None:
         """Report inlined relations that depend on each other, at the first such atom."""
-        atom = next(a for rule in rules for a in _atoms(rule) if a.relation in names)
+        atom = next(a for rule in rules for a in rule.atoms() if a.relation in names)
         way = " and ".join(f"`{name}`" for name in names)
         message = f"{way} cannot be inlined: " + (
             "it depends on itself" if len(names) == 1 else "they depend on each other"
@@ -216,67 +225,3 @@ class _Inlining:
 
 def _joined(kind: type[Conjunction | Disjunction], parts: Sequence[BodyFormula], atom: BodyAtom) -> BodyFormula:
     return parts[0] if len(parts) == 1 else kind(tuple(parts), span=atom.span)
-
-
-def _substitution(names: Mapping[str, Expression], fresh: Mapping[str, str]) -> Change:
-    """A function that replaces some variables by expressions and renames the others, in aggregates too."""
-
-    def part(expression: Expression) -> Expression:
-        if isinstance(expression, Variable):
-            given = names.get(expression.name)
-            return given or replace(expression, name=fresh[expression.name])
-        if isinstance(expression, AggregateExpression):
-            targets = tuple(map(change, expression.targets))
-            return replace(expression, targets=targets, body=_changed(expression.body, change))
-        return expression
-
-    def change(expression: Expression) -> Expression:
-        return rewrite(expression, part)
-
-    return change
-
-
-def _changed(formula: BodyFormula, change: Change) -> BodyFormula:
-    """The formula with `change` applied to each of its outermost expressions."""
-    if isinstance(formula, Conjunction | Disjunction):
-        return replace(formula, parts=tuple(_changed(part, change) for part in formula.parts))
-    if isinstance(formula, Negation):
-        return replace(formula, part=_changed(formula.part, change))
-    if isinstance(formula, Quantified):
-        bound = tuple(v for v in map(change, formula.variables) if isinstance(v, Variable))
-        return replace(formula, variables=bound, part=_changed(formula.part, change))
-    return with_expressions(formula, change)
-
-
-def _literals(formula: BodyFormula) -> Iterator[BodyFormula]:
-    """The atoms, comparisons and tests of a formula, outside of aggregates."""
-    if isinstance(formula, Conjunction | Disjunction):
-        for part in formula.parts:
-            yield from _literals(part)
-    elif isinstance(formula, Negation | Quantified):
-        yield from _literals(formula.part)
-    else:
-        yield formula
-
-
-def _expressions(formula: BodyFormula) -> list[Expression]:
-    return [expression for literal in _literals(formula) for expression in expressions_of(literal)]
-
-
-def _aggregates(expression: Expression) -> Iterator[AggregateExpression]:
-    """The aggregates of an expression, each before those nested in it."""
-    for part in subexpressions(expression):
-        if isinstance(part, AggregateExpression):
-            yield part
-            for inner in (*_expressions(part.body), *part.targets):
-                yield from _aggregates(inner)
-
-
-def _outer_atoms(formula: BodyFormula) -> list[BodyAtom]:
-    return [literal for literal in _literals(formula) if isinstance(literal, BodyAtom)]
-
-
-def _atoms(rule: _Rule) -> list[BodyAtom]:
-    """The atoms of a rule, including those in its aggregates."""
-    inside = [atom for aggregate in rule.aggregates() for atom in _outer_atoms(aggregate.body)]
-    return [*_outer_atoms(rule.body), *inside]

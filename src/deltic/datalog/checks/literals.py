@@ -16,7 +16,7 @@ from deltic.datalog.syntax.expressions import (
     UnsignedLiteral,
     subexpressions,
 )
-from deltic.datalog.syntax.formulas import BodyFormula, Negation, Test, expressions_of
+from deltic.datalog.syntax.formulas import BodyFormula, Test, bare, expressions_of
 from deltic.values.numbers import round_float
 from deltic.values.types import Type
 
@@ -31,7 +31,7 @@ def check_literals(
                 _check_range(expression, type_of(expression), findings)
             elif isinstance(expression, FloatLiteral) and not _fits(expression.value, type_of(expression)):
                 findings.append(expression.span.error(f"`{expression.span.text}` is too large for a float"))
-    inner = literal.part if isinstance(literal, Negation) else literal
+    inner = bare(literal)
     if isinstance(inner, Test) and inner.name == "match" and isinstance(inner.arguments[0], StringLiteral):
         _check_pattern(inner.arguments[0], warnings)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.datalog.syntax.expressions import Expression, NumberLiteral, UnsignedLiteral, Variable, variables
-from deltic.datalog.syntax.formulas import Aggregation, BodyComparison, BodyFormula, mentions_of
+from deltic.datalog.syntax.formulas import Aggregation, BodyComparison, BodyFormula, is_equation, mentions_of
 
 _RISING = {"count", "max"}
 _UP, _DOWN = {">", ">="}, {"<", "<="}
@@ -35,7 +35,7 @@ def _names_of_result(aggregation: Aggregation, body: Sequence[BodyFormula]) -> s
     while size < len(names):
         size = len(names)
         for literal in body:
-            if isinstance(literal, BodyComparison) and literal.operator == "=":
+            if is_equation(literal):
                 sides = [side.name for side in (literal.left, literal.right) if isinstance(side, Variable)]
                 if len(sides) == 2 and names.intersection(sides):
                     names.update(sides)
@@ -49,10 +49,8 @@ def _mentions(literal: BodyFormula, names: set[str]) -> bool:
 
 
 def _is_alias(literal: BodyFormula, names: set[str]) -> bool:
-    return (
-        isinstance(literal, BodyComparison)
-        and literal.operator == "="
-        and all(isinstance(side, Variable) and side.name in names for side in (literal.left, literal.right))
+    return is_equation(literal) and all(
+        isinstance(side, Variable) and side.name in names for side in (literal.left, literal.right)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import FunctorCall, subexpressions
 from deltic.datalog.syntax.formulas import (
     AggregateExpression,
@@ -55,6 +56,16 @@ def alternatives(
     if negated and inside and _may_be_undefined(formula):
         formula = Existential(((formula,),), frozenset(), span=formula.span)
     return [(_literal(formula, negated),)]
+
+
+def reported_alternatives(formula: BodyFormula, findings: Findings, counted: bool = False) -> list[Literals]:
+    """The alternatives of a body; none, and a finding, if there are too many."""
+    try:
+        return alternatives(formula, counted=counted)
+    except TooManyAlternativesError:
+        message = f"this body has more than {MOST_ALTERNATIVES} alternatives once its `;` are multiplied out"
+        findings.append(formula.span.error(message, "make relations of its parts in parentheses"))
+        return []
 
 
 def _may_be_undefined(condition: BodyFormula) -> bool:

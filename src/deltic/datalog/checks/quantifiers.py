@@ -23,6 +23,7 @@ from deltic.datalog.syntax.expressions import (
     Variable,
     nodes_in,
     parts_of,
+    renamed,
     rewrite,
     subexpressions,
     transform,
@@ -142,11 +143,7 @@ class _Apart:
                 self._findings.append(variable.span.error(message, "use it in an atom of the formula, or remove it"))
         clashes = {v.name: self._fresh(v.name) for v in node.variables if v.name in self._taken}
         self._taken.update(v.name for v in node.variables)
-
-        def rename(part: SyntaxNode) -> SyntaxNode:
-            return replace(part, name=clashes.get(part.name, part.name)) if isinstance(part, Variable) else part
-
-        return transform(node, rename) if clashes else node
+        return renamed(node, clashes) if clashes else node
 
     def _fresh(self, name: str) -> str:
         result = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._all)

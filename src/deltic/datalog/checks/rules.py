@@ -13,7 +13,7 @@ from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.grounding import check_bound
 from deltic.datalog.checks.kinds import sized
 from deltic.datalog.checks.literals import check_literals
-from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
+from deltic.datalog.checks.normal_form import Literals, reported_alternatives
 from deltic.datalog.checks.settings import ProgramSettings
 from deltic.datalog.checks.subtypes import Declared, check_subtypes
 from deltic.datalog.checks.type_names import Findings, TypeTable
@@ -97,15 +97,7 @@ class RuleChecker:
                 yield self._rule(named, body, clause.span)
 
     def _bodies(self, clause: Clause) -> list[Literals]:
-        if not clause.body:
-            return [()]
-        try:
-            return alternatives(clause.body)
-        except TooManyAlternativesError:
-            message = f"this body has more than {MOST_ALTERNATIVES} alternatives once its `;` are multiplied out"
-            hint = "make relations of its parts in parentheses"
-            self._findings.append(clause.body.span.error(message, hint))
-            return []
+        return reported_alternatives(clause.body, self._findings) if clause.body else [()]
 
     def _rule(self, head: BodyAtom, body: Literals, span: Span) -> CheckedRule:
         before = len(self._findings)

@@ -8,12 +8,13 @@ iteration derives rows from those that the last one left, and leaves those that 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from deltic.catalog.components import Graph, components
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, Wildcard
+from deltic.datalog.syntax.expressions import SyntaxNode, Variable, Wildcard, nodes_in, transform
 from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Conjunction, Negation
 from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Item, Subsumption
 from deltic.errors import did_you_mean
@@ -39,11 +40,8 @@ def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
         if isinstance(item, Subsumption) and _may_be(item, declarations, items, graph, findings):
             dominations[item.lesser.relation].append(item)
     plain = [_raw(item, dominations.keys()) for item in items if not isinstance(item, Subsumption)]
-    rules = [
-        rule
-        for name, of in dominations.items()
-        for rule in _dominated(declarations[name], of, name in _reached(name, graph))
-    ]
+    recursive = {name for group in components(graph) for name in group if len(group) > 1 or name in graph[name]}
+    rules = [rule for name, of in dominations.items() for rule in _dominated(declarations[name], of, name in recursive)]
     return Subsumed(plain + rules, {name: (_every(name), _gone(name)) for name in dominations})
 
 
@@ -63,7 +61,7 @@ def _may_be(
     item: Subsumption,
     declarations: Mapping[str, Declaration],
     items: Sequence[Item],
-    graph: Mapping[str, set[str]],
+    graph: Graph,
     findings: Findings,
 ) -> bool:
     """Whether a subsumption is supported; otherwise it is reported."""
@@ -88,7 +86,7 @@ def _may_be_chosen(
     what: str,
     declaration: Declaration,
     items: Sequence[Item],
-    graph: Mapping[str, set[str]],
+    graph: Graph,
     findings: Findings,
 ) -> bool:
     """Whether rows may be left out of a relation, because it is a view; otherwise it is reported."""
@@ -135,21 +133,12 @@ def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is
 
 def _among_all(body: BodyFormula, name: str) -> BodyFormula:
     """The condition of a subsumption, reading all rows of the relation."""
-    changed = _renamed(body, name, _every(name))
-    assert isinstance(changed, BodyFormula)
-    return changed
 
+    def change(node: Any) -> Any:
+        is_one = isinstance(node, BodyAtom) and node.relation == name
+        return replace(node, relation=_every(name)) if is_one else node
 
-def _renamed(node: Any, name: str, other: str) -> Any:
-    """A tree with the atoms of one relation renamed."""
-    if isinstance(node, tuple):
-        return tuple(_renamed(part, name, other) for part in node)
-    if not isinstance(node, SyntaxNode):
-        return node
-    parts = {f.name: _renamed(getattr(node, f.name), name, other) for f in fields(node) if f.name != "span"}
-    if isinstance(node, BodyAtom) and node.relation == name:
-        parts["relation"] = other
-    return replace(node, **parts)
+    return transform(body, change)
 
 
 def _named(atom: BodyAtom, prefix: str, relation: str) -> tuple[tuple[Variable, ...], list[BodyFormula]]:
@@ -184,40 +173,21 @@ def _gone(name: str) -> str:
     return f"{name}.dominated"
 
 
-def _graph(items: Sequence[Item]) -> dict[str, set[str]]:
+def _graph(items: Sequence[Item]) -> dict[str, list[str]]:
     """The relations that the rules and facts of each relation read."""
-    graph: dict[str, set[str]] = defaultdict(set)
+    graph: dict[str, list[str]] = defaultdict(list)
     for item in items:
         if isinstance(item, Clause):
-            in_heads = {a.relation for head in item.heads for e in head.arguments for a in _atoms(e)}
+            arguments = (argument for head in item.heads for argument in head.arguments)
+            read = _read((*arguments, *([item.body] if item.body else [])))
             for head in item.heads:
-                graph[head.relation] |= in_heads | {atom.relation for atom in _atoms(item.body)}
+                graph[head.relation] += read
         elif isinstance(item, Subsumption):
-            named = {atom.relation for atom in _atoms(item.body)}
-            graph[item.lesser.relation] |= named - {item.lesser.relation}
+            name = item.lesser.relation
+            graph[name] += [read for read in _read([item.body]) if read != name]
     return graph
 
 
-def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
-    """The relations that one relation depends on."""
-    result: set[str] = set()
-    pending = list(graph.get(name, ()))
-    while pending:
-        current = pending.pop()
-        if current not in result:
-            result.add(current)
-            pending.extend(graph.get(current, ()))
-    return result
-
-
-def _atoms(node: BodyFormula | Expression | None) -> Iterator[BodyAtom]:
-    """All atoms in a formula or expression."""
-    pending: list[Any] = [node]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, BodyAtom):
-            yield current
-        if isinstance(current, tuple):
-            pending.extend(current)
-        elif isinstance(current, SyntaxNode):
-            pending.extend(getattr(current, f.name) for f in fields(current) if f.name != "span")
+def _read(parts: Iterable[SyntaxNode]) -> list[str]:
+    """The relations of all atoms in formulas and expressions."""
+    return [node.relation for part in parts for node in nodes_in(part) if isinstance(node, BodyAtom)]

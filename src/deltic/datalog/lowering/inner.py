@@ -63,8 +63,7 @@ class InnerBody:
         plain = simplify(replace(self.rule, head=head, body=tuple(body)))
         if plain:
             return self.lower_rule(plain, schema, self.place, isinstance(self.literal, Existential))
-        outside = self.scope.outside
-        return self.place.bring(outside.builder.add(ops.Constant(schema, ())), outside)
+        return self.place.constant(schema)
 
     def guard(self, node: int | None) -> tuple[BodyFormula, ...]:
         """An atom with the outer variables' values in `node`, if some body does not bind all of them itself.
@@ -81,9 +80,7 @@ class InnerBody:
             free, node = self.free, self.derive(self.free, self._known, self.keys)
         columns = [self._column(variable) for variable in free]
         number = make_set(builder, project(builder, node, columns, [column(c.name) for c in columns]))
-        name = f"%{number}{'' if self.place is self.scope.outside else ' of the recursion'}"
-        self.place.relations[name] = number
-        return (BodyAtom(name, free, span=self.literal.span),)
+        return (BodyAtom(self.place.hidden(number), free, span=self.literal.span),)
 
     def _column(self, variable: Variable) -> Column:
         return Column(variable.name, self.rule.type_of(variable))

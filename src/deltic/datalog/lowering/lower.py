@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+
+from sqlglot import exp
 
 from deltic.catalog import Catalog, CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column as named
+from deltic.circuit.expressions import literal
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.custom import applied
 from deltic.datalog.checks.checked import CheckedProgram, CheckedRelation, CheckedRule
 from deltic.datalog.lowering.atoms import make_set, project
-from deltic.datalog.lowering.limits import limited, lower_limit
 from deltic.datalog.lowering.rules import lower_rule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.datalog.lowering.simplify import simplify
 from deltic.datalog.memory import ClauseMemory, Defined, MadeOnce
 from deltic.datalog.syntax.formulas import BodyAtom, bare, with_inner
+from deltic.values.types import Type
 
 FRONT = "Datalog"
 
@@ -133,9 +136,9 @@ class _Lowering:
         for helper in helpers:
             inside.relations[helper] = self._node(helper, inside)
         relations = [self._checked.relations[name] for name in stratum if name in self._checked.relations]
-        limits = [lower_limit(r.name, r.limit, inside) for r in relations if r.limit is not None]
+        limits = [_limit(r.name, r.limit, inside) for r in relations if r.limit is not None]
         for name in growing:
-            inside.builder.add(ops.Sink(name), limited(name, self._node(name, inside), limits, inside))
+            inside.builder.add(ops.Sink(name), _limited(name, self._node(name, inside), limits, inside))
         fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
         for name in growing:
             scope.relations[name] = scope.builder.add(ops.BundleRelation(name), fixpoint)
@@ -150,23 +153,20 @@ class _Lowering:
 
     def _union(self, relation: CheckedRelation, scope: LoweringScope) -> int:
         """The set of all rows of a relation: from its table, its facts, and its rules."""
-        parts = [scope.bring(number, scope.outside) for number in self._initial(relation, scope.outside)]
+        parts = [*self._initial(relation, scope)]
         parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules(relation.name)]
-        if not parts:
-            nothing = scope.outside.builder.add(ops.Constant(relation.schema, ()))
-            parts.append(scope.bring(nothing, scope.outside))
+        parts = parts or [scope.constant(relation.schema)]
         different = dict.fromkeys(parts)
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
         return _chosen(relation, make_set(scope.builder, total), scope)
 
-    def _initial(self, relation: CheckedRelation, outside: WholeCircuit) -> list[int]:
-        """The nodes of the whole circuit for a relation's table and facts."""
-        given = [outside.source(relation.name)] if relation.is_table else []
+    def _initial(self, relation: CheckedRelation, scope: LoweringScope) -> Iterator[int]:
+        """The nodes for a relation's table and facts."""
+        if relation.is_table:
+            yield scope.bring(scope.outside.source(relation.name), scope.outside)
         facts = (rule for rule in self._simplified(relation.name) if not rule.body)
-        rows = tuple(dict.fromkeys(row for fact in facts if None not in (row := _row(fact))))
-        if rows:
-            given.append(outside.builder.add(ops.Constant(relation.schema, rows)))
-        return given
+        if rows := dict.fromkeys(row for fact in facts if None not in (row := _row(fact))):
+            yield scope.constant(relation.schema, [*rows])
 
 
 def _chosen(relation: CheckedRelation, node: int, scope: LoweringScope) -> int:
@@ -181,6 +181,27 @@ def _chosen(relation: CheckedRelation, node: int, scope: LoweringScope) -> int:
     for key in relation.choices:
         node = builder.add(ops.Top(key, (), 1), node)
     return node if before is None else make_set(builder, builder.add(ops.Plus(), before, node))
+
+
+def _limit(name: str, limit: int, scope: LoweringScope) -> int:
+    """A relation without columns that has a row once a relation of the recursion has at least `limit` rows."""
+    builder = scope.builder
+    count = ops.Aggregate((), (ops.AggregateCall("count", "", "size"),))
+    enough = exp.GTE(this=named("size"), expression=literal(limit, Type.INT64))
+    result = builder.add(ops.Filter(enough), builder.add(count, scope.relation(name)))
+    return make_set(builder, project(builder, result, (), ()))
+
+
+def _limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) -> int:
+    """The previous rows of a relation, and those of the node unless a limit is reached.
+
+    All relations of the recursion then stay unchanged: Rᵢ₊₁ = Rᵢ ∪ T(Rᵢ, E) while r has fewer rows in Rᵢ, and else Rᵢ.
+    The result depends only on the iterations, not on the order of evaluation or of changes.
+    """
+    builder = scope.builder
+    for limit in limits:
+        node = builder.add(ops.Antijoin(), node, limit)
+    return make_set(builder, builder.add(ops.Plus(), scope.relation(name), node)) if limits else node
 
 
 def _row(fact: CheckedRule) -> tuple[object, ...]:

@@ -30,6 +30,7 @@ from deltic.datalog.syntax.formulas import (
     Existential,
     Negation,
     bare,
+    is_equation,
     mentions_of,
 )
 from deltic.values.types import Column, Schema
@@ -103,7 +104,7 @@ class _RuleLowering:
     def _given_by(self, atom: BodyAtom) -> dict[str, set[str]]:
         """The variables of an atom, and those that equations compute from them, each with the variables it needs."""
         given: dict[str, set[str]] = {variable.name: set() for variable in mentions_of(atom)}
-        pending = [c for c in self._pending if isinstance(c, BodyComparison) and c.operator == "="]
+        pending = [c for c in self._pending if is_equation(c)]
         while binding := next((b for c in pending if (b := _binding(c, list(given)))), None):
             variable, value, equation = binding
             pending = [c for c in pending if c is not equation]
@@ -138,8 +139,7 @@ class _RuleLowering:
 
     def _join(self, nodes: Sequence[int]) -> int:
         if not nodes:
-            nowhere = ops.Constant(Schema(()), ((),))
-            return self._scope.bring(self._scope.outside.builder.add(nowhere), self._scope.outside)
+            return self._scope.constant(Schema(()), [()])
         different = tuple(dict.fromkeys(nodes))
         return different[0] if len(different) == 1 else self._builder.add(ops.Join(), *different)
 
@@ -203,10 +203,9 @@ class _RuleLowering:
         assert isinstance(value, FunctorCall)
         if any(True for _ in variables(value)):
             return lower_range(self._builder, node, name, value.arguments, self._rule)
-        outside = self._scope.outside.builder
-        nowhere = outside.add(ops.Constant(Schema(()), ((),)))
-        values = lower_range(outside, nowhere, name, value.arguments, self._rule)
-        return self._builder.add(ops.Join(), node, self._scope.bring(values, self._scope.outside))
+        outside = self._scope.outside
+        values = lower_range(outside.builder, outside.constant(Schema(()), [()]), name, value.arguments, self._rule)
+        return self._builder.add(ops.Join(), node, self._scope.bring(values, outside))
 
 
 def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:
@@ -216,7 +215,7 @@ def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:
 
 def _binding(condition: BodyFormula, names: Sequence[str]) -> tuple[Variable, Expression, BodyFormula] | None:
     """The variable that an equation binds from these columns, the value, and the equation; None if it binds none."""
-    if not (isinstance(condition, BodyComparison) and condition.operator == "="):
+    if not is_equation(condition):
         return None
     for side, other in ((condition.left, condition.right), (condition.right, condition.left)):
         computable = all(variable.name in names for variable in variables(other))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -41,6 +41,16 @@ class LoweringScope(ABC):
     @abstractmethod
     def bring(self, number: int, place: LoweringScope) -> int:
         """The node in this circuit for node `number` of `place`, which is this or the whole circuit."""
+
+    def constant(self, schema: Schema, rows: Sequence[tuple[object, ...]] = ()) -> int:
+        """The node in this circuit for a constant, which is computed outside of a recursion."""
+        return self.bring(self.outside.builder.add(ops.Constant(schema, tuple(rows))), self.outside)
+
+    def hidden(self, node: int) -> str:
+        """The name of a relation for a node of this circuit, which only rules that are lowered read."""
+        name = f"%{node}{'' if self is self.outside else ' of the recursion'}"
+        self.relations[name] = node
+        return name
 
 
 class WholeCircuit(LoweringScope):

@@ -23,6 +23,7 @@ from deltic.datalog.syntax.expressions import (
     UserFunctorCall,
     Variable,
     rewrite,
+    substituted,
     variables,
 )
 from deltic.datalog.syntax.formulas import (
@@ -31,9 +32,10 @@ from deltic.datalog.syntax.formulas import (
     BodyComparison,
     BodyFormula,
     Existential,
-    Negation,
     Truth,
+    bare,
     expressions_of,
+    is_equation,
     with_expressions,
 )
 from deltic.values.types import Type
@@ -91,7 +93,7 @@ def _value(apply: FunctorCall, rule: CheckedRule) -> Expression:
 
 def _truth(literal: BodyFormula, rule: CheckedRule) -> BodyFormula:
     """A condition on literals alone as a truth value; false if it is undefined."""
-    inner = literal.part if isinstance(literal, Negation) else literal
+    inner = bare(literal)
     if isinstance(inner, Aggregation | BodyAtom | Existential | Truth) or any(
         is_range(e) or any(True for _ in variables(e)) for e in expressions_of(literal)
     ):
@@ -110,7 +112,7 @@ def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, Bo
     """
     results = [literal.result for literal in rule.body if isinstance(literal, Aggregation)]
     for literal in rule.body:
-        if not (isinstance(literal, BodyComparison) and literal.operator == "="):
+        if not is_equation(literal):
             continue
         for side, other in ((literal.right, literal.left), (literal.left, literal.right)):
             plain = (isinstance(other, Variable) or _is_literal(other)) and not {side, other} & {*results}
@@ -120,12 +122,8 @@ def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, Bo
 
 def _substitute(rule: CheckedRule, variable: Variable, value: Expression, equation: BodyFormula) -> CheckedRule:
     """The rule with the variable replaced by the value, and without the equation."""
-
-    def change(expression: Expression) -> Expression:
-        return rewrite(expression, lambda part: value if part == variable else part)
-
-    body = tuple(with_expressions(literal, change) for literal in rule.body if literal is not equation)
-    return replace(rule, head=with_expressions(rule.head, change), body=body)
+    body = tuple(substituted(literal, variable, value) for literal in rule.body if literal is not equation)
+    return replace(rule, head=substituted(rule.head, variable, value), body=body)
 
 
 def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
@@ -142,10 +140,5 @@ def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
         equations.append(BodyComparison("=", variable, argument, span=argument.span))
         return variable
 
-    body = tuple(_in_atoms(literal, named) for literal in rule.body)
+    body = (with_expressions(part, named) if isinstance(bare(part), BodyAtom) else part for part in rule.body)
     return replace(rule, body=(*body, *equations), variables=types)
-
-
-def _in_atoms(literal: BodyFormula, change: Callable[[Expression], Expression]) -> BodyFormula:
-    inner = literal.part if isinstance(literal, Negation) else literal
-    return with_expressions(literal, change) if isinstance(inner, BodyAtom) else literal

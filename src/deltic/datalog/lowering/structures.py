@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_variables, taken_apart
@@ -24,7 +25,7 @@ from deltic.datalog.syntax.expressions import (
     fields_of,
     variables,
 )
-from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Truth
+from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Truth, is_equation
 
 
 def unpack_structures(rule: CheckedRule) -> CheckedRule:
@@ -42,7 +43,7 @@ def unify_structures(rule: CheckedRule) -> CheckedRule:
     first: dict[Expression, Pack] = {}
     unpacking, body = _Unpacking(rule), list[BodyFormula]()
     for literal in (part for given in rule.body for part in unpacking.split(given)):
-        if not (isinstance(literal, BodyComparison) and _is_plain_match(literal)):
+        if not (_is_match(literal) and _is_plain_match(literal)):
             body.append(literal)
             continue
         structure, value = _match(literal)
@@ -53,17 +54,14 @@ def unify_structures(rule: CheckedRule) -> CheckedRule:
 
 
 def _is_plain_match(equation: BodyComparison) -> bool:
-    if not _is_match(equation):
-        return False
     structure, value = _match(equation)
     parts = [part for part in fields_of(structure) if isinstance(part, Wildcard)]
     return isinstance(value, Variable) and not parts and not {*letters_of(structure.shape)} & {*FLOATS}
 
 
-def _is_match(literal: BodyFormula) -> bool:
+def _is_match(literal: BodyFormula) -> TypeGuard[BodyComparison]:
     """Whether a literal is an equation with a structure."""
-    is_equation = isinstance(literal, BodyComparison) and literal.operator == "="
-    return is_equation and isinstance(literal, BodyComparison) and any(isinstance(s, Pack) for s in _sides(literal))
+    return is_equation(literal) and any(isinstance(side, Pack) for side in _sides(literal))
 
 
 def _sides(equation: BodyComparison) -> tuple[Expression, Expression]:
@@ -72,15 +70,14 @@ def _sides(equation: BodyComparison) -> tuple[Expression, Expression]:
 
 def _hidden(literal: BodyFormula) -> BodyFormula:
     """An equation with a structure, changed so that it binds no variables of the structure."""
-    if not (isinstance(literal, BodyComparison) and _is_match(literal)):
+    if not _is_match(literal):
         return literal
     sides = (FunctorCall("", s.arguments, span=s.span) if isinstance(s, Pack) else s for s in _sides(literal))
     return BodyComparison("=", *sides, span=literal.span)
 
 
-def _match(equation: BodyFormula) -> tuple[Pack, Expression]:
+def _match(equation: BodyComparison) -> tuple[Pack, Expression]:
     """The structure of an equation, and the other side."""
-    assert isinstance(equation, BodyComparison)
     left, right = _sides(equation)
     structure, value = (left, right) if isinstance(left, Pack) else (right, left)
     assert isinstance(structure, Pack)
@@ -89,9 +86,8 @@ def _match(equation: BodyFormula) -> tuple[Pack, Expression]:
 
 def _field_variables(literal: BodyFormula) -> Iterator[Variable]:
     """The variable that an equation binds to a field of a structure."""
-    is_equation = isinstance(literal, BodyComparison) and literal.operator == "="
-    if is_equation and isinstance(literal, BodyComparison) and isinstance(literal.right, Unpack):
-        yield from (side for side in (literal.left,) if isinstance(side, Variable))
+    if is_equation(literal) and isinstance(literal.right, Unpack) and isinstance(literal.left, Variable):
+        yield literal.left
 
 
 class _Unpacking:
@@ -103,13 +99,14 @@ class _Unpacking:
     def rule(self) -> CheckedRule:
         """The rule with structures unpacked."""
         body = [*self._rule.body]
-        while (result := self._unbinding(body)) is not None:
-            body[result : result + 1] = self._fields(*_match(body[result]))
+        while result := self._unbinding(body):
+            place, structure, value = result
+            body[place : place + 1] = self._fields(structure, value)
         return replace(self._rule, body=tuple(body), variables=self._variables, types=self._types)
 
     def split(self, literal: BodyFormula) -> Iterator[BodyFormula]:
         """An equation of two structures as equations of their fields."""
-        if not (isinstance(literal, BodyComparison) and _is_match(literal)):
+        if not _is_match(literal):
             yield literal
             return
         left, right = _sides(literal)
@@ -122,8 +119,8 @@ class _Unpacking:
                 if not isinstance(one, Wildcard) and not isinstance(other, Wildcard):
                     yield from self.split(BodyComparison("=", one, other, span=literal.span))
 
-    def _unbinding(self, body: Sequence[BodyFormula]) -> int | None:
-        """The position of an equation to unpack, None if there is none.
+    def _unbinding(self, body: Sequence[BodyFormula]) -> tuple[int, Pack, Expression] | None:
+        """The position of an equation to unpack, its structure and its other side; None if there is none.
 
         Its other side is a value in an atom, so that its fields join it with other atoms; or it must bind variables of
         the structure.
@@ -131,13 +128,13 @@ class _Unpacking:
         stored = {argument for literal in body if isinstance(literal, BodyAtom) for argument in literal.arguments}
         stored |= {variable for literal in body for variable in _field_variables(literal)}
         for place, literal in enumerate(body):
-            if isinstance(literal, BodyComparison) and _is_match(literal):
+            if _is_match(literal):
                 others = bound_variables([*map(_hidden, body[:place]), *map(_hidden, body[place + 1 :])])
                 structure, value = _match(literal)
                 has_wildcards = any(isinstance(part, Wildcard) for part in fields_of(structure))
                 is_known = not has_wildcards and taken_apart(structure) <= others
                 if value in stored or (not is_known and all(v.name in others for v in variables(value))):
-                    return place
+                    return place, structure, value
         return None
 
     def _fields(self, structure: Pack, value: Expression) -> Iterator[BodyFormula]:

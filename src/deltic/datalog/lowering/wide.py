@@ -17,8 +17,8 @@ from deltic.circuit.operators.keep import Keep
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.atoms import make_set
 from deltic.datalog.lowering.scopes import LoweringScope
-from deltic.datalog.syntax.expressions import Expression, Variable, rewrite
-from deltic.datalog.syntax.formulas import BodyAtom, mentions_of, with_expressions
+from deltic.datalog.syntax.expressions import Variable, renamed
+from deltic.datalog.syntax.formulas import BodyAtom, mentions_of
 from deltic.values.types import Column, Schema
 
 WIDEST = 16
@@ -62,9 +62,7 @@ def _atom_of(
     node = _lower_group(rule, group, kept, place, lower_rule)
     if place is scope.outside:
         node = place.builder.add(Keep(f"{rule.head.relation or 'rule'} in parts"), node)
-    name = f"%{node}{'' if place is scope.outside else ' of the recursion'}"
-    place.relations[name] = node
-    return BodyAtom(name, tuple(Variable(each, span=group[0].span) for each in kept), span=group[0].span)
+    return BodyAtom(place.hidden(node), tuple(Variable(each, span=group[0].span) for each in kept), span=group[0].span)
 
 
 def _lower_group(
@@ -75,10 +73,7 @@ def _lower_group(
     variables = {own.get(name, name): rule.variables[name] for name in _names(group)}
     head = BodyAtom("", tuple(Variable(name, span=rule.head.span) for name in kept), span=rule.head.span)
 
-    def renamed(expression: Expression) -> Expression:
-        return rewrite(expression, lambda e: replace(e, name=own.get(e.name, e.name)) if isinstance(e, Variable) else e)
-
-    body = tuple(dict.fromkeys(with_expressions(atom, renamed) for atom in group))
+    body = tuple(dict.fromkeys(renamed(atom, own) for atom in group))
     part = replace(rule, head=head, body=body, variables=variables)
     schema = Schema(tuple(Column(name, variables[name]) for name in kept))
     return make_set(place.builder, lower_rule(part, schema, place))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
@@ -183,6 +183,20 @@ class Cast(Expression):
 
     argument: Expression
     type: TypeName
+
+
+def renamed(node: NodeT, names: Mapping[str, str]) -> NodeT:
+    """The node with other names for some variables, wherever they are in it."""
+
+    def rename(part: Any) -> Any:
+        return replace(part, name=names.get(part.name, part.name)) if isinstance(part, Variable) else part
+
+    return transform(node, rename)
+
+
+def substituted(node: NodeT, variable: Variable, value: Expression) -> NodeT:
+    """The node with a value in place of a variable."""
+    return transform(node, lambda part: value if part == variable else part)
 
 
 def subexpressions(expression: Expression) -> Iterator[Expression]:

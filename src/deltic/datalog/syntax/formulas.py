@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, variables
 
@@ -162,6 +162,11 @@ class Existential(BodyFormula):
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
 
 
+def is_equation(literal: SyntaxNode) -> TypeGuard[BodyComparison]:
+    """Whether it is `=` between two values."""
+    return isinstance(literal, BodyComparison) and literal.operator == "="
+
+
 def bare(literal: BodyFormula) -> BodyFormula:
     """The literal without its `!`."""
     return literal.part if isinstance(literal, Negation) else literal
@@ -196,7 +201,7 @@ def expressions_of(literal: BodyFormula) -> tuple[Expression, ...]:
 
     For an aggregation, its targets.
     """
-    inner = literal.part if isinstance(literal, Negation) else literal
+    inner = bare(literal)
     if isinstance(inner, BodyComparison):
         return inner.left, inner.right
     if isinstance(inner, Aggregation):
