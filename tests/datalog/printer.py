@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
 
-from deltic.datalog.souffle.literals import ESCAPES
+from deltic.datalog.souffle.build_terms import ESCAPES
 from deltic.datalog.souffle.words import RELATION_PRAGMAS
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f

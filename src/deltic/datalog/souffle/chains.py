@@ -13,6 +13,15 @@ from deltic.datalog.souffle.context import Parsed, Part
 LONGEST = 32
 """The most operators of a chain that are built as nested nodes of two operands."""
 
+DEEPEST = 100
+"""The most levels of a program, so that no later step overflows the stack."""
+
+_LEVELS = frozenset(
+    (
+        *("aggregate", "binary", "prefix", "call", "extremum", "cast", "record", "adt_value"),
+        *("negation", "conjunction", "disjunction", "implication", "quantified"),
+    )
+)
 _FAMILIES = {
     **dict.fromkeys(("+", "-"), "+"),
     **{operator: operator for operator in ("*", "band", "bor", "bxor", "land", "lor", "lxor")},
@@ -44,3 +53,16 @@ def chain_of(parsed: Parsed) -> tuple[Part, list[tuple[Token, Part]]]:
             return left, rest[::-1]
         current = left
     return current, rest[::-1]
+
+
+def too_deep(program: Parsed) -> Parsed | None:
+    """The first part of a program that is nested more than `DEEPEST` levels deep; a chain of operators is one level."""
+    pending: list[tuple[Parsed, int]] = [(program, 0)]
+    while pending:
+        current, depth = pending.pop()
+        if depth > DEEPEST:
+            return current
+        for child in reversed(current.children):
+            if isinstance(child, Tree):
+                pending.append((child, depth + (child.data in _LEVELS and not goes_on(current, child))))
+    return None

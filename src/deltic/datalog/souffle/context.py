@@ -1,4 +1,4 @@
-"""The state that tree builders share: the source, and the findings so far."""
+"""What builders of the syntax tree share: the source, the findings so far, and parts of lark's trees."""
 
 from __future__ import annotations
 
@@ -6,13 +6,37 @@ from collections.abc import Iterator
 
 from lark import Token, Tree
 
-from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.souffle.words import RESERVED
 from deltic.datalog.syntax.source import ProgramText, Span
 from deltic.errors import Diagnostic
 
 Parsed = Tree[Token]
 Part = Parsed | Token
+
+UNSUPPORTED = {
+    "stateful": (
+        "stateful functors are not supported",
+        "their values would depend on the order of evaluation; declare it without `stateful` if it is a function",
+    ),
+    "lattice": (
+        "lattices (.lattice, <>) are not supported",
+        "an aggregate or a subsumption (`<=`) keeps the least or greatest value of a group",
+    ),
+    "delta": (
+        "debug_delta relations are not supported",
+        "they have the iterations of Soufflé's evaluation; count in an attribute: `n + 1`",
+    ),
+    "iteration": (
+        "recursive_iteration_cnt() is not supported",
+        "its value would depend on the order of evaluation; count in an attribute: `n + 1`",
+    ),
+    "user_aggregate": (
+        "aggregates by a functor and an initial value (@@f x : start, ...) are not supported",
+        "their values would depend on the order of rows; make one by deltic.aggregate in Python: `@@f x : ...`",
+    ),
+    "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
+}
+"""Constructs of Soufflé that are not supported: a message and a hint for each, by its name in the grammar."""
 
 
 class ParseContext:
@@ -31,10 +55,9 @@ class ParseContext:
         """Add a finding about a part."""
         self.findings.append(self.span(part).error(message, hint))
 
-    def reject(self, part: Part, construct: str, **details: str) -> None:
+    def reject(self, part: Part, construct: str) -> None:
         """Report a construct that is not supported."""
-        message, hint = UNSUPPORTED[construct]
-        self.report(part, message, hint.format(**details) if details else hint)
+        self.report(part, *UNSUPPORTED[construct])
 
     def name(self, token: Token) -> str:
         """An identifier that programs may declare; reserved words are reported."""

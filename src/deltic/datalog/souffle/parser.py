@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -13,13 +14,12 @@ import lark
 from lark import Lark, UnexpectedInput
 
 from deltic import caches
-from deltic.datalog.souffle.build import build_items
+from deltic.datalog.souffle.build import StatementBuilder
+from deltic.datalog.souffle.chains import DEEPEST, too_deep
 from deltic.datalog.souffle.components import instantiate
-from deltic.datalog.souffle.context import ParseContext, Parsed
-from deltic.datalog.souffle.depth import DEEPEST, too_deep
+from deltic.datalog.souffle.context import Parsed
 from deltic.datalog.souffle.explain import explain
 from deltic.datalog.souffle.preprocessor.preprocess import preprocess
-from deltic.datalog.souffle.recovery import without_statement
 from deltic.datalog.syntax.program import ComponentDeclaration, ParsedProgram
 from deltic.datalog.syntax.source import ProgramText, in_order
 from deltic.errors import Diagnostic, ProgramError
@@ -27,6 +27,15 @@ from deltic.errors import Diagnostic, ProgramError
 MOST_SYNTAX_ERRORS = 20
 
 _BYTE_ORDER_MARK = "\ufeff"
+# Text that may hide an end of statement, a directive (which begins a statement), and the dot that ends one.
+_MARKS = re.compile(
+    r"""
+      //[^\n]* | /\*.*?(?:\*/|\Z) | "(?:\\.|[^"\\\n])*["\n]? | [0-9]+\.[0-9]+
+    | (?P<begin> (?<![\w?)])\.[a-z_]+\b )
+    | (?P<end> \.(?=\s|//|/\*|\Z) )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def parse(
@@ -46,16 +55,16 @@ def parse(
     source = preprocess(ProgramText(file, text.removeprefix(_BYTE_ORDER_MARK)), macros or {}, findings)
     if findings:
         raise ProgramError(in_order(findings))
-    context = ParseContext(source)
+    builder = StatementBuilder(source)
     parsed = _parse_whole(source)
     if deep := too_deep(parsed):
-        context.report(
+        builder.report(
             deep, f"this is nested more than {DEEPEST} levels deep", "compute its parts as variables: `x = ...`"
         )
-        raise ProgramError(context.findings)
-    items = instantiate(build_items(context, parsed), earlier or {}, context.findings)
-    if context.findings:
-        raise ProgramError(in_order(context.findings))
+        raise ProgramError(builder.findings)
+    items = instantiate(builder.items(parsed), earlier or {}, builder.findings)
+    if builder.findings:
+        raise ProgramError(in_order(builder.findings))
     return ParsedProgram(items, source)
 
 
@@ -69,12 +78,36 @@ def _parse_whole(source: ProgramText) -> Parsed:
         except UnexpectedInput as error:
             finding = explain(source, error)
             findings.append(finding.diagnostic)
-            text = without_statement(text, finding.offset)
+            text = _without_statement(text, finding.offset)
         else:
             if findings:
                 break
             return parsed
     raise ProgramError(in_order(findings))
+
+
+def _without_statement(text: str, position: int) -> str:
+    """The text with the statement around `position` replaced by blanks, so that other positions stay the same.
+
+    At least the character at `position` is blanked; at the end of the text, the last statement.
+    """
+    begin, end = _statement(text, position)
+    blank = re.sub(r"[^\n]", " ", text[begin:end])
+    return text[:begin] + blank + text[end:]
+
+
+def _statement(text: str, position: int) -> tuple[int, int]:
+    begin = 0
+    for mark in _MARKS.finditer(text):
+        if mark["begin"] and mark.start() <= position:
+            begin = mark.start()
+        elif mark["begin"]:
+            return begin, mark.start()
+        elif mark["end"] and mark.end() <= position:
+            begin = mark.end()
+        elif mark["end"]:
+            return begin, mark.end()
+    return begin, len(text)
 
 
 @cache
