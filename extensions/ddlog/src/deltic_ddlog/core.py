@@ -32,35 +32,30 @@ def at(instance: FunctionInstance, given: Mapping[str, DdlogType]) -> FunctionIn
     return replace(instance, parameters=types, result=substitute(instance.result, given))
 
 
-@dataclass(frozen=True)
 class TypedExpression(SyntaxNode):
     """Something that has a value of `type`."""
 
     type: DdlogType
 
 
-@dataclass(frozen=True)
 class LiteralValue(TypedExpression):
     """A value that the program says."""
 
     value: Any
 
 
-@dataclass(frozen=True)
 class VariableValue(TypedExpression):
     """A variable."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class MakeTuple(TypedExpression):
     """A tuple of values."""
 
     items: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True)
 class MakeStruct(TypedExpression):
     """A constructor applied to all of its fields."""
 
@@ -68,21 +63,18 @@ class MakeStruct(TypedExpression):
     items: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True)
 class MakeVec(TypedExpression):
     """A vector of values."""
 
     items: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True)
 class MakeMap(TypedExpression):
     """A map of keys to values."""
 
     items: tuple[tuple[TypedExpression, TypedExpression], ...]
 
 
-@dataclass(frozen=True)
 class FieldOf(TypedExpression):
     """The field at a place of a struct, or the item of a tuple."""
 
@@ -90,7 +82,6 @@ class FieldOf(TypedExpression):
     index: int
 
 
-@dataclass(frozen=True)
 class SharedField(TypedExpression):
     """A field that all constructors of a type have, at the place that each has it at."""
 
@@ -98,7 +89,6 @@ class SharedField(TypedExpression):
     places: tuple[tuple[Constructor, int], ...]
 
 
-@dataclass(frozen=True)
 class CallFunction(TypedExpression):
     """A function applied."""
 
@@ -106,7 +96,6 @@ class CallFunction(TypedExpression):
     arguments: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True)
 class CallClosure(TypedExpression):
     """A value that is a function, applied."""
 
@@ -115,14 +104,12 @@ class CallClosure(TypedExpression):
     mutable: tuple[bool, ...]
 
 
-@dataclass(frozen=True)
 class FunctionValue(TypedExpression):
     """A function as a value."""
 
     function: FunctionInstance
 
 
-@dataclass(frozen=True)
 class MakeClosure(TypedExpression):
     """A closure."""
 
@@ -131,7 +118,6 @@ class MakeClosure(TypedExpression):
     body: TypedExpression
 
 
-@dataclass(frozen=True)
 class Operation(TypedExpression):
     """An operator applied to values; all of them are as the operand's types say."""
 
@@ -139,14 +125,12 @@ class Operation(TypedExpression):
     operands: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True)
 class ToText(TypedExpression):
     """The text of a value of a built-in type, as `${}` has it."""
 
     of: TypedExpression
 
 
-@dataclass(frozen=True)
 class BitsOf(TypedExpression):
     """Bits `high` to `low` of an integer."""
 
@@ -155,14 +139,12 @@ class BitsOf(TypedExpression):
     low: int
 
 
-@dataclass(frozen=True)
 class CastTo(TypedExpression):
     """A number as one of another type."""
 
     of: TypedExpression
 
 
-@dataclass(frozen=True)
 class TryValue(TypedExpression):
     """The value inside `of`, or else a return of what says that there is none.
 
@@ -175,7 +157,6 @@ class TryValue(TypedExpression):
     failed: Constructor | None
 
 
-@dataclass(frozen=True)
 class AssignTo(TypedExpression):
     """An assignment to variables, and fields of them: a pattern of places."""
 
@@ -183,14 +164,12 @@ class AssignTo(TypedExpression):
     value: TypedExpression
 
 
-@dataclass(frozen=True)
 class InSequence(TypedExpression):
     """One expression after the other; the value is that of the last."""
 
     items: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True)
 class Choose(TypedExpression):
     """The value of `then` or of `otherwise`."""
 
@@ -199,7 +178,6 @@ class Choose(TypedExpression):
     otherwise: TypedExpression
 
 
-@dataclass(frozen=True)
 class MatchOn(TypedExpression):
     """The value beside the first pattern that the subject has."""
 
@@ -207,7 +185,6 @@ class MatchOn(TypedExpression):
     cases: tuple[tuple[Pattern, TypedExpression], ...]
 
 
-@dataclass(frozen=True)
 class ForEach(TypedExpression):
     """The body for each of the items; of the type of what is iterated, see `items.type`."""
 
@@ -216,17 +193,14 @@ class ForEach(TypedExpression):
     body: TypedExpression
 
 
-@dataclass(frozen=True)
 class BreakLoop(TypedExpression):
     """Leaves a loop."""
 
 
-@dataclass(frozen=True)
 class ContinueLoop(TypedExpression):
     """Continues with the next item of a loop."""
 
 
-@dataclass(frozen=True)
 class ReturnValue(TypedExpression):
     """Leaves a function."""
 
@@ -236,40 +210,34 @@ class ReturnValue(TypedExpression):
 # --- patterns
 
 
-@dataclass(frozen=True)
 class Pattern(SyntaxNode):
     """What a value of `type` may look like."""
 
     type: DdlogType
 
 
-@dataclass(frozen=True)
 class Anything(Pattern):
     """`_`."""
 
 
-@dataclass(frozen=True)
 class Bind(Pattern):
     """A new variable."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class AssignedPlace(Pattern):
     """A place that is assigned to: a variable, or a field in one."""
 
     place: TypedExpression
 
 
-@dataclass(frozen=True)
 class Equal(Pattern):
     """The value of an expression, whose variables are known before."""
 
     expression: TypedExpression
 
 
-@dataclass(frozen=True)
 class StructPattern(Pattern):
     """A struct of that constructor, or a tuple where it is None; a pattern for each field or item."""
 
@@ -277,7 +245,6 @@ class StructPattern(Pattern):
     parts: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True)
 class As(Pattern):
     """A new variable for what has a pattern."""
 

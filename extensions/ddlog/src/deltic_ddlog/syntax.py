@@ -13,12 +13,10 @@ from deltic.datalog.syntax.expressions import SyntaxNode
 # --- types as they are mentioned
 
 
-@dataclass(frozen=True)
 class TypeMention(SyntaxNode):
     """A type where the text says it."""
 
 
-@dataclass(frozen=True)
 class TypeReference(TypeMention):
     """`bool`, `string`, a type of the program or of a library: `Vec<string>`."""
 
@@ -26,7 +24,6 @@ class TypeReference(TypeMention):
     arguments: tuple[TypeMention, ...] = ()
 
 
-@dataclass(frozen=True)
 class WidthType(TypeMention):
     """`bit<8>` or `signed<8>`."""
 
@@ -34,21 +31,18 @@ class WidthType(TypeMention):
     width: int
 
 
-@dataclass(frozen=True)
 class TupleType(TypeMention):
     """`(string, bool)`."""
 
     items: tuple[TypeMention, ...]
 
 
-@dataclass(frozen=True)
 class TypeVariableName(TypeMention):
     """`'A`."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class ParameterType(SyntaxNode):
     """A parameter of a function's type."""
 
@@ -56,7 +50,6 @@ class ParameterType(SyntaxNode):
     mutable: bool
 
 
-@dataclass(frozen=True)
 class FunctionType(TypeMention):
     """`function(mut string): bool` or `|mut string|: bool`; without a result it gives `()`."""
 
@@ -67,24 +60,20 @@ class FunctionType(TypeMention):
 # --- expressions
 
 
-@dataclass(frozen=True)
 class ParsedExpression(SyntaxNode):
     """Something that has a value, or is a pattern."""
 
 
-@dataclass(frozen=True)
 class WildcardPattern(ParsedExpression):
     """`_`."""
 
 
-@dataclass(frozen=True)
 class BoolLiteral(ParsedExpression):
     """`true` or `false`."""
 
     value: bool
 
 
-@dataclass(frozen=True)
 class IntLiteral(ParsedExpression):
     """`5`, `'d5`, `32'd5` (`width`), `'sd5` (`signed`)."""
 
@@ -93,7 +82,6 @@ class IntLiteral(ParsedExpression):
     signed: bool = False
 
 
-@dataclass(frozen=True)
 class FloatExpression(ParsedExpression):
     """`1.5`, `32'f1.5` (`width`)."""
 
@@ -101,49 +89,42 @@ class FloatExpression(ParsedExpression):
     width: int | None = None
 
 
-@dataclass(frozen=True)
 class StringExpression(ParsedExpression):
     """A string without expressions; adjacent ones are one."""
 
     value: str
 
 
-@dataclass(frozen=True)
 class Interpolation(ParsedExpression):
     """A string with expressions inside: `"x is ${x}"`."""
 
     parts: tuple[ParsedExpression, ...]
 
 
-@dataclass(frozen=True)
 class InternedString(ParsedExpression):
     """`i"text"`."""
 
     text: ParsedExpression
 
 
-@dataclass(frozen=True)
 class VecLiteral(ParsedExpression):
     """`[1, 2]`."""
 
     items: tuple[ParsedExpression, ...]
 
 
-@dataclass(frozen=True)
 class MapLiteral(ParsedExpression):
     """`[1 -> "a", 2 -> "b"]`."""
 
     items: tuple[tuple[ParsedExpression, ParsedExpression], ...]
 
 
-@dataclass(frozen=True)
 class TupleExpression(ParsedExpression):
     """`(a, b)`; `()` has no items."""
 
     items: tuple[ParsedExpression, ...]
 
 
-@dataclass(frozen=True)
 class Argument(SyntaxNode):
     """An argument of a constructor or an atom, by place or `.name = value`."""
 
@@ -151,7 +132,6 @@ class Argument(SyntaxNode):
     value: ParsedExpression
 
 
-@dataclass(frozen=True)
 class Construct(ParsedExpression):
     """`Some{x}`, `None`, `Point{.x = 1, .y = 2}`; a pattern too."""
 
@@ -160,14 +140,12 @@ class Construct(ParsedExpression):
     braces: bool
 
 
-@dataclass(frozen=True)
 class NameExpression(ParsedExpression):
     """A variable, or a function."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class FieldAccess(ParsedExpression):
     """`e.name`."""
 
@@ -175,7 +153,6 @@ class FieldAccess(ParsedExpression):
     name: str
 
 
-@dataclass(frozen=True)
 class TupleField(ParsedExpression):
     """`e.0`."""
 
@@ -183,7 +160,6 @@ class TupleField(ParsedExpression):
     index: int
 
 
-@dataclass(frozen=True)
 class CallExpression(ParsedExpression):
     """`f(a, b)`; `a.f(b)` is the same with `dotted`, and `callee` a name."""
 
@@ -192,7 +168,6 @@ class CallExpression(ParsedExpression):
     dotted: bool = False
 
 
-@dataclass(frozen=True)
 class Slice(ParsedExpression):
     """`e[high:low]`: bits, both ends included."""
 
@@ -201,7 +176,6 @@ class Slice(ParsedExpression):
     low: int
 
 
-@dataclass(frozen=True)
 class Ascription(ParsedExpression):
     """`e: type`."""
 
@@ -209,7 +183,6 @@ class Ascription(ParsedExpression):
     type: TypeMention
 
 
-@dataclass(frozen=True)
 class CastExpression(ParsedExpression):
     """`e as type`."""
 
@@ -217,21 +190,18 @@ class CastExpression(ParsedExpression):
     type: TypeMention
 
 
-@dataclass(frozen=True)
 class Try(ParsedExpression):
     """`e?`."""
 
     of: ParsedExpression
 
 
-@dataclass(frozen=True)
 class Reference(ParsedExpression):
     """`&e`: a pattern of what a reference leads to."""
 
     of: ParsedExpression
 
 
-@dataclass(frozen=True)
 class Unary(ParsedExpression):
     """`-`, `~` or `not`."""
 
@@ -239,7 +209,6 @@ class Unary(ParsedExpression):
     operand: ParsedExpression
 
 
-@dataclass(frozen=True)
 class Binary(ParsedExpression):
     """An operator between two operands."""
 
@@ -248,7 +217,6 @@ class Binary(ParsedExpression):
     right: ParsedExpression
 
 
-@dataclass(frozen=True)
 class At(ParsedExpression):
     """`name @ pattern`."""
 
@@ -256,14 +224,12 @@ class At(ParsedExpression):
     pattern: ParsedExpression
 
 
-@dataclass(frozen=True)
 class VariableDeclaration(ParsedExpression):
     """`var name`, as what is assigned to or as a pattern."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class Assign(ParsedExpression):
     """`target = value`."""
 
@@ -271,14 +237,12 @@ class Assign(ParsedExpression):
     value: ParsedExpression
 
 
-@dataclass(frozen=True)
 class Sequence(ParsedExpression):
     """`{a; b; c}`: the value is that of the last one."""
 
     items: tuple[ParsedExpression, ...]
 
 
-@dataclass(frozen=True)
 class If(ParsedExpression):
     """`if (condition) then else otherwise`; without the last it is `()`."""
 
@@ -287,7 +251,6 @@ class If(ParsedExpression):
     otherwise: ParsedExpression | None
 
 
-@dataclass(frozen=True)
 class MatchCase(SyntaxNode):
     """`pattern -> value`."""
 
@@ -295,7 +258,6 @@ class MatchCase(SyntaxNode):
     value: ParsedExpression
 
 
-@dataclass(frozen=True)
 class MatchExpression(ParsedExpression):
     """`match (subject) {cases}`."""
 
@@ -303,7 +265,6 @@ class MatchExpression(ParsedExpression):
     cases: tuple[MatchCase, ...]
 
 
-@dataclass(frozen=True)
 class For(ParsedExpression):
     """`for (pattern in items) body`."""
 
@@ -312,24 +273,20 @@ class For(ParsedExpression):
     body: ParsedExpression
 
 
-@dataclass(frozen=True)
 class Break(ParsedExpression):
     """`break`."""
 
 
-@dataclass(frozen=True)
 class Continue(ParsedExpression):
     """`continue`."""
 
 
-@dataclass(frozen=True)
 class Return(ParsedExpression):
     """`return value`."""
 
     value: ParsedExpression | None
 
 
-@dataclass(frozen=True)
 class LambdaParameter(SyntaxNode):
     """A parameter of a closure."""
 
@@ -338,7 +295,6 @@ class LambdaParameter(SyntaxNode):
     mutable: bool
 
 
-@dataclass(frozen=True)
 class LambdaExpression(ParsedExpression):
     """`|x| body` or `function(x: s64): s64 {body}`."""
 
@@ -350,7 +306,6 @@ class LambdaExpression(ParsedExpression):
 # --- declarations
 
 
-@dataclass(frozen=True)
 class AttributeAnnotation(SyntaxNode):
     """`#[name = value]` or `#[name]`."""
 
@@ -358,7 +313,6 @@ class AttributeAnnotation(SyntaxNode):
     value: ParsedExpression | TypeMention | None
 
 
-@dataclass(frozen=True)
 class ImportItem(SyntaxNode):
     """`import a::b as c`."""
 
@@ -366,7 +320,6 @@ class ImportItem(SyntaxNode):
     alias: str | None
 
 
-@dataclass(frozen=True)
 class FieldDeclaration(SyntaxNode):
     """A field of a constructor or of a relation."""
 
@@ -375,7 +328,6 @@ class FieldDeclaration(SyntaxNode):
     attributes: tuple[AttributeAnnotation, ...] = ()
 
 
-@dataclass(frozen=True)
 class ConstructorDeclaration(SyntaxNode):
     """A constructor of a type."""
 
@@ -384,7 +336,6 @@ class ConstructorDeclaration(SyntaxNode):
     attributes: tuple[AttributeAnnotation, ...] = ()
 
 
-@dataclass(frozen=True)
 class Typedef(SyntaxNode):
     """`typedef name<'A> = ...`: `definition` is its constructors, or the type that it is another name of.
 
@@ -397,7 +348,6 @@ class Typedef(SyntaxNode):
     attributes: tuple[AttributeAnnotation, ...] = ()
 
 
-@dataclass(frozen=True)
 class ParameterDeclaration(SyntaxNode):
     """A parameter of a function."""
 
@@ -406,7 +356,6 @@ class ParameterDeclaration(SyntaxNode):
     mutable: bool
 
 
-@dataclass(frozen=True)
 class FunctionDeclaration(SyntaxNode):
     """A function; an extern one has no body."""
 
@@ -421,7 +370,6 @@ Role = Choice["input", "output", "internal"]
 Semantics = Choice["relation", "stream", "multiset"]
 
 
-@dataclass(frozen=True)
 class KeyDeclaration(SyntaxNode):
     """`primary key (variable) expression`."""
 
@@ -429,7 +377,6 @@ class KeyDeclaration(SyntaxNode):
     expression: ParsedExpression
 
 
-@dataclass(frozen=True)
 class RelationDeclaration(SyntaxNode):
     """A relation: with `fields` a type of its name is declared with it, else records are of type `record`."""
 
@@ -443,7 +390,6 @@ class RelationDeclaration(SyntaxNode):
     attributes: tuple[AttributeAnnotation, ...] = ()
 
 
-@dataclass(frozen=True)
 class AtomClause(SyntaxNode):
     """`variable in &R-1(arguments)` or `R[record]`.
 
@@ -460,7 +406,6 @@ class AtomClause(SyntaxNode):
     location: ParsedExpression | None = None
 
 
-@dataclass(frozen=True)
 class IndexDeclaration(SyntaxNode):
     """`index name(parameters) on atom`."""
 
@@ -470,7 +415,6 @@ class IndexDeclaration(SyntaxNode):
     attributes: tuple[AttributeAnnotation, ...] = ()
 
 
-@dataclass(frozen=True)
 class LiteralClause(SyntaxNode):
     """`atom` or `not atom` in a body."""
 
@@ -478,14 +422,12 @@ class LiteralClause(SyntaxNode):
     negated: bool
 
 
-@dataclass(frozen=True)
 class ConditionClause(SyntaxNode):
     """An expression in a body: a condition, or an assignment, with `group_by` or without."""
 
     expression: ParsedExpression
 
 
-@dataclass(frozen=True)
 class FlatMapClause(SyntaxNode):
     """`var x = FlatMap(items)`."""
 
@@ -493,7 +435,6 @@ class FlatMapClause(SyntaxNode):
     items: ParsedExpression
 
 
-@dataclass(frozen=True)
 class AggregateClause(SyntaxNode):
     """`var x = Aggregate((keys), function(value))`."""
 
@@ -502,7 +443,6 @@ class AggregateClause(SyntaxNode):
     function: ParsedExpression
 
 
-@dataclass(frozen=True)
 class InspectClause(SyntaxNode):
     """`Inspect expression`."""
 
@@ -512,7 +452,6 @@ class InspectClause(SyntaxNode):
 Clause = LiteralClause | ConditionClause | FlatMapClause | AggregateClause | InspectClause
 
 
-@dataclass(frozen=True)
 class RuleItem(SyntaxNode):
     """`heads :- body.`; a fact has no body."""
 
@@ -521,14 +460,12 @@ class RuleItem(SyntaxNode):
     attributes: tuple[AttributeAnnotation, ...] = ()
 
 
-@dataclass(frozen=True)
 class Transformer(SyntaxNode):
     """`extern transformer name(...) -> (...)`: refused where it is applied."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class ApplyItem(SyntaxNode):
     """`apply name(arguments) -> (results)`, of relations and functions by their names."""
 

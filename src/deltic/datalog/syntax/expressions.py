@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, dataclass_transform
 
 from deltic.datalog.syntax.source import Span
 
@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from deltic.circuit.python import PythonFunction
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class SyntaxNode:
-    """A node with a position in the text. Equality ignores the position."""
+    """A node with a position in the text. Equality ignores the position. Each subclass is a frozen dataclass, too."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
 
 NodeT = TypeVar("NodeT", bound=SyntaxNode)
@@ -59,57 +63,48 @@ def nodes_in(node: SyntaxNode) -> Iterator[SyntaxNode]:
         pending.extend(reversed(tuple(parts_of(result))))
 
 
-@dataclass(frozen=True)
 class Expression(SyntaxNode):
     """A syntax node with a value for each binding of its variables."""
 
 
-@dataclass(frozen=True)
 class Variable(Expression):
     """A named variable."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class Unnamed(Variable):
     """A variable for a `_`; it may be NULL, unlike other variables."""
 
 
-@dataclass(frozen=True)
 class Wildcard(Expression):
     """`_`: any value; each occurrence is independent."""
 
 
-@dataclass(frozen=True)
 class NumberLiteral(Expression):
     """A whole number. It is a number, an unsigned or a float, depending on the context; by default it is a number."""
 
     value: int
 
 
-@dataclass(frozen=True)
 class UnsignedLiteral(Expression):
     """A whole number with the suffix `u`."""
 
     value: int
 
 
-@dataclass(frozen=True)
 class FloatLiteral(Expression):
     """A number with a decimal point."""
 
     value: float
 
 
-@dataclass(frozen=True)
 class StringLiteral(Expression):
     """A symbol; `value` has its escapes resolved."""
 
     value: str
 
 
-@dataclass(frozen=True)
 class FunctorCall(Expression):
     """A functor or an operator applied to arguments. Negation is `-` with one argument.
 
@@ -128,21 +123,18 @@ NIL = "nil"
 BRANCH = "$"
 
 
-@dataclass(frozen=True)
 class Pack(FunctorCall):
     """A record or branch value whose type is known, with its `shape`, see `souffle.functions.structures`."""
 
     shape: str
 
 
-@dataclass(frozen=True)
 class UserFunctorCall(FunctorCall):
     """A call of a user-defined functor, with its Python function."""
 
     function: PythonFunction
 
 
-@dataclass(frozen=True)
 class Unpack(FunctorCall):
     """Field number `index` of the one argument; undefined if the value does not have this shape."""
 
@@ -170,14 +162,12 @@ def fields_of(expression: Expression) -> Iterator[Expression]:
             yield current
 
 
-@dataclass(frozen=True)
 class TypeName(SyntaxNode):
     """The name of a type."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class Cast(Expression):
     """`as(argument, type)`: the same value with another declared type."""
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeGuard, TypeVar
 
 from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, variables
 
 
-@dataclass(frozen=True)
 class BodyFormula(SyntaxNode):
     """A formula, which holds or does not hold for a binding of its variables."""
 
@@ -17,7 +16,6 @@ class BodyFormula(SyntaxNode):
 LiteralT = TypeVar("LiteralT", bound=BodyFormula)
 
 
-@dataclass(frozen=True)
 class BodyAtom(BodyFormula):
     """An atom: the relation contains the row of these values."""
 
@@ -25,14 +23,12 @@ class BodyAtom(BodyFormula):
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
 class RelationName(SyntaxNode):
     """The name of a relation as a whole."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class OperatorAtom(BodyFormula):
     """`@operator[inputs](arguments)`: the row of these values is in the result of a Python operator on relations."""
 
@@ -46,7 +42,6 @@ class OperatorAtom(BodyFormula):
         return f"@{self.operator}[{', '.join(given.name for given in self.inputs)}]"
 
 
-@dataclass(frozen=True)
 class BodyComparison(BodyFormula):
     """`=`, `!=`, `<`, `<=`, `>` or `>=` between two values. False if one of them is undefined."""
 
@@ -55,7 +50,6 @@ class BodyComparison(BodyFormula):
     right: Expression
 
 
-@dataclass(frozen=True)
 class Test(BodyFormula):
     """A named condition on values, such as `contains("a", s)`. False if one of them is undefined."""
 
@@ -65,35 +59,30 @@ class Test(BodyFormula):
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
 class Truth(BodyFormula):
     """`true` or `false`."""
 
     value: bool
 
 
-@dataclass(frozen=True)
 class Negation(BodyFormula):
     """`!`: the part does not hold."""
 
     part: BodyFormula
 
 
-@dataclass(frozen=True)
 class Conjunction(BodyFormula):
     """`,`: all parts hold. There are two or more."""
 
     parts: tuple[BodyFormula, ...]
 
 
-@dataclass(frozen=True)
 class Disjunction(BodyFormula):
     """`;`: one of the parts holds. There are two or more."""
 
     parts: tuple[BodyFormula, ...]
 
 
-@dataclass(frozen=True)
 class Implication(BodyFormula):
     """`->`: the conclusion holds, or the premise does not."""
 
@@ -101,7 +90,6 @@ class Implication(BodyFormula):
     conclusion: BodyFormula
 
 
-@dataclass(frozen=True)
 class Quantified(BodyFormula):
     """`exists x, y: (…)` or `forall x, y: (…)`: the part holds for some, or for all, values of the variables."""
 
@@ -110,7 +98,6 @@ class Quantified(BodyFormula):
     part: BodyFormula
 
 
-@dataclass(frozen=True)
 class AggregateExpression(Expression):
     """An aggregate of the values of targets over the bindings for which a body holds; `count` has no target.
 
@@ -123,7 +110,6 @@ class AggregateExpression(Expression):
     entry: str = ""
 
 
-@dataclass(frozen=True)
 class Aggregation(BodyFormula):
     """An aggregate taken out of an expression: `result` replaces it there, and is bound by this literal.
 
@@ -145,7 +131,6 @@ class Aggregation(BodyFormula):
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
 
 
-@dataclass(frozen=True)
 class Existential(BodyFormula):
     """∃: for some values of the variables in `local`, all literals of one of the bodies hold.
 

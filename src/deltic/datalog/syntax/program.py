@@ -10,12 +10,10 @@ from deltic.datalog.syntax.formulas import BodyAtom, BodyFormula
 from deltic.datalog.syntax.source import ProgramText
 
 
-@dataclass(frozen=True)
 class Item(SyntaxNode):
     """One statement of a program."""
 
 
-@dataclass(frozen=True)
 class Attribute(SyntaxNode):
     """A named, typed column of a relation."""
 
@@ -23,7 +21,6 @@ class Attribute(SyntaxNode):
     type: TypeName
 
 
-@dataclass(frozen=True)
 class Declaration(Item):
     """`.decl`: a relation, its attributes, and hints for its storage. Of the hints only `eqrel` changes the meaning.
 
@@ -36,7 +33,6 @@ class Declaration(Item):
     choices: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True)
 class Subtype(Item):
     """`.type name <: base`: a subtype of `base`."""
 
@@ -44,7 +40,6 @@ class Subtype(Item):
     base: TypeName
 
 
-@dataclass(frozen=True)
 class UnionType(Item):
     """`.type name = a | b`: the union of the members. With one member, an alias."""
 
@@ -52,7 +47,6 @@ class UnionType(Item):
     members: tuple[TypeName, ...]
 
 
-@dataclass(frozen=True)
 class Branch(SyntaxNode):
     """One form of a structure's values, with its fields. The branch of a record has no name."""
 
@@ -60,7 +54,6 @@ class Branch(SyntaxNode):
     fields: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True)
 class StructureType(Item):
     """`.type name = [fields]`, a record, whose values are also `nil`; or `.type name = A {fields} | B {fields}`."""
 
@@ -73,7 +66,6 @@ class StructureType(Item):
         return not self.branches[0].name
 
 
-@dataclass(frozen=True)
 class FunctorDeclaration(Item):
     """`.functor f(parameters): result`: a Python function for expressions; `name` includes the `@` of its calls."""
 
@@ -85,7 +77,6 @@ class FunctorDeclaration(Item):
 TypeDeclaration = Subtype | UnionType | StructureType
 
 
-@dataclass(frozen=True)
 class Option(SyntaxNode):
     """`key=value` of a directive. The value is always text."""
 
@@ -93,7 +84,6 @@ class Option(SyntaxNode):
     value: str
 
 
-@dataclass(frozen=True)
 class DirectiveItem(Item):
     """`.input`, `.output`, `.printsize` or `.limitsize` of one relation; `hidden` for the pragma of that name."""
 
@@ -102,7 +92,6 @@ class DirectiveItem(Item):
     options: tuple[Option, ...]
 
 
-@dataclass(frozen=True)
 class Pragma(Item):
     """`.pragma "name" "value"` that changes the meaning of programs, or how they are checked."""
 
@@ -110,7 +99,6 @@ class Pragma(Item):
     value: str
 
 
-@dataclass(frozen=True)
 class Clause(Item):
     """A fact (no body) or a rule: every head holds for each binding for which the body holds."""
 
@@ -118,7 +106,6 @@ class Clause(Item):
     body: BodyFormula | None
 
 
-@dataclass(frozen=True)
 class Subsumption(Item):
     """`lesser <= greater :- body.`: of two rows of a relation the lesser one is removed if the body holds."""
 
@@ -127,7 +114,6 @@ class Subsumption(Item):
     body: BodyFormula
 
 
-@dataclass(frozen=True)
 class ComponentName(SyntaxNode):
     """The name of a component, with the arguments for its parameters."""
 
@@ -135,7 +121,6 @@ class ComponentName(SyntaxNode):
     arguments: tuple[TypeName, ...] = ()
 
 
-@dataclass(frozen=True)
 class ComponentDeclaration(Item):
     """`.comp name<parameters> : bases { items }`: statements that each instance copies."""
 
@@ -145,7 +130,6 @@ class ComponentDeclaration(Item):
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True)
 class ComponentInstance(Item):
     """`.init name = component`: a copy of the component's statements, with relations and types named `name.…`."""
 
@@ -153,7 +137,6 @@ class ComponentInstance(Item):
     component: ComponentName
 
 
-@dataclass(frozen=True)
 class Override(Item):
     """`.override relation`: the facts and rules of base components for the relation are ignored."""
 
