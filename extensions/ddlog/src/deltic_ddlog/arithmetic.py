@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deltic_ddlog.types import STRING, BigInt, Bit, Bool, DdlogType, Double, Float, Signed
+from deltic_ddlog.types import STRING, BigInt, Bit, Bool, DdlogType, Double, Float, Signed, bounds
 
 ORDERED = frozenset(("<", "<=", ">", ">="))
 """The comparisons for which values have to be in an order."""
@@ -81,12 +81,8 @@ def cast(from_: DdlogType, to: DdlogType, value: str) -> str:
         made = value if isinstance(from_, Float | Double) else f"float({value})"
         return f"single({made})" if isinstance(to, Float) and from_ != to else made
     if isinstance(from_, Float | Double):
-        match to:
-            case Bit(width):
-                return f"truncated({value}, 0, {(1 << width) - 1})"
-            case Signed(width):
-                return f"truncated({value}, {-(1 << width - 1)}, {(1 << width - 1) - 1})"
-        return f"integer({value})"
+        low, high = bounds(to)
+        return f"integer({value})" if isinstance(to, BigInt) else f"truncated({value}, {low}, {high})"
     if from_ == to or isinstance(to, BigInt):
         return value
     grows = isinstance(from_, Bit) and isinstance(to, Bit) and from_.width <= to.width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,6 +28,11 @@ class TypeDefinition:
     parameters: tuple[str, ...]
     constructors: tuple[tuple[Constructor, tuple[DdlogType, ...]], ...]
     json: JsonForm | None = field(default=None, compare=False)
+
+    def at(self, type_: Named, fields: Iterable[DdlogType]) -> tuple[DdlogType, ...]:
+        """Types over the parameters, as they are in a type."""
+        given = dict(zip(self.parameters, type_.arguments, strict=True))
+        return tuple(substitute(each, given) for each in fields)
 
 
 @dataclass(frozen=True)
@@ -197,8 +202,7 @@ class ResolvedModules:
     def fields(self, type_: Named, constructor: Constructor) -> tuple[DdlogType, ...]:
         """The types of a constructor's fields in a type."""
         definition = self.types[type_.name]
-        given = dict(zip(definition.parameters, type_.arguments, strict=True))
-        return tuple(substitute(result, given) for result in dict(definition.constructors)[constructor])
+        return definition.at(type_, dict(definition.constructors)[constructor])
 
     def compile_expression(self, expression: TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of Python of the values of `names`, in that order, which gives the expression's value."""

@@ -11,47 +11,18 @@ from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog.depth import DEEPEST
 from deltic_ddlog.lexer import END, INT, NAME, OPERATOR, Token
 
-# What begins a declaration: behind the dot of a rule, these are no fields.
 STARTERS = frozenset(
-    [
-        "input",
-        "output",
-        "internal",
-        "relation",
-        "stream",
-        "multiset",
-        "function",
-        "typedef",
-        "import",
-        "extern",
-        "for",
-        "apply",
-        "index",
-    ]
+    (
+        *("input", "output", "internal", "relation", "stream", "multiset", "function", "typedef", "import", "extern"),
+        *("for", "apply", "index"),
+    )
 )
+"""The words that begin a declaration: behind the dot of a rule, these are no fields."""
 RESERVED = frozenset(
-    [
-        "as",
-        "and",
-        "break",
-        "continue",
-        "else",
-        "extern",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "match",
-        "mut",
-        "not",
-        "or",
-        "return",
-        "true",
-        "typedef",
-        "var",
-    ]
+    (
+        *("as", "and", "break", "continue", "else", "extern", "false", "for", "function", "if", "import", "in"),
+        *("match", "mut", "not", "or", "return", "true", "typedef", "var"),
+    )
 )
 ValueT = TypeVar("ValueT")
 

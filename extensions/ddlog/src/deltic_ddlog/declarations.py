@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
 from deltic_ddlog import syntax as s
@@ -322,15 +323,4 @@ def _element(name: str, parameters: Sequence[str]) -> DdlogType | None:
 
 
 def _type_variables(mention: s.TypeMention) -> list[str]:
-    match mention:
-        case s.TypeVariableName():
-            return [mention.name]
-        case s.TypeReference():
-            return [v for argument in mention.arguments for v in _type_variables(argument)]
-        case s.TupleType():
-            return [v for item in mention.items for v in _type_variables(item)]
-        case s.FunctionType():
-            result = [v for p in mention.parameters for v in _type_variables(p.type)]
-            return result + (_type_variables(mention.result) if mention.result else [])
-        case _:
-            return []
+    return [node.name for node in nodes_in(mention) if isinstance(node, s.TypeVariableName)]

@@ -39,15 +39,14 @@ def default_of(type_: t.DdlogType, types: Mapping[str, TypeDefinition]) -> Any:
             return 0.0
         case t.Tuple(items):
             return tuple(default_of(item, types) for item in items)
-        case t.Named(name, arguments):
+        case t.Named(name):
             if name in _EMPTY:
                 return _EMPTY[name]
             definition = types[name]
             if not definition.constructors:
                 raise TypeError(f"there is no default value of the type {type_}")
             constructor, fields = definition.constructors[0]
-            given = dict(zip(definition.parameters, arguments, strict=True))
-            return Struct(constructor, (default_of(t.substitute(field, given), types) for field in fields))
+            return Struct(constructor, (default_of(field, types) for field in definition.at(type_, fields)))
         case t.CallableType() | t.TypeVariable():
             raise TypeError(f"there is no default value of the type {type_}")
     return 0

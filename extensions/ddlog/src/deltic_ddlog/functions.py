@@ -11,7 +11,7 @@ from deltic_ddlog.declarations import Declarations, Signature
 from deltic_ddlog.exhaustive import check_patterns
 from deltic_ddlog.inference import Inference, variables_of
 from deltic_ddlog.mutability import check_changes
-from deltic_ddlog.types import CallableType, DdlogType, Named, Tuple, TypeVariable
+from deltic_ddlog.types import DdlogType, TypeVariable, side_by_side
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,7 @@ def types_given(signature: Signature, instance: core.FunctionInstance) -> Mappin
 
 
 def _match(declared: DdlogType, ground: DdlogType, given: dict[str, DdlogType]) -> None:
-    match declared, ground:
-        case (TypeVariable(name), _):
-            given.setdefault(name, ground)
-        case (Tuple(ours), Tuple(theirs)) | (Named(_, ours), Named(_, theirs)):
-            for a, b in zip(ours, theirs, strict=True):
-                _match(a, b, given)
-        case (CallableType(), CallableType()):
-            for p, q in zip(declared.parameters, ground.parameters, strict=True):
-                _match(p.type, q.type, given)
-            _match(declared.result, ground.result, given)
+    if isinstance(declared, TypeVariable):
+        given.setdefault(declared.name, ground)
+    for ours, theirs in side_by_side(declared, ground) or ():
+        _match(ours, theirs, given)

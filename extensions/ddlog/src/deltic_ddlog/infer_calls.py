@@ -62,7 +62,7 @@ def function_value(inference: Inference, node: s.NameExpression) -> InferredExpr
         _unknown_function(inference, node.span, node.name)
         return inference.broken(node.span)
     type_ = inference.unknown()
-    chosen: list[core.FunctionInstance | Callable[[], core.FunctionInstance]] = []
+    chosen: list[Callable[[], core.FunctionInstance]] = []
 
     def attempt() -> bool:
         fitting = [c for c in candidates if fits(CallableType(c.parameters, c.result), resolve(type_))]
@@ -83,9 +83,7 @@ def function_value(inference: Inference, node: s.NameExpression) -> InferredExpr
     inference.wait(attempt, fail)
 
     def build() -> core.TypedExpression:
-        made = chosen[0]
-        assert not isinstance(made, core.FunctionInstance)
-        return core.FunctionValue(inference.known(type_), made(), span=node.span)
+        return core.FunctionValue(inference.known(type_), chosen[0](), span=node.span)
 
     return InferredExpression(type_, build)
 
@@ -220,36 +218,29 @@ def _lambda(inference: Inference, node: s.LambdaExpression) -> InferredExpressio
 
 def text_of(
     inference: Inference, node: s.ParsedExpression, typed: InferredExpression | None = None
-) -> Callable[[], core.TypedExpression]:
+) -> InferredExpression:
     """The text of a value: of one that is no built-in one, what `to_string` gives."""
     of = typed or inference.infer(node)
-    chosen: list[Callable[[], core.TypedExpression]] = []
+    chosen: list[InferredExpression] = []
 
-    def attempt() -> bool:
-        result = resolve(of.type)
-        if isinstance(result, TypeUnknown):
-            return False
-        if isinstance(result, BUILT_IN):
-            is_text = result == STRING
-            chosen.append(of.build if is_text else lambda: core.ToText(STRING, of.build(), span=node.span))
-            return True
-        if result == BROKEN:
-            chosen.append(of.build)
-            return True
-        candidates = [c for c in _candidates(inference, "to_string", result) if len(c.parameters) == 1]
-        candidates = [c for c in candidates if fits(c.parameters[0].type, result)]
+    def decide(found: DdlogType) -> None:
+        if isinstance(found, BUILT_IN):
+            chosen.append(of if found == STRING else inference.made(core.ToText, node.span, STRING, of))
+        elif found == BROKEN:
+            chosen.append(of)
+        else:
+            chosen.append(own_text(found))
+
+    def own_text(type_: DdlogType) -> InferredExpression:
+        candidates = [c for c in _candidates(inference, "to_string", type_) if len(c.parameters) == 1]
+        candidates = [c for c in candidates if fits(c.parameters[0].type, type_)]
         if not candidates:
-            hint = f"define `function to_string(x: {shown(result)}): string`"
-            inference.report(node.span, f"there is no text for `{shown(result)}`", hint)
-            chosen.append(of.build)
-            return True
+            hint = f"define `function to_string(x: {shown(type_)}): string`"
+            inference.report(node.span, f"there is no text for `{shown(type_)}`", hint)
+            return of
         made = call(inference, node.span, "to_string", candidates, [of], [node.span])
         inference.require(node.span, made.type, STRING)
-        chosen.append(made.build)
-        return True
+        return made
 
-    def fail() -> None:
-        inference.report(node.span, "the type of this is not known", "say it: `(x: T)`")
-
-    inference.wait(attempt, fail)
-    return lambda: chosen[0]()
+    inference.when_known(node.span, of.type, decide, "T")
+    return InferredExpression(STRING, lambda: chosen[0].build())

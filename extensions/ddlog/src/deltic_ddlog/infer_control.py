@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.infer_patterns import PatternOf
-from deltic_ddlog.inference import Inference, InferredExpression, infers
+from deltic_ddlog.inference import Inference, InferredExpression, InferredPattern, infers
 from deltic_ddlog.types import BOOL, BROKEN, REFERENCES, UNIT, DdlogType, Named, content, substitute
 from deltic_ddlog.unification import TypeUnknown, resolve, shown
 
@@ -19,12 +17,7 @@ _OPTION, _RESULT = "ddlog_std::Option", "ddlog_std::Result"
 def _sequence(inference: Inference, node: s.Sequence) -> InferredExpression:
     with inference.scope():
         items = inference.all(node.items)
-
-    def build() -> core.TypedExpression:
-        built = tuple(item.build() for item in items)
-        return core.InSequence(inference.known(items[-1].type), built, span=node.span)
-
-    return InferredExpression(items[-1].type, build)
+    return inference.made(core.InSequence, node.span, items[-1].type, items)
 
 
 @infers(s.Assign)
@@ -33,7 +26,7 @@ def _assign(inference: Inference, node: s.Assign) -> InferredExpression:
     value = inference.infer(node.value)
     pattern = PatternOf(inference, "place", mutable=True)
     target = pattern.of(node.target, value.type)
-    return InferredExpression(UNIT, lambda: core.AssignTo(UNIT, target(), value.build(), span=node.span))
+    return inference.made(core.AssignTo, node.span, UNIT, target, value)
 
 
 @infers(s.If)
@@ -44,30 +37,20 @@ def _if(inference: Inference, node: s.If) -> InferredExpression:
     if node.otherwise is None:
         inference.require(node.then.span, then.type, UNIT, "add `else`, or end this with `;` in braces")
     with inference.scope():
-        otherwise = inference.expect(node.otherwise, then.type) if node.otherwise else None
-
-    def build() -> core.TypedExpression:
-        rest = otherwise.build() if otherwise else core.MakeTuple(UNIT, (), span=node.span)
-        return core.Choose(inference.known(then.type), condition.build(), then.build(), rest, span=node.span)
-
-    return InferredExpression(then.type, build)
+        otherwise = inference.expect(node.otherwise, then.type) if node.otherwise else inference.nothing(node.span)
+    return inference.made(core.Choose, node.span, then.type, condition, then, otherwise)
 
 
 @infers(s.MatchExpression)
 def _match(inference: Inference, node: s.MatchExpression) -> InferredExpression:
     subject = inference.infer(node.subject)
     result = inference.unknown()
-    cases: list[tuple[Callable[[], core.Pattern], InferredExpression]] = []
+    cases: list[tuple[InferredPattern, InferredExpression]] = []
     for case in node.cases:
         with inference.scope():
             pattern = PatternOf(inference, "new", mutable=True).of(case.pattern, subject.type)
             cases.append((pattern, inference.expect(case.value, result)))
-
-    def build() -> core.TypedExpression:
-        built = tuple((pattern(), value.build()) for pattern, value in cases)
-        return core.MatchOn(inference.known(result), subject.build(), built, span=node.span)
-
-    return InferredExpression(result, build)
+    return inference.made(core.MatchOn, node.span, result, subject, cases)
 
 
 @infers(s.For)
@@ -79,70 +62,46 @@ def _for(inference: Inference, node: s.For) -> InferredExpression:
         pattern = PatternOf(inference, "new").of(node.pattern, element)
         body = inference.infer(node.body)
     inference.loops -= 1
-    return InferredExpression(UNIT, lambda: core.ForEach(UNIT, pattern(), items.build(), body.build(), span=node.span))
+    return inference.made(core.ForEach, node.span, UNIT, pattern, items, body)
 
 
 def element_of(inference: Inference, span: Span, type_: DdlogType) -> DdlogType:
     """The type of what a loop over a value gives."""
     element = inference.unknown()
 
-    def attempt() -> bool:
-        result = resolve(type_)
-        while isinstance(result, Named) and result.name in REFERENCES:
-            result = resolve(result.arguments[0])
-        if isinstance(result, TypeUnknown):
-            return False
-        if result == BROKEN:
-            return True
-        entry = inference.declarations.types.entries[result.name] if isinstance(result, Named) else None
-        if entry is None or entry.element is None or not isinstance(result, Named):
-            inference.report(span, f"`{shown(result)}` has no items", "loops go over vectors, sets, maps and groups")
-            return True
-        given = dict(zip(entry.parameters, result.arguments, strict=True))
-        inference.require(span, substitute(entry.element, given), element)
-        return True
+    def decide(found: DdlogType) -> None:
+        while isinstance(found, Named) and found.name in REFERENCES:
+            found = resolve(found.arguments[0])
+        if isinstance(found, TypeUnknown):
+            inference.when_known(span, found, decide, "Vec<string>")
+            return
+        entry = inference.declarations.types.entries[found.name] if isinstance(found, Named) else None
+        if entry is not None and entry.element is not None and isinstance(found, Named):
+            given = dict(zip(entry.parameters, found.arguments, strict=True))
+            inference.require(span, substitute(entry.element, given), element)
+        elif found != BROKEN:
+            inference.report(span, f"`{shown(found)}` has no items", "loops go over vectors, sets, maps and groups")
 
-    def fail() -> None:
-        inference.report(span, "the type of this is not known", "say it: `(x: Vec<string>)`")
-
-    inference.wait(attempt, fail)
+    inference.when_known(span, type_, decide, "Vec<string>")
     return element
 
 
-@infers(s.Break)
-def _break(inference: Inference, node: s.Break) -> InferredExpression:
-    _check_loop(inference, node)
-    type_ = inference.unknown()
-    return InferredExpression(type_, lambda: core.BreakLoop(inference.known(type_), span=node.span))
-
-
-@infers(s.Continue)
-def _continue(inference: Inference, node: s.Continue) -> InferredExpression:
-    _check_loop(inference, node)
-    type_ = inference.unknown()
-    return InferredExpression(type_, lambda: core.ContinueLoop(inference.known(type_), span=node.span))
-
-
-def _check_loop(inference: Inference, node: s.Break | s.Continue) -> None:
+@infers(s.Break, s.Continue)
+def _leave(inference: Inference, node: s.Break | s.Continue) -> InferredExpression:
     if not inference.loops:
         inference.report(node.span, f"`{node.span.text}` stands outside of a loop")
+    form = core.BreakLoop if isinstance(node, s.Break) else core.ContinueLoop
+    return inference.made(form, node.span, inference.unknown())
 
 
 @infers(s.Return)
 def _return(inference: Inference, node: s.Return) -> InferredExpression:
-    type_ = inference.unknown()
     if inference.result is None:
         inference.report(node.span, "`return` stands outside of a function")
         return inference.broken(node.span)
-    value = inference.expect(node.value, inference.result) if node.value else None
-    if value is None:
-        inference.require(node.span, UNIT, inference.result)
-
-    def build() -> core.TypedExpression:
-        returned = value.build() if value else core.MakeTuple(UNIT, (), span=node.span)
-        return core.ReturnValue(inference.known(type_), returned, span=node.span)
-
-    return InferredExpression(type_, build)
+    value = inference.infer(node.value) if node.value else inference.nothing(node.span)
+    inference.require((node.value or node).span, value.type, inference.result)
+    return inference.made(core.ReturnValue, node.span, inference.unknown(), value)
 
 
 @infers(s.Try)

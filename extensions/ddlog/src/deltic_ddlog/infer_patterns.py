@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,11 +10,9 @@ from deltic.errors import did_you_mean
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.declarations import ConstructorEntry
-from deltic_ddlog.inference import Inference
+from deltic_ddlog.inference import Inference, InferredPattern
 from deltic_ddlog.types import BROKEN, REFERENCES, DdlogType, Named, Tuple
 from deltic_ddlog.unification import TypeUnknown, resolve
-
-Build = Callable[[], core.Pattern]
 
 # In a case or a loop each name is a new variable, also where one around it has this name; on the left of an assignment
 # it is one that is there; in a rule one that is there if it is.
@@ -31,12 +28,12 @@ class PatternOf:
     mutable: bool = False
     bound: set[str] = field(default_factory=set)
 
-    def of(self, node: s.ParsedExpression, type_: DdlogType) -> Build:
+    def of(self, node: s.ParsedExpression, type_: DdlogType) -> InferredPattern:
         """The pattern for a value of a type."""
         span = node.span
         match node:
             case s.WildcardPattern():
-                return lambda: core.Anything(self.inference.known(type_), span=span)
+                return self.inference.made(core.Anything, span, type_)
             case s.VariableDeclaration():
                 return self._new(node, node.name, type_)
             case s.NameExpression() if self.mode == "new" or (self.mode == "rule" and not self._is_known(node.name)):
@@ -49,16 +46,17 @@ class PatternOf:
             case s.At():
                 name = self.declare(node.name, type_)
                 inner = self.of(node.pattern, type_)
-                return lambda: core.As(self.inference.known(type_), name, inner(), span=span)
+                return self.inference.made(core.As, span, type_, name, inner)
             case s.TupleExpression():
                 parts: list[DdlogType] = [self.inference.unknown() for _ in node.items]
                 self.inference.require(span, Tuple(tuple(parts)), type_)
-                return self._parts(node, type_, None, [self.of(i, t) for i, t in zip(node.items, parts, strict=True)])
+                inside = list(map(self.of, node.items, parts))
+                return self.inference.made(core.StructPattern, span, type_, None, inside)
             case s.Construct():
                 return self._construct(node, type_)
             case s.NameExpression() | s.FieldAccess() | s.TupleField() if self.mode == "place":
                 place = self.inference.expect(node, type_)
-                return lambda: core.AssignedPlace(self.inference.known(type_), place.build(), span=span)
+                return self.inference.made(core.AssignedPlace, span, type_, place)
             case _:
                 return self._equal(node, type_)
 
@@ -71,13 +69,12 @@ class PatternOf:
         self.bound.add(name)
         return self.inference.declare(name, type_, mutable=self.mutable).name
 
-    def _new(self, node: s.ParsedExpression, name: str, type_: DdlogType) -> Build:
+    def _new(self, node: s.ParsedExpression, name: str, type_: DdlogType) -> InferredPattern:
         if name in self.bound:
             self.inference.report(node.span, f"this pattern declares `{name}` twice", "rename one of them")
         elif isinstance(node, s.VariableDeclaration) and self.inference.is_fixed(name):
             self.inference.report(node.span, f"there is a variable `{name}` already", "rename one of them")
-        unique = self.declare(name, type_)
-        return lambda: core.Bind(self.inference.known(type_), unique, span=node.span)
+        return self.inference.made(core.Bind, node.span, type_, self.declare(name, type_))
 
     def _behind_reference(self, node: s.ParsedExpression, type_: DdlogType) -> DdlogType:
         known = resolve(type_)
@@ -90,18 +87,11 @@ class PatternOf:
         self.inference.require(node.span, Named("ddlog_std::Ref", (self.inference.unknown(),)), known)
         return self.inference.unknown()
 
-    def _parts(
-        self, node: SyntaxNode, type_: DdlogType, constructor: ConstructorEntry | None, parts: list[Build]
-    ) -> Build:
-        made = constructor.constructor if constructor else None
-        known = self.inference.known
-        return lambda: core.StructPattern(known(type_), made, tuple(part() for part in parts), span=node.span)
-
-    def _construct(self, node: s.Construct, type_: DdlogType) -> Build:
+    def _construct(self, node: s.Construct, type_: DdlogType) -> InferredPattern:
         entry = find_constructor(self.inference, node)
         if entry is None:
             self.bind_all(node.arguments)
-            return lambda: core.Anything(self.inference.known(type_), span=node.span)
+            return self.inference.made(core.Anything, node.span, type_)
         own = self.inference.unknown_type(entry.type)
         wanted = resolve(type_)
         while isinstance(wanted, Named) and wanted.name in REFERENCES:
@@ -116,18 +106,17 @@ class PatternOf:
 
     def of_fields(
         self, node: SyntaxNode, own: Named, entry: ConstructorEntry, arguments: tuple[s.Argument, ...], name: str
-    ) -> Build:
+    ) -> InferredPattern:
         """The pattern of a struct by those of its fields; those that are left out may be anything."""
         types = self.inference.declarations.fields(own, entry)
         placed = place_arguments(self.inference, node, name, entry, arguments, complete=False)
         if not placed:
             self.bind_all(arguments)
-        span, parts = node.span, list[Build]()
-        for place, type_ in enumerate(types):
-            parts.append(self.of(placed.get(place) or s.WildcardPattern(span=span), type_))
-        return self._parts(node, own, entry, parts)
+        nothing = s.WildcardPattern(span=node.span)
+        parts = [self.of(placed.get(place, nothing), type_) for place, type_ in enumerate(types)]
+        return self.inference.made(core.StructPattern, node.span, own, entry.constructor, parts)
 
-    def _equal(self, node: s.ParsedExpression, type_: DdlogType) -> Build:
+    def _equal(self, node: s.ParsedExpression, type_: DdlogType) -> InferredPattern:
         """The value of an expression, over what is known before the pattern."""
         if self.mode == "place":
             hint = "assign to a variable, a field of one, or a pattern of these"
@@ -136,7 +125,7 @@ class PatternOf:
         for name in self.bound & {part.name for part in nodes_in(node) if isinstance(part, s.NameExpression)}:
             message = f"`{name}` is bound in this pattern, and cannot be used in it"
             self.inference.report(node.span, message, f"give this another name, and ask for `{name} == ...` behind it")
-        return lambda: core.Equal(self.inference.known(type_), typed.build(), span=node.span)
+        return self.inference.made(core.Equal, node.span, type_, typed)
 
 
 def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntry | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from deltic.datalog.syntax.expressions import SyntaxNode
 from deltic.errors import did_you_mean
 from deltic_ddlog import core
@@ -26,6 +24,7 @@ from deltic_ddlog.types import (
     Named,
     Signed,
     Tuple,
+    bounds,
     content,
 )
 from deltic_ddlog.unification import Kind, TypeUnknown, is_number, resolve, shown, unify
@@ -38,12 +37,12 @@ _BITWISE = frozenset("&|^")
 
 @infers(s.BoolLiteral)
 def _bool(inference: Inference, node: s.BoolLiteral) -> InferredExpression:
-    return InferredExpression(BOOL, lambda: core.LiteralValue(BOOL, node.value, span=node.span))
+    return inference.made(core.LiteralValue, node.span, BOOL, node.value)
 
 
 @infers(s.StringExpression)
 def _string(inference: Inference, node: s.StringExpression) -> InferredExpression:
-    return InferredExpression(STRING, lambda: core.LiteralValue(STRING, node.value, span=node.span))
+    return inference.made(core.LiteralValue, node.span, STRING, node.value)
 
 
 @infers(s.IntLiteral)
@@ -64,21 +63,12 @@ def _integer(inference: Inference, node: s.IntLiteral, value: int) -> InferredEx
         if isinstance(known, Float | Double):
             number = single(float(value)) if isinstance(known, Float) else float(value)
             return core.LiteralValue(known, number, span=node.span)
-        if not _fits(value, known):
+        low, high = bounds(known)
+        if not low <= value <= high:
             inference.report(node.span, f"{value} does not fit into `{known}`")
         return core.LiteralValue(known, value, span=node.span)
 
     return InferredExpression(type_, build)
-
-
-def _fits(value: int, type_: DdlogType) -> bool:
-    match type_:
-        case Bit(width):
-            return 0 <= value < 1 << width
-        case Signed(width):
-            return -(1 << width - 1) <= value < 1 << width - 1
-        case _:
-            return True
 
 
 @infers(s.FloatExpression)
@@ -108,11 +98,7 @@ def _float(inference: Inference, node: s.FloatExpression) -> InferredExpression:
 @infers(s.Interpolation)
 def _interpolation(inference: Inference, node: s.Interpolation) -> InferredExpression:
     parts = [text_of(inference, part) for part in node.parts]
-
-    def build() -> core.TypedExpression:
-        return core.Operation(STRING, "text", tuple(part() for part in parts), span=node.span)
-
-    return InferredExpression(STRING, build)
+    return inference.made(core.Operation, node.span, STRING, "text", parts)
 
 
 @infers(s.InternedString)
@@ -126,36 +112,20 @@ def _interned(inference: Inference, node: s.InternedString) -> InferredExpressio
 def _vec(inference: Inference, node: s.VecLiteral) -> InferredExpression:
     element = inference.unknown()
     items = [inference.expect(item, element) for item in node.items]
-    type_ = Named("ddlog_std::Vec", (element,))
-
-    def build() -> core.TypedExpression:
-        return core.MakeVec(inference.known(type_), tuple(item.build() for item in items), span=node.span)
-
-    return InferredExpression(type_, build)
+    return inference.made(core.MakeVec, node.span, Named("ddlog_std::Vec", (element,)), items)
 
 
 @infers(s.MapLiteral)
 def _map(inference: Inference, node: s.MapLiteral) -> InferredExpression:
     key, value = inference.unknown(), inference.unknown()
     items = [(inference.expect(k, key), inference.expect(v, value)) for k, v in node.items]
-    type_ = Named("ddlog_std::Map", (key, value))
-
-    def build() -> core.TypedExpression:
-        built = tuple((k.build(), v.build()) for k, v in items)
-        return core.MakeMap(inference.known(type_), built, span=node.span)
-
-    return InferredExpression(type_, build)
+    return inference.made(core.MakeMap, node.span, Named("ddlog_std::Map", (key, value)), items)
 
 
 @infers(s.TupleExpression)
 def _tuple(inference: Inference, node: s.TupleExpression) -> InferredExpression:
     items = inference.all(node.items)
-    type_ = Tuple(tuple(item.type for item in items))
-
-    def build() -> core.TypedExpression:
-        return core.MakeTuple(inference.known(type_), tuple(item.build() for item in items), span=node.span)
-
-    return InferredExpression(type_, build)
+    return inference.made(core.MakeTuple, node.span, Tuple(tuple(item.type for item in items)), items)
 
 
 @infers(s.Construct)
@@ -175,12 +145,8 @@ def construct(
     types = inference.declarations.fields(own, entry)
     placed = place_arguments(inference, node, name, entry, arguments, complete=True)
     items = {place: inference.expect(value, types[place]) for place, value in placed.items()}
-
-    def build() -> core.TypedExpression:
-        fields = tuple(items[place].build() for place in sorted(items))
-        return core.MakeStruct(inference.known(own), entry.constructor, fields, span=node.span)
-
-    return InferredExpression(own, build)
+    fields = [items[place] for place in sorted(items)]
+    return inference.made(core.MakeStruct, node.span, own, entry.constructor, fields)
 
 
 @infers(s.NameExpression)
@@ -188,9 +154,7 @@ def _name(inference: Inference, node: s.NameExpression) -> InferredExpression:
     local = inference.local(node.name)
     if local is None:
         return function_value(inference, node)
-    return InferredExpression(
-        local.type, lambda: core.VariableValue(inference.known(local.type), local.name, span=node.span)
-    )
+    return inference.made(core.VariableValue, node.span, local.type, local.name)
 
 
 @infers(s.WildcardPattern)
@@ -211,7 +175,7 @@ def _declared(inference: Inference, node: s.VariableDeclaration, type_: DdlogTyp
     target = PatternOf(inference, "place", mutable=True).of(node, type_)
     default = call(inference, node.span, "default", inference.declarations.functions.entries[_DEFAULT], [], [])
     inference.require(node.span, default.type, type_)
-    return InferredExpression(UNIT, lambda: core.AssignTo(UNIT, target(), default.build(), span=node.span))
+    return inference.made(core.AssignTo, node.span, UNIT, target, default)
 
 
 @infers(s.At)
@@ -239,22 +203,12 @@ def _ascription(inference: Inference, node: s.Ascription) -> InferredExpression:
 def _unary(inference: Inference, node: s.Unary) -> InferredExpression:
     if node.operator == "not":
         operand = inference.expect(node.operand, BOOL)
-        return InferredExpression(BOOL, lambda: core.Operation(BOOL, "not", (operand.build(),), span=node.span))
+        return inference.made(core.Operation, node.span, BOOL, "not", [operand])
     if node.operator == "-" and isinstance(node.operand, s.IntLiteral):
         return _integer(inference, node.operand, -node.operand.value)
     operand = inference.infer(node.operand)
     _want(inference, node.operand, operand.type, "integer" if node.operator == "~" else "number")
-    return InferredExpression(operand.type, _operation(inference, node, operand.type, node.operator, operand))
-
-
-def _operation(
-    inference: Inference, node: s.ParsedExpression, type_: DdlogType, operator: str, *operands: InferredExpression
-) -> Callable[[], core.TypedExpression]:
-    def build() -> core.TypedExpression:
-        built = tuple(operand.build() for operand in operands)
-        return core.Operation(inference.known(type_), operator, built, span=node.span)
-
-    return build
+    return inference.made(core.Operation, node.span, operand.type, node.operator, [operand])
 
 
 def _want(inference: Inference, node: s.ParsedExpression, type_: DdlogType, kind: Kind) -> None:
@@ -271,26 +225,26 @@ def _binary(inference: Inference, node: s.Binary) -> InferredExpression:
     operator = node.operator
     if operator in _LOGIC:
         left, right = inference.expect(node.left, BOOL), inference.expect(node.right, BOOL)
-        return InferredExpression(BOOL, _operation(inference, node, BOOL, operator, left, right))
+        return inference.made(core.Operation, node.span, BOOL, operator, [left, right])
     if operator == "++":
         return _concatenation(inference, node)
     left = inference.infer(node.left)
     if operator in ("<<", ">>"):
         _want(inference, node.left, left.type, "integer")
         right = inference.expect(node.right, Bit(32))
-        return InferredExpression(left.type, _operation(inference, node, left.type, operator, left, right))
+        return inference.made(core.Operation, node.span, left.type, operator, [left, right])
     right = inference.expect(node.right, left.type)
     if operator in _COMPARISONS:
-        return InferredExpression(BOOL, _operation(inference, node, BOOL, operator, left, right))
+        return inference.made(core.Operation, node.span, BOOL, operator, [left, right])
     _want(inference, node.left, left.type, "integer" if operator in _BITWISE or operator == "%" else "number")
-    return InferredExpression(left.type, _operation(inference, node, left.type, operator, left, right))
+    return inference.made(core.Operation, node.span, left.type, operator, [left, right])
 
 
 def _concatenation(inference: Inference, node: s.Binary) -> InferredExpression:
     """Of texts, whose right side becomes one, or of bits."""
     left = inference.infer(node.left)
     result = inference.unknown()
-    right: list[Callable[[], core.TypedExpression]] = []
+    right: list[InferredExpression] = []
     typed = inference.infer(node.right)
 
     def attempt() -> bool:
@@ -300,14 +254,14 @@ def _concatenation(inference: Inference, node: s.Binary) -> InferredExpression:
             right.append(text_of(inference, node.right, typed))
             return True
         if isinstance(found, Bit) and isinstance(other, Bit):
-            right.append(typed.build)
+            right.append(typed)
             inference.require(node.span, Bit(found.width + other.width), result)
             return True
         if isinstance(found, TypeUnknown) or (isinstance(found, Bit) and isinstance(other, TypeUnknown)):
             return False
         hint = 'the left side of `++` is a string or a `bit<>`; write `"${...}"`'
         inference.report(node.left.span, f"this is of type `{shown(found)}`", hint)
-        right.append(typed.build)
+        right.append(typed)
         return True
 
     def fail() -> None:
@@ -318,11 +272,8 @@ def _concatenation(inference: Inference, node: s.Binary) -> InferredExpression:
         return unknown and resolve(typed.type) == STRING and unify(left.type, STRING)
 
     inference.wait(attempt, fail, guess)
-
-    def build() -> core.TypedExpression:
-        return core.Operation(inference.known(result), "++", (left.build(), right[0]()), span=node.span)
-
-    return InferredExpression(result, build)
+    right_side = InferredExpression(STRING, lambda: right[0].build())
+    return inference.made(core.Operation, node.span, result, "++", [left, right_side])
 
 
 @infers(s.Slice)
@@ -348,24 +299,17 @@ def _cast(inference: Inference, node: s.CastExpression) -> InferredExpression:
     type_ = inference.type(node.type)
     of = inference.infer(node.of)
 
-    def attempt() -> bool:
-        result = resolve(of.type)
-        if isinstance(result, TypeUnknown):
-            return False
-        if not _castable(result, type_):
-            message = f"`{shown(result)}` cannot be cast to `{type_}`"
-            inference.report(node.span, message, _remedy(result, type_))
-        return True
+    def decide(found: DdlogType) -> None:
+        if not _castable(found, type_):
+            message = f"`{shown(found)}` cannot be cast to `{type_}`"
+            inference.report(node.span, message, _remedy(found, type_))
 
     def guess() -> bool:
         result = resolve(of.type)
         return isinstance(result, TypeUnknown) and result.kind != "any" and is_number(type_) and unify(of.type, type_)
 
-    def fail() -> None:
-        inference.report(node.of.span, "the type of this is not known", "say it: `(x: bit<32>)`")
-
-    inference.wait(attempt, fail, guess)
-    return InferredExpression(type_, lambda: core.CastTo(type_, of.build(), span=node.span))
+    inference.when_known(node.of.span, of.type, decide, "bit<32>", guess)
+    return inference.made(core.CastTo, node.span, type_, of)
 
 
 def _castable(from_: DdlogType, to: DdlogType) -> bool:
@@ -397,7 +341,7 @@ def _remedy(from_: DdlogType, to: DdlogType) -> str:
 def _field(inference: Inference, node: s.FieldAccess) -> InferredExpression:
     of = inference.infer(node.of)
     result = inference.unknown()
-    chosen: list[Callable[[], core.TypedExpression]] = []
+    chosen: list[InferredExpression] = []
 
     def attempt() -> bool:
         found = _content(of.type)
@@ -411,7 +355,7 @@ def _field(inference: Inference, node: s.FieldAccess) -> InferredExpression:
         inference.report(node.of.span, message, "say the type: `(x: T)`")
 
     inference.wait(attempt, fail)
-    return InferredExpression(result, lambda: chosen[0]())
+    return InferredExpression(result, lambda: chosen[0].build())
 
 
 def _content(type_: DdlogType) -> DdlogType:
@@ -423,29 +367,28 @@ def _content(type_: DdlogType) -> DdlogType:
 
 def _field_of(
     inference: Inference, node: s.FieldAccess, of: InferredExpression, found: DdlogType, result: DdlogType
-) -> Callable[[], core.TypedExpression]:
+) -> InferredExpression:
     entry = inference.declarations.struct(found) if isinstance(found, Named) else None
     if entry is None or not isinstance(found, Named):
         if found != BROKEN:
             inference.report(node.span, f"`{shown(found)}` has no fields")
-        return of.build
+        return of
     having = [c for c in entry.constructors if node.name in c.constructor.fields]
     if not having:
         hint = did_you_mean(node.name, [f for c in entry.constructors for f in c.constructor.fields])
         inference.report(node.span, f"`{shown(found)}` has no field `{node.name}`", hint)
-        return of.build
+        return of
     if len(having) < len(entry.constructors):
         message = f"not all constructors of `{shown(found)}` have a field `{node.name}`"
         inference.report(node.span, message, "use `match`")
-        return of.build
+        return of
     places = [c.constructor.fields.index(node.name) for c in having]
     type_ = inference.declarations.fields(found, having[0])[places[0]]
     inference.require(node.span, type_, result)
-    known = inference.known
     if len(set(places)) == 1:
-        return lambda: core.FieldOf(known(type_), of.build(), places[0], span=node.span)
-    by_constructor = tuple((c.constructor, place) for c, place in zip(having, places, strict=True))
-    return lambda: core.SharedField(known(type_), of.build(), by_constructor, span=node.span)
+        return inference.made(core.FieldOf, node.span, type_, of, places[0])
+    by_constructor = [(c.constructor, place) for c, place in zip(having, places, strict=True)]
+    return inference.made(core.SharedField, node.span, type_, of, by_constructor)
 
 
 @infers(s.TupleField)
@@ -469,6 +412,4 @@ def _tuple_field(inference: Inference, node: s.TupleField) -> InferredExpression
         inference.report(node.of.span, "the type of this is not known", "say it: `(x: (string, bool))`")
 
     inference.wait(attempt, fail)
-    return InferredExpression(
-        result, lambda: core.FieldOf(inference.known(result), of.build(), node.index, span=node.span)
-    )
+    return inference.made(core.FieldOf, node.span, result, of, node.index)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from deltic.datalog.syntax.expressions import SyntaxNode
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
-from deltic_ddlog.types import UNIT, BigInt, DdlogType, Named, TypeVariable, substitute, with_parts
+from deltic_ddlog.types import UNIT, BigInt, DdlogType, Named, TypeVariable, parts, substitute
 from deltic_ddlog.unification import TypeUnknown, resolve, resolved, shown, unify
 
 if TYPE_CHECKING:
@@ -24,12 +25,20 @@ if TYPE_CHECKING:
     from deltic_ddlog.modules import Module
 
 
+FormT = TypeVar("FormT", bound=SyntaxNode)
+FormT_co = TypeVar("FormT_co", bound=SyntaxNode, covariant=True)
+
+
 @dataclass(frozen=True)
-class InferredExpression:
-    """An expression's type, and what builds it when types are known."""
+class Inferred(Generic[FormT_co]):
+    """The type of an expression or a pattern, and what builds it when types are known."""
 
     type: DdlogType
-    build: Callable[[], core.TypedExpression]
+    build: Callable[[], FormT_co]
+
+
+InferredExpression = Inferred[core.TypedExpression]
+InferredPattern = Inferred[core.Pattern]
 
 
 @dataclass(frozen=True)
@@ -174,9 +183,17 @@ class Inference:
         """Several expressions."""
         return [self.infer(node) for node in nodes]
 
+    def made(self, form: Callable[..., FormT], span: Span, type_: DdlogType, *of: Any) -> Inferred[FormT]:
+        """An expression or a pattern of a form and a type, made of parts; those that are inferred are built with it."""
+        return Inferred(type_, lambda: form(self.known(type_), *map(_built, of), span=span))
+
+    def nothing(self, span: Span) -> InferredExpression:
+        """The value of the type `()`."""
+        return self.made(core.MakeTuple, span, UNIT, ())
+
     def broken(self, span: Span) -> InferredExpression:
         """What stands for an expression of which a finding was reported."""
-        return InferredExpression(self.unknown(), lambda: core.MakeTuple(UNIT, (), span=span))
+        return InferredExpression(self.unknown(), self.nothing(span).build)
 
     def wait(
         self, attempt: Callable[[], bool], fail: Callable[[], None], guess: Callable[[], bool] | None = None
@@ -184,6 +201,28 @@ class Inference:
         """Decide now, or when more is known."""
         if not attempt():
             self._waiting.append(Waiting(attempt, fail, guess))
+
+    def when_known(
+        self,
+        span: Span,
+        type_: DdlogType,
+        decide: Callable[[DdlogType], None],
+        example: str,
+        guess: Callable[[], bool] | None = None,
+    ) -> None:
+        """Decide once a type is known at its outside; report where it is not, and give an example of one."""
+
+        def attempt() -> bool:
+            found = resolve(type_)
+            if not isinstance(found, TypeUnknown):
+                decide(found)
+            return not isinstance(found, TypeUnknown)
+
+        self.wait(
+            attempt,
+            lambda: self.report(span, "the type of this is not known", f"say it: `(x: {example})`"),
+            guess,
+        )
 
     def solve(self) -> None:
         """Decide all that waits."""
@@ -215,18 +254,19 @@ class Inference:
         return bool(pending)
 
 
+def _built(part: Any) -> Any:
+    """A part of an expression, with what is inferred in it built."""
+    if isinstance(part, list | tuple):
+        return tuple(map(_built, part))
+    return part.build() if isinstance(part, Inferred) else part
+
+
 def variables_of(type_: DdlogType) -> set[str]:
     """The type variables in a type."""
-    result: set[str] = set()
-
-    def visit(part: DdlogType) -> DdlogType:
-        part = resolve(part)
-        if isinstance(part, TypeVariable):
-            result.add(part.name)
-        return with_parts(part, visit)
-
-    visit(type_)
-    return result
+    type_ = resolve(type_)
+    if isinstance(type_, TypeVariable):
+        return {type_.name}
+    return {name for part in parts(type_) for name in variables_of(part)}
 
 
 Infer = Callable[[Inference, s.ParsedExpression], InferredExpression]

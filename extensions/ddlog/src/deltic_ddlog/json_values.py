@@ -52,12 +52,8 @@ class Json:
                 return _of(bool, given, type_)
             case t.String():
                 return _of(str, given, type_)
-            case t.BigInt():
-                return _integer(given, type_, None, None)
-            case t.Bit(width):
-                return _integer(given, type_, 0, (1 << width) - 1)
-            case t.Signed(width):
-                return _integer(given, type_, -(1 << width - 1), (1 << width - 1) - 1)
+            case t.BigInt() | t.Bit() | t.Signed() as of:
+                return _integer(given, type_, *t.bounds(of))
             case t.Float() | t.Double():
                 if isinstance(given, bool) or not isinstance(given, int | float):
                     raise _unfit(given, type_)
@@ -225,8 +221,7 @@ class Json:
 
     def _fields(self, type_: t.Named, constructor: Constructor) -> tuple[t.DdlogType, ...]:
         definition = self._types[type_.name]
-        given = dict(zip(definition.parameters, type_.arguments, strict=True))
-        return tuple(t.substitute(result, given) for result in dict(definition.constructors)[constructor])
+        return definition.at(type_, dict(definition.constructors)[constructor])
 
 
 def plain(value: Struct) -> Any:
@@ -251,10 +246,10 @@ def _of(kind: type, given: Any, type_: t.DdlogType) -> Any:
     return given
 
 
-def _integer(given: Any, type_: t.DdlogType, low: int | None, high: int | None) -> int:
+def _integer(given: Any, type_: t.DdlogType, low: float, high: float) -> int:
     if not isinstance(given, int) or isinstance(given, bool):
         raise _unfit(given, type_)
-    if (low is not None and given < low) or (high is not None and given > high):
+    if not low <= given <= high:
         raise JsonError(f"{given} does not fit into {type_}")
     return given
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deltic_ddlog.types import BigInt, Bit, Bool, DdlogType, Double, Float, Signed, String
+from deltic_ddlog.types import BigInt, Bit, Bool, DdlogType, Double, Float, Signed, String, bounds
 
 if TYPE_CHECKING:
     from deltic_ddlog.checked import TypeDefinition
@@ -76,12 +76,8 @@ def has_type(value: Any, type_: DdlogType) -> bool:
             return isinstance(value, str)
         case Float() | Double():
             return isinstance(value, float)
-        case BigInt():
-            return isinstance(value, int) and not isinstance(value, bool)
-        case Bit(width):
-            return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << width
-        case Signed(width):
-            half = 1 << width - 1
-            return isinstance(value, int) and not isinstance(value, bool) and -half <= value < half
+        case BigInt() | Bit() | Signed():
+            low, high = bounds(type_)
+            return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
         case _:
             return isinstance(value, tuple)

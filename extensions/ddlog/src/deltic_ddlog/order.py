@@ -37,9 +37,7 @@ def is_interned(type_: t.DdlogType) -> bool:
 
 def _fields(types: Mapping[str, TypeDefinition], type_: t.Named) -> list[tuple[t.DdlogType, ...]]:
     """The types of the fields of each constructor."""
-    definition = types[type_.name]
-    given = dict(zip(definition.parameters, type_.arguments, strict=True))
-    return [tuple(t.substitute(field, given) for field in fields) for _, fields in definition.constructors]
+    return [types[type_.name].at(type_, fields) for _, fields in types[type_.name].constructors]
 
 
 class Hashes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from deltic.datalog.syntax.source import ProgramText, in_order
 from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog import syntax as s
+from deltic_ddlog.cursor import STARTERS
 from deltic_ddlog.lexer import END, NAME, TYPE_VARIABLE, tokens
 from deltic_ddlog.parse_rules import RuleParser
 
@@ -13,7 +14,6 @@ MOST_SYNTAX_ERRORS = 20
 _BYTE_ORDER_MARK = "\ufeff"
 _SEMANTICS: tuple[s.Semantics, ...] = ("relation", "stream", "multiset")
 _ROLES: tuple[s.Role, ...] = ("input", "output", "internal")
-_DECLARATIONS = frozenset(("import", "typedef", "extern", "function", "index", "apply", "for", *_SEMANTICS, *_ROLES))
 
 
 def parse(text: str, file: str = "<ddlog>") -> s.ModuleFile:
@@ -49,7 +49,7 @@ class _ModuleParser(RuleParser):
     def _begins_declaration(self) -> bool:
         token = self.token
         starts_line = token.start == 0 or self.source.text[token.start - 1] == "\n"
-        return starts_line and (self.is_upper() or token.text in _DECLARATIONS or self.is_at("#", "&"))
+        return starts_line and (self.is_upper() or token.text in STARTERS or self.is_at("#", "&"))
 
     def items(self) -> tuple[s.Item, ...]:
         """A declaration; a loop is several rules."""

@@ -274,8 +274,7 @@ class Codecs:
                 pending += type_.items
             elif isinstance(type_, t.Named):
                 definition = self._types[type_.name]
-                given = dict(zip(definition.parameters, type_.arguments, strict=True))
-                pending += [t.substitute(field, given) for _, fields in definition.constructors for field in fields]
+                pending += [field for _, fields in definition.constructors for field in definition.at(type_, fields)]
                 pending += type_.arguments
 
     def _make(self, type_: t.DdlogType) -> Codec:
@@ -396,13 +395,12 @@ class Codecs:
         """Types may contain themselves, so that codecs of fields are made when they are first needed."""
         assert isinstance(type_, t.Named)
         definition = self._types[type_.name]
-        given = dict(zip(definition.parameters, type_.arguments, strict=True))
         result: dict[str, list[Codec]] = {}
 
         def parts(name: str) -> list[Codec]:
             if name not in result:
                 fields = next(fields for made, fields in definition.constructors if made.name == name)
-                result[name] = [self.of(t.substitute(field, given)) for field in fields]
+                result[name] = list(map(self.of, definition.at(type_, fields)))
             return result[name]
 
         by_name = {made.name: made for made, _ in definition.constructors}
@@ -451,12 +449,8 @@ def _simple(type_: t.DdlogType) -> Codec | None:
             return Codec(type_, _of(bool, type_), lambda value: "true" if value else "false")
         case t.String():
             return Codec(type_, _of(str, type_), show_string)
-        case t.BigInt():
-            return Codec(type_, _integer(type_, None, None), str)
-        case t.Bit(width):
-            return Codec(type_, _integer(type_, 0, (1 << width) - 1), str)
-        case t.Signed(width):
-            return Codec(type_, _integer(type_, -(1 << width - 1), (1 << width - 1) - 1), str)
+        case t.BigInt() | t.Bit() | t.Signed():
+            return Codec(type_, _integer(type_), str)
         case t.Float() | t.Double():
             is_single = isinstance(type_, t.Float)
             return Codec(type_, lambda r: _float(r, type_, is_single), lambda value: show_float(value, is_single))
@@ -485,11 +479,13 @@ def _of(kind: type, type_: t.DdlogType) -> Callable[[Record], Any]:
     return read
 
 
-def _integer(type_: t.DdlogType, low: int | None, high: int | None) -> Callable[[Record], int]:
+def _integer(type_: t.DdlogType) -> Callable[[Record], int]:
+    low, high = t.bounds(type_)
+
     def read(record: Record) -> int:
         if not isinstance(record, int) or isinstance(record, bool):
             raise _unfit(record, type_)
-        if (low is not None and record < low) or (high is not None and record > high):
+        if not low <= record <= high:
             raise RecordError(f"{record} does not fit into {type_}")
         return record
 

@@ -14,9 +14,9 @@ from deltic_ddlog import syntax as s
 from deltic_ddlog.declarations import ConstructorEntry, Declarations, RelationEntry
 from deltic_ddlog.functions import check_expression
 from deltic_ddlog.infer_control import element_of
-from deltic_ddlog.infer_patterns import Build, PatternOf
+from deltic_ddlog.infer_patterns import PatternOf
 from deltic_ddlog.infer_terms import construct
-from deltic_ddlog.inference import Inference, InferredExpression
+from deltic_ddlog.inference import Inference, InferredExpression, InferredPattern
 from deltic_ddlog.modules import Module
 from deltic_ddlog.types import BOOL, Bit, Named, Signed, content
 
@@ -71,7 +71,7 @@ def check_index(
         findings += inference.findings
         return None
     entry, pattern, _ = result
-    return c.Index(module.full(item.name), tuple(parameters), entry.name, pattern(), item.span)
+    return c.Index(module.full(item.name), tuple(parameters), entry.name, pattern.build(), item.span)
 
 
 class _Checking:
@@ -119,7 +119,7 @@ class _Checking:
 
     def atom_pattern(
         self, atom: s.AtomClause, *, negated: bool = False
-    ) -> tuple[RelationEntry, Build, PatternOf] | None:
+    ) -> tuple[RelationEntry, InferredPattern, PatternOf] | None:
         """The pattern that records have, and what it binds; behind `not` the name of the record says nothing."""
         entry = self.relation(atom)
         if entry is None:
@@ -134,14 +134,14 @@ class _Checking:
             return None
         if name is None:
             return entry, inside, pattern
-        return entry, lambda: core.As(entry.record, name, inside(), span=atom.span), pattern
+        return entry, self.inference.made(core.As, atom.span, entry.record, name, inside), pattern
 
-    def _record_pattern(self, atom: s.AtomClause, entry: RelationEntry, pattern: PatternOf) -> Build | None:
+    def _record_pattern(self, atom: s.AtomClause, entry: RelationEntry, pattern: PatternOf) -> InferredPattern | None:
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
             return pattern.of(atom.record, record)
         if not atom.arguments and atom.variable is not None:
-            return lambda: core.Anything(entry.record, span=atom.span)
+            return self.inference.made(core.Anything, atom.span, entry.record)
         constructor = self._constructor(atom, entry)
         if constructor is None:
             return None
@@ -203,9 +203,8 @@ class _Checking:
             for name in sorted(bindings.bound):
                 message = f"`{name}` is not known here, and `not` binds nothing"
                 self.inference.report(span, message, f"bind `{name}` before, or write `_` where it may be anything")
-            self.built.append(lambda: [c.AbsentStep(entry.name, pattern(), atom.delay, atom.differentiated, span)])
-            return
-        self.built.append(lambda: [c.MatchStep(entry.name, pattern(), atom.delay, atom.differentiated, span)])
+        step = c.AbsentStep if clause.negated else c.MatchStep
+        self.built.append(lambda: [step(entry.name, pattern.build(), atom.delay, atom.differentiated, span)])
 
     def _condition(self, clause: s.ConditionClause) -> None:
         expression, span = self._grouped(clause.expression), clause.span
@@ -218,13 +217,13 @@ class _Checking:
 
     def _assign(self, target: s.ParsedExpression, value: InferredExpression, span: Span) -> None:
         pattern = PatternOf(self.inference, "rule").of(target, value.type)
-        self.built.append(lambda: [c.AssignmentStep(pattern(), value.build(), span)])
+        self.built.append(lambda: [c.AssignmentStep(pattern.build(), value.build(), span)])
 
     def _flat_map(self, clause: s.FlatMapClause) -> None:
         items = self.inference.infer(self._grouped(clause.items))
         element = element_of(self.inference, clause.items.span, items.type)
         pattern = PatternOf(self.inference, "rule").of(clause.pattern, element)
-        self.built.append(lambda: [c.FlatMapStep(pattern(), items.build(), clause.span)])
+        self.built.append(lambda: [c.FlatMapStep(pattern.build(), items.build(), clause.span)])
 
     def _inspect(self, clause: s.InspectClause) -> None:
         with self.inference.scope():

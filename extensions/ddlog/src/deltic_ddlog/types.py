@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -13,45 +14,33 @@ from functools import cache
 class DdlogType:
     """A type. Two are the same when they are equal."""
 
+    def __str__(self) -> str:
+        return type(self).__name__.lower()
+
 
 @dataclass(frozen=True)
 class Bool(DdlogType):
     """`bool`."""
-
-    def __str__(self) -> str:
-        return "bool"
 
 
 @dataclass(frozen=True)
 class String(DdlogType):
     """`string`."""
 
-    def __str__(self) -> str:
-        return "string"
-
 
 @dataclass(frozen=True)
 class BigInt(DdlogType):
     """`bigint`: integers without bounds."""
-
-    def __str__(self) -> str:
-        return "bigint"
 
 
 @dataclass(frozen=True)
 class Float(DdlogType):
     """`float`: numbers of IEEE 754 in 32 bits."""
 
-    def __str__(self) -> str:
-        return "float"
-
 
 @dataclass(frozen=True)
 class Double(DdlogType):
     """`double`: numbers of IEEE 754 in 64 bits."""
-
-    def __str__(self) -> str:
-        return "double"
 
 
 @dataclass(frozen=True)
@@ -166,6 +155,39 @@ def with_parts(type_: DdlogType, change: Callable[[DdlogType], DdlogType]) -> Dd
             return CallableType(tuple(FunctionParameter(change(p.type), p.mutable) for p in parameters), change(result))
         case _:
             return type_
+
+
+def parts(type_: DdlogType) -> tuple[DdlogType, ...]:
+    """The types that are immediately in a type, from left to right."""
+    match type_:
+        case Tuple(inside) | Named(_, inside):
+            return inside
+        case CallableType(parameters, result):
+            return (*(parameter.type for parameter in parameters), result)
+        case _:
+            return ()
+
+
+def side_by_side(one: DdlogType, other: DdlogType) -> list[tuple[DdlogType, DdlogType]] | None:
+    """The pairs of types at the same places in two types; None where the types differ at their outside."""
+    ours, theirs = parts(one), parts(other)
+    is_alike = type(one) is type(other) and len(ours) == len(theirs)
+    if isinstance(one, Named) and isinstance(other, Named):
+        is_alike = is_alike and one.name == other.name
+    elif not isinstance(one, Tuple | CallableType):
+        is_alike = one == other
+    return list(zip(ours, theirs, strict=True)) if is_alike else None
+
+
+def bounds(type_: DdlogType) -> tuple[float, float]:
+    """The least and the greatest number of a type of integers, infinite where there is none."""
+    match type_:
+        case Bit(width):
+            return 0, (1 << width) - 1
+        case Signed(width):
+            return -(1 << width - 1), (1 << width - 1) - 1
+        case _:
+            return -math.inf, math.inf
 
 
 def substitute(type_: DdlogType, given: Mapping[str, DdlogType]) -> DdlogType:

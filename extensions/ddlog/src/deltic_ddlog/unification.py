@@ -15,10 +15,10 @@ from deltic_ddlog.types import (
     Double,
     Float,
     FunctionParameter,
-    Named,
     Signed,
-    Tuple,
     TypeVariable,
+    parts,
+    side_by_side,
     with_parts,
 )
 
@@ -121,21 +121,13 @@ def unify(one: DdlogType, other: DdlogType) -> bool:
 
 
 def _unify_parts(one: DdlogType, other: DdlogType) -> bool:
-    match one, other:
-        case (Tuple(ours), Tuple(theirs)) if len(ours) == len(theirs):
-            return _all([unify(a, b) for a, b in zip(ours, theirs, strict=True)])
-        case (Named(name, ours), Named(same, theirs)) if name == same:
-            return _all([unify(a, b) for a, b in zip(ours, theirs, strict=True)])
-        case (CallableType(), CallableType()) if len(one.parameters) == len(other.parameters):
-            pairs = list(zip(one.parameters, other.parameters, strict=True))
-            same_ways = _all([_same_way(a, b) for a, b in pairs])
-            return same_ways and _all([unify(a.type, b.type) for a, b in pairs]) and unify(one.result, other.result)
-        case _:
-            return one == other
-
-
-def _all(outcomes: list[bool]) -> bool:
-    """Whether all parts became one: each was tried, so that all is known for a message."""
+    """Make the parts of two types the same: each is tried, so that all is known for a message."""
+    pairs = side_by_side(one, other)
+    if pairs is None:
+        return False
+    outcomes = [unify(ours, theirs) for ours, theirs in pairs]
+    if isinstance(one, CallableType) and isinstance(other, CallableType):
+        outcomes += [_same_way(ours, theirs) for ours, theirs in zip(one.parameters, other.parameters, strict=True)]
     return all(outcomes)
 
 
@@ -150,15 +142,7 @@ def _same_way(one: FunctionParameter, other: FunctionParameter) -> bool:
 
 def _occurs(unknown: TypeUnknown, type_: DdlogType) -> bool:
     type_ = resolve(type_)
-    if type_ is unknown:
-        return True
-    match type_:
-        case Tuple(parts) | Named(_, parts):
-            return any(_occurs(unknown, part) for part in parts)
-        case CallableType():
-            return any(_occurs(unknown, p.type) for p in type_.parameters) or _occurs(unknown, type_.result)
-        case _:
-            return False
+    return type_ is unknown or any(_occurs(unknown, part) for part in parts(type_))
 
 
 def fits(declared: DdlogType, actual: DdlogType) -> bool:
@@ -168,13 +152,5 @@ def fits(declared: DdlogType, actual: DdlogType) -> bool:
         return True
     if isinstance(actual, TypeUnknown):
         return isinstance(declared, _KINDS[actual.kind])
-    match declared, actual:
-        case (Tuple(ours), Tuple(theirs)) if len(ours) == len(theirs):
-            return all(fits(a, b) for a, b in zip(ours, theirs, strict=True))
-        case (Named(name, ours), Named(same, theirs)) if name == same:
-            return all(fits(a, b) for a, b in zip(ours, theirs, strict=True))
-        case (CallableType(), CallableType()) if len(declared.parameters) == len(actual.parameters):
-            pairs = zip(declared.parameters, actual.parameters, strict=True)
-            return all(fits(a.type, b.type) for a, b in pairs) and fits(declared.result, actual.result)
-        case _:
-            return declared == actual
+    pairs = side_by_side(declared, actual)
+    return pairs is not None and all(fits(ours, theirs) for ours, theirs in pairs)

@@ -224,12 +224,11 @@ class Lowered:
         if relation.role == "input":
             parts.append(scope.bring(outside.source(catalog_name(relation.name)), outside))
         if facts := self._facts(relation):
-            parts.append(scope.bring(outside.builder.add(ops.Constant(schema, facts)), outside))
+            parts.append(scope.constant(schema, facts))
         for rule, head in self._rules.get(relation.name, ()):
             if rule.body:
                 parts.append(self._derived(rule, head, scope))
-        if not parts:
-            parts.append(scope.bring(outside.builder.add(ops.Constant(schema, ())), outside))
+        parts = parts or [scope.constant(schema)]
         node = parts[0] if len(parts) == 1 else scope.builder.add(ops.Plus(), *parts)
         return make_set(scope.builder, node) if self._is_set(relation) else node
 

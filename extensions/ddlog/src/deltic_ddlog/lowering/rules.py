@@ -87,8 +87,7 @@ class RuleBindings:
     def node(self) -> int:
         """The node that carries the bindings."""
         if not self._atoms:
-            nowhere = ops.Constant(Schema(()), ((),))
-            self._atoms = [self._scope.bring(self._scope.outside.builder.add(nowhere), self._scope.outside)]
+            self._atoms = [self._scope.constant(Schema(()), [()])]
         if len(self._atoms) > 1:
             self._atoms = [self._builder.add(ops.Join(), *self._atoms)]
         return self._atoms[0]
