@@ -1,4 +1,6 @@
-"""Write the tables of docs/ that come from the code: each stands between `<!-- table: NAME -->` and `<!-- end -->`.
+"""Write what docs/ has from the code: each table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+
+A name that is a path stands for the text of that program, and of the one in SQL beside it.
 
 With `--check` nothing is written; the exit status is 1 when a page is out of date.
 """
@@ -231,9 +233,21 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
 }
 
 
+def programs(path: str) -> Iterator[str]:
+    """A program in Datalog, and in SQL where there is such a file."""
+    for language, suffix in (("datalog", ".dl"), ("sql", ".sql")):
+        if (file := (ROOT / path).with_suffix(suffix)).exists():
+            yield f"```{language}\n{file.read_text(encoding='utf-8')}```\n"
+
+
+def made(name: str) -> Iterator[str]:
+    """The lines of a table, or of a program."""
+    return TABLES[name]() if name in TABLES else programs(name)
+
+
 def page(text: str) -> str:
     """A page with its tables as they are to be."""
-    return PLACE.sub(lambda found: "\n".join((found[1], *TABLES[found[2]]())).rstrip() + "\n\n" + found[3], text)
+    return PLACE.sub(lambda found: "\n".join((found[1], *made(found[2]))).rstrip() + "\n\n" + found[3], text)
 
 
 def outdated() -> dict[Path, str]:

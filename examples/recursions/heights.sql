@@ -1,0 +1,9 @@
+CREATE TABLE node (x BIGINT NOT NULL);
+CREATE TABLE child (x BIGINT NOT NULL, y BIGINT NOT NULL);
+DECLARE RECURSIVE VIEW height (x BIGINT NOT NULL, n BIGINT);
+CREATE VIEW open AS SELECT DISTINCT x FROM child WHERE y NOT IN (SELECT x FROM height);
+CREATE VIEW height AS
+    SELECT x, 0L AS n FROM node WHERE x NOT IN (SELECT x FROM child)
+    UNION
+    SELECT c.x, max(h.n) + 1 FROM node n JOIN child c ON n.x = c.x JOIN height h ON c.y = h.x
+    WHERE c.x NOT IN (SELECT x FROM open) GROUP BY c.x;
