@@ -168,14 +168,14 @@ def choices_of(kind: Any) -> Sequence[str]:
 
 def server_endpoints() -> Iterator[str]:
     """The endpoints of a server."""
-    nothing: Any = None
+    handlers: Any = dict.fromkeys(inspect.signature(endpoints).parameters)
     rows = (
         (
             f"`{each.method} {each.path.replace('{name}', 'NAME')}`",
             each.about,
             each.role.name.lower() if each.role else "none",
         )
-        for each in endpoints(nothing, nothing)
+        for each in endpoints(**handlers)
     )
     yield from table(("endpoint", "", "role"), *rows)
 
