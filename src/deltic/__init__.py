@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from deltic.pipeline.python.checking import check_derivative
     from deltic.pipeline.python.functions import function, functor
     from deltic.pipeline.python.operators import ZSet, operator
+    from deltic.pipeline.reading.reading import Between as between
+    from deltic.pipeline.reading.reading import View
     from deltic.pipeline.reading.rows import Rows
-    from deltic.pipeline.reading.views import Between as between
-    from deltic.pipeline.reading.views import View
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.shards import Shards
     from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
@@ -100,10 +100,10 @@ _LATER = {
     "Shards": ("deltic.pipeline.shards", "Shards"),
     "Transaction": ("deltic.pipeline.epochs.transaction", "Transaction"),
     "Transactions": ("deltic.pipeline.options", "Transactions"),
-    "View": ("deltic.pipeline.reading.views", "View"),
+    "View": ("deltic.pipeline.reading.reading", "View"),
     "ZSet": ("deltic.pipeline.python.operators", "ZSet"),
     "aggregate": ("deltic.pipeline.python.aggregates", "aggregate"),
-    "between": ("deltic.pipeline.reading.views", "Between"),
+    "between": ("deltic.pipeline.reading.reading", "Between"),
     "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
     "check_derivative": ("deltic.pipeline.python.checking", "check_derivative"),
     "function": ("deltic.pipeline.python.functions", "function"),

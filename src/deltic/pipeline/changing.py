@@ -1,24 +1,41 @@
-"""Methods of a pipeline that change rows: transactions, and the passing of time."""
+"""The parts of a pipeline, and the methods that change rows: transactions, and the passing of time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from deltic.circuit.graph import Circuit
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.lateness import LatePolicy
-from deltic.pipeline.epochs.clock import Time
+from deltic.engine.protocol import Engine
+from deltic.pipeline.definitions.evolving import DefinitionChanger
+from deltic.pipeline.durability.state_keeper import StateKeeper
+from deltic.pipeline.engines import Engines
+from deltic.pipeline.epochs.active_transactions import ActiveTransactions
+from deltic.pipeline.epochs.clock import Clock, Time
+from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms
 from deltic.pipeline.names import check_choice
 from deltic.pipeline.options import Transactions
-from deltic.pipeline.parts import PipelineParts
+from deltic.pipeline.reading.reading import Reading
 
 
-class Changing(PipelineParts):
-    """Opens transactions, each of which is one epoch."""
+class Changing(Reading):
+    """Opens transactions, each of which is one epoch. Here are the parts of a pipeline that all its methods share."""
 
+    _epochs: Epochs
+    _evolving: DefinitionChanger
+    _engines: Engines
+    _keeping: StateKeeper
+    _opened: ActiveTransactions
+    _clock: Clock
     _terms: Transactions
     """What transactions do unless they say otherwise."""
+
+    def _engine_of(self, circuit: Circuit) -> Engine:
+        """An engine for one answer."""
+        return self._clock.show(self._engines.for_answer(circuit), circuit)
 
     def transaction(
         self,

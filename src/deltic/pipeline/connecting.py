@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 class Connecting(Watching):
     """Attaches sources to tables and refreshes these, and publishes views."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def _refreshing(self) -> Refresher:
         """Refreshes tables from their sources, and publishes views."""
+        from deltic.pipeline.connectors.refreshing import Refresher
+        from deltic.pipeline.connectors.tasks import Tasks
+
+        return Refresher(self, lambda: self._keeping.files, Tasks(self.spark, self._epochs.site, self._epochs.compared))
 
     def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
         """Give a table another source from the next refresh on; the difference is inserted and deleted.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import reduce
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -34,7 +34,6 @@ from deltic.pipeline.options import (
     Transactions,
     explains_groups,
 )
-from deltic.pipeline.parts import LiveEpochs
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import adopt_session
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
-    from deltic.pipeline.connectors.refreshing import Refresher
     from deltic.pipeline.sql.planning import PlannedText
     from deltic.pipeline.sql.steps import StatementRunner
     from deltic.sql.statements.parameters import Args
@@ -105,9 +103,9 @@ class Pipeline(Defining):
         self._keeping = StateKeeper(self._engines.options)
         definitions = replace(_with_functions(functions) if functions else Definitions(), pragmas=dict(pragmas))
         made = self._engines.new(definitions.catalog.circuit)
-        steps = self._keeping.before_epoch, self._keeping.log_epoch
+        steps = recursion.check, self._keeping.before_epoch, self._keeping.log_epoch
         self._epochs = Epochs(made, definitions, transactions.retain, transactions.timeout, *steps, self._clock)
-        self._source = LiveEpochs(self._epochs, self._engines, self._keeping)
+        self._source = self._epochs
         self._evolving = DefinitionChanger(self._epochs, self._engines, self._keeping, self._opened, spark)
         self._streams = Lock()
         self.evolution: Evolution | None = None
@@ -274,15 +272,8 @@ class Pipeline(Defining):
         check_choice(errors, "choice of errors", get_args(OnErrors))
         if errors == "table" and rejects_of(into) not in self.tables:
             self.table(rejects_of(into), COLUMNS)
-        place, site = self._source.place, self._epochs.site
+        place, site = self.place, self._epochs.site
         return stream(self, df, into, name, order, conflicts, place, self._streams, site, errors)
-
-    @cached_property
-    def _refreshing(self) -> Refresher:
-        from deltic.pipeline.connectors.refreshing import Refresher
-        from deltic.pipeline.connectors.tasks import Tasks
-
-        return Refresher(self, lambda: self._keeping.files, Tasks(self.spark, self._epochs.site, self._epochs.compared))
 
     def __repr__(self) -> str:
         tables, views = len(self.tables), len(self.views)

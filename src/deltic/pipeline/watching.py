@@ -67,7 +67,7 @@ class Watching(Changing):
     @property
     def place(self) -> str | None:
         """Where the state is kept; None for memory."""
-        return self._source.place
+        return self._keeping.place
 
     @property
     def positions(self) -> Mapping[str, Any]:

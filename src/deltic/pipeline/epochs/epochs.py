@@ -44,7 +44,7 @@ from deltic.pipeline.reading.reading import PublishedEpoch
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deltic.catalog import CatalogTable
+    from deltic.catalog import Catalog, CatalogTable
     from deltic.engine.comparing import Beside
     from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea
     from deltic.engine.keyed import KeyedChange, RowChange
@@ -66,8 +66,8 @@ class Epochs:
     """An engine, and its last published epochs, as many as are retained.
 
     Methods that change something are called inside `with epochs.writing():`. Interrupts also wait there, for the next
-    safe point or for the end of the block. `before` is called before an epoch is prepared, and `log` before one is
-    committed; `clock` gives the time of each.
+    safe point or for the end of the block. `check` checks the catalog before the first epoch, `before` is called before
+    an epoch is prepared, and `log` before one is committed; `clock` gives the time of each.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Epochs:
         definitions: Definitions,
         retain: int,
         timeout: float | None,
+        check: Callable[[Catalog], None],
         before: Callable[[Epochs], None],
         log: Callable[[Prepared, LoggedEpoch], None],
         clock: Clock,
@@ -86,7 +87,7 @@ class Epochs:
         self.engine = engine
         self._retain, self._timeout = retain, timeout
         self._section = CriticalSection()
-        self._before, self._log = before, log
+        self._check, self._before, self._log = check, before, log
         self._clock = clock
         self._tick: Batches = {}
         self._door, self._admitted = WatermarkGate(), AdmittedChanges({})
@@ -115,6 +116,13 @@ class Epochs:
     def have_begun(self) -> bool:
         """Return whether there was an epoch."""
         return self.last.version.epoch > 0
+
+    def present(self) -> PublishedEpoch:
+        """Return the last published epoch; rows that follow from facts alone are derived first, if there was none."""
+        if not self.have_begun:
+            with self.writing():
+                self.begin()
+        return self.last
 
     def at(self, epoch: int) -> PublishedEpoch:
         """Return a retained epoch. DelticError for others."""
@@ -236,6 +244,7 @@ class Epochs:
     def begin(self) -> None:
         """Run the first epoch, which derives what follows from constants alone, if there was none."""
         if not self.engine.epoch:
+            self._check(self._last.definitions.catalog)
             with self.prepare({}, "error") as epoch:
                 self.commit(epoch, LoggedEpoch({}, "error"))
 

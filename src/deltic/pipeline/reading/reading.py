@@ -7,24 +7,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.catalog import Catalog
 from deltic.datalog import CheckedProgram
 from deltic.engine.batches import TableBatch
+from deltic.engine.between import Between as Between
+from deltic.engine.between import has_ranges
 from deltic.engine.version import Version
-from deltic.errors import DelticError
+from deltic.errors import DelticError, count_of
 from deltic.html import table
 from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reasons import Reasons, RowPattern
 from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.views import View
+from deltic.pipeline.reading.tabular import Tabular
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from deltic.sql.statements.parameters import Args
     from deltic.why import Explanation, WhyNot
@@ -42,21 +45,15 @@ class PublishedEpoch:
     version: Version
 
 
-class EpochSource(ABC):
-    """The epoch that readers see."""
+class EpochSource(Protocol):
+    """The epochs that readers see."""
 
     @property
-    def place(self) -> str | None:
-        """Where the state is kept; None for memory."""
-        return None
-
-    @abstractmethod
     def last(self) -> PublishedEpoch:
         """The last epoch, without rows before the first: what displays show, which begin no epoch."""
 
     def present(self) -> PublishedEpoch:
         """The last epoch; the first one is computed if there is none."""
-        return self.last()
 
 
 class Reading(ABC):
@@ -66,8 +63,13 @@ class Reading(ABC):
     _source: EpochSource
 
     @property
+    def place(self) -> str | None:
+        """Where the state is kept; None for memory."""
+        return None
+
+    @property
     def _definitions(self) -> Definitions:
-        return self._source.last().definitions
+        return self._source.last.definitions
 
     def _version(self) -> Version:
         return self._source.present().version
@@ -76,16 +78,9 @@ class Reading(ABC):
         """The rows of an earlier epoch; raises DelticError where they are not there."""
         raise DelticError(f"epoch {epoch} is not part of {self!r}")
 
-    def _displayed(self) -> Version:
-        return self._source.last().version
-
     def __getitem__(self, name: str) -> View:
         """A view or table by name; raises DelticError with the nearest name when there is none."""
-        schema = self._readable(name)
-        why = partial(self.why, name)
-        return View(
-            name, schema, lambda: self._version_with(name), self._displayed, self.spark, self._source.place, why
-        )
+        return View(name, self._readable(name), self)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a table or view of that name that can be read."""
@@ -153,7 +148,7 @@ class Reading(ABC):
 
     def _relations(self) -> list[tuple[str, str, str, int | str]]:
         """The readable relations: name, kind, columns, number of rows."""
-        tables, version = self.tables, self._displayed()
+        tables, version = self.tables, self._source.last.version
         return [
             (
                 name,
@@ -199,20 +194,86 @@ class Reading(ABC):
         return {**dict.fromkeys(self.checked.inlined, _INLINED), **dict.fromkeys(self.catalog.views, _HIDDEN)}
 
     def _check_view(self, name: str) -> None:
-        find(
-            name,
-            "view",
-            self.views,
-            {
-                **self._unreadable,
-                **dict.fromkeys(self.tables, _TABLE),
-            },
-        )
+        find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, _TABLE)})
 
     def _version_with(self, name: str) -> Version:
         """A version of the rows that has the relation, which may have been dropped since."""
         self._readable(name)
         return self._version()
+
+
+class View(Tabular):
+    """A view or table of a pipeline. It holds no rows: each call reads the last committed epoch.
+
+    Any thread may call it while others commit transactions.
+    """
+
+    def __init__(self, name: str, schema: Schema, reading: Reading) -> None:
+        self.name = name
+        self.schema = schema
+        self.place = reading.place
+        """Where the state is kept that has it; None for memory."""
+        self.spark = reading.spark
+        self._reading = reading
+
+    def _version(self) -> Version:
+        return self._reading._version_with(self.name)
+
+    def rows(self, counted: bool = False) -> Rows:
+        """All rows, in no particular order: those of a bag as often as they weigh.
+
+        With `counted` each row occurs once, with its weight in a last column `__weight__`; negative weights, which a
+        flow's `minus` can make, appear only there.
+        """
+        return Rows(TableBatch(self._version().read(self.name, counted=counted)), self.spark)
+
+    def lookup(self, **key: Any) -> Rows:
+        """The rows with these values in these columns, as `rows` gives them.
+
+        `deltic.between(low, high)` matches a range. Where an order of the relation begins with these columns, as the
+        declared one does, this costs the result; other look-ups scan all rows, and ranges of texts the rows that the
+        other columns leave. Raises DelticError for an unknown column or a value of another type.
+        """
+        columns = {column.name: column for column in self.schema}
+        for name, value in key.items():
+            column = find(name, "column", columns, within=self.name)
+            if isinstance(value, Between) and not has_ranges(column.type):
+                raise DelticError(f"{self.name}, column {name}: ranges of type {column.type} are not looked up")
+            for each in value.bounds if isinstance(value, Between) else [value]:
+                reason = problem(each, column)
+                if reason is not None:
+                    raise DelticError(f"{self.name}, column {name}: {reason}")
+        return Rows(TableBatch(self._version().lookup(self.name, key)), self.spark)
+
+    def why(self, **values: Any) -> Explanation:
+        """Why a row with these values is present; see `Pipeline.why`."""
+        return self._reading.why(self.name, values)
+
+    def to_arrow(self) -> pa.Table:
+        return self.rows().to_arrow()
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.schema.names)
+
+    def to_spark(self) -> DataFrame:
+        """The rows as a Spark DataFrame, in the pipeline's session or the active one, with this name as its alias."""
+        return self.rows().to_spark().alias(self.name)
+
+    def __len__(self) -> int:
+        return self._version().count(self.name)
+
+    def _repr_html_(self) -> str:
+        columns = [(c.name, str(c.type), "yes" if c.nullable else "no") for c in self.schema]
+        return table(("column", "type", "nullable"), columns, self.name, self._size())
+
+    def __repr__(self) -> str:
+        return f"{self.name}{self.schema}: {self._size()}"
+
+    def _size(self) -> str:
+        """The number of rows for a display, without starting an epoch."""
+        version = self._reading._source.last.version
+        return count_of(version.count(self.name), "row") if version.epoch else "no epoch yet"
 
 
 def _columns_of(version: Version, name: str, columns: Sequence[str]) -> pa.Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from deltic.catalog import ViewDefinitions
@@ -17,7 +16,7 @@ from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.delta import Delta
-from deltic.pipeline.reading.reading import EpochSource, PublishedEpoch, Reading
+from deltic.pipeline.reading.reading import PublishedEpoch, Reading
 from deltic.pipeline.reading.reasons import Reasons
 from deltic.pipeline.reading.rows import Rows
 from deltic.values.types import Schema
@@ -28,18 +27,23 @@ if TYPE_CHECKING:
     from deltic.sql.statements.parameters import Args
 
 
-class PinnedEpoch(EpochSource):
+class PinnedEpoch:
     """An epoch that stays readable until it is released."""
 
     def __init__(self, published: PublishedEpoch) -> None:
         self._number = published.version.epoch
         self._published: PublishedEpoch | None = published
 
+    @property
     def last(self) -> PublishedEpoch:
         """The epoch; raises DelticError once it was released."""
         if self._published is None:
             raise DelticError(f"the snapshot of epoch {self._number} ended with its block: read inside of it")
         return self._published
+
+    def present(self) -> PublishedEpoch:
+        """The same."""
+        return self.last
 
     def release(self) -> None:
         """Release the memory of its rows."""
@@ -89,9 +93,7 @@ class Snapshot(Reading):
     def __enter__(self) -> Snapshot:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._source.release()
 
     def __repr__(self) -> str:

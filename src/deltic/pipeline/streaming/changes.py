@@ -17,7 +17,7 @@ from deltic.pipeline.spark.spark import active_session, adopt_session, quoted, s
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from deltic.pipeline.reading.views import View
+    from deltic.pipeline.reading.reading import View
 
 _JSON = {
     "ignoreNullFields": "false",
