@@ -10,7 +10,7 @@ from rich.console import Console
 
 from deltic.cli import progress
 from deltic.pipeline.epochs.report import EpochReport
-from deltic.pipeline.job.outcome import EpochDone
+from deltic.pipeline.job.outcome import EpochDone, JobProgress
 
 
 def shown(patience, monkeypatch):
@@ -36,4 +36,5 @@ def test_what_is_quick_is_not(monkeypatch):
 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_nothing_where_there_is_no_terminal(quiet, capsys):
-    assert type(progress.progress_for(quiet)) is progress.SilentProgress
+    with progress.progress_for(quiet) as watch:
+        assert type(watch) is JobProgress

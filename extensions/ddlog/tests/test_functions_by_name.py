@@ -16,7 +16,8 @@ def test_every_function_is_listed_beside_the_one_of_sql():
 
 
 def test_a_function_is_found_by_its_name_without_the_module(capsys):
-    assert functions_command("string_len") == functions_command("vec_nth") == 0
+    functions_command("string_len")
+    functions_command("vec_nth")
     told = capsys.readouterr().out
     assert "SQL: octet_length\nDDlog: ddlog_std::string_len\ncomputed by Arrow (" in told
     assert "in DDlog computed by Python within compiled rules\nDDlog: ddlog_std::vec_nth\nin DDlog computed by" in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,23 +11,21 @@ from shutil import copytree
 from tempfile import TemporaryDirectory
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from deltic.calculus.incrementalize import fallbacks
 from deltic.cli.options import ProgramOptions, TextOptions
-from deltic.cli.progress import SilentProgress
-from deltic.cli.report import print_error
+from deltic.cli.report import print_table
 from deltic.errors import DataError, DelticError, Diagnostic, StateError
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.job.job import JobSettings, load_program, run
+from deltic.pipeline.job.outcome import JobProgress
 from deltic.pipeline.session import Pipeline
 
 _TOLERANCE = 0.1
 """A cost passes when it grew by no more than this part of itself."""
-_WIDE = 160
 
 
 @dataclass(frozen=True)
@@ -67,21 +66,14 @@ def check_command(
     With `update`, write the measured costs to the file.
     """
     place = file or program.with_suffix(".costs.json")
-    try:
-        costs = _measured(program, facts, state, changes, written, text, language)
-        if update:
-            place.write_text(json.dumps(asdict(costs), indent=2, sort_keys=True) + "\n", encoding="utf-8")
-            print(f"{place} has the costs of {len(costs.incremental)} views and {len(costs.visited)} epochs")
-            return 0
-        result = list(differences(_read(place), costs))
-    except DelticError as error:
-        print_error(error)
-        return 1
+    costs = _measured(program, facts, state, changes, written, text, language)
+    if update:
+        place.write_text(json.dumps(asdict(costs), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        print(f"{place} has the costs of {len(costs.incremental)} views and {len(costs.visited)} epochs")
+        return 0
+    result = list(differences(_read(place), costs))
     if result:
-        console = Console(highlight=False)
-        if not console.is_terminal:
-            console.width = _WIDE
-        console.print(_table(result))
+        print_table(_table(result))
     failed = sum(each.fails for each in result)
     print(f"{failed} of {len(result)} differences from {place} are too high" if failed else f"no cost is above {place}")
     return 1 if failed else 0
@@ -121,10 +113,36 @@ def _measured(
     """Measure a program over facts or a copy of a state, and over changes if there are any."""
     if state is not None and facts is not None:
         raise DelticError("rows come from --facts or from --state: leave one of them out")
-    with TemporaryDirectory() as scratch:
-        place = None if state is None else _copied(state, Path(scratch, "state"))
-        with Pipeline(state=place, functions=text.functions or (), pragmas=text.pragmas) as pipeline:
-            return _measured_in(pipeline, Path(scratch), program, facts, changes, written, text, language)
+    directories = tuple(text.include_dir or ())
+    with TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        kept = None if state is None else _copied(state, scratch / "state")
+        with Pipeline(state=kept, functions=text.functions or (), pragmas=text.pragmas) as pipeline:
+            if facts is None and not pipeline.epoch:
+                load_program(program, front_end_of(program, language), pipeline, text.macros, directories)
+                return ProgramCosts(_incremental(pipeline))
+            nowhere = scratch / "facts"
+            nowhere.mkdir()
+            settings = JobSettings(
+                program,
+                facts or nowhere,
+                changes,
+                scratch / "out",
+                macros=text.macros,
+                missing_is_empty=True,
+                text=written.form,
+                language=language,
+                directories=directories,
+            )
+            outcome = run(settings, pipeline, ArrowReader(), ArrowWriter(), JobProgress())
+            if outcome.failure is not None:
+                raise outcome.failure
+            reports = {done.name: done.report for done in outcome.epochs}
+            visited = {name: round(each.rows_visited / max(1, each.rows_in), 2) for name, each in reports.items()}
+            entries = Counter[str]()
+            for size in pipeline.sizes():
+                entries[size.relation] += size.entries
+            return ProgramCosts(_incremental(pipeline), visited, dict(entries))
 
 
 def _copied(state: Path, place: Path) -> Path:
@@ -132,43 +150,6 @@ def _copied(state: Path, place: Path) -> Path:
     if not any(state.iterdir()):
         raise StateError(f"{state} has no state: `deltic run --state` and Pipeline(state=…) make one")
     return copytree(state, place)
-
-
-def _measured_in(
-    pipeline: Pipeline,
-    scratch: Path,
-    program: Path,
-    facts: Path | None,
-    changes: Path | None,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: str,
-) -> ProgramCosts:
-    directories, is_kept = tuple(text.include_dir or ()), bool(pipeline.epoch)
-    if facts is None and not is_kept:
-        load_program(program, front_end_of(program, language), pipeline, text.macros, directories)
-        return ProgramCosts(_incremental(pipeline))
-    nowhere, out = scratch / "facts", scratch / "out"
-    nowhere.mkdir()
-    settings = JobSettings(
-        program,
-        facts or nowhere,
-        changes,
-        out,
-        macros=text.macros,
-        missing_is_empty=True,
-        text=written.form,
-        language=language,
-        directories=directories,
-    )
-    outcome = run(settings, pipeline, ArrowReader(), ArrowWriter(), SilentProgress())
-    if outcome.failure is not None:
-        raise outcome.failure
-    visited = {done.name: round(done.report.rows_visited / max(1, done.report.rows_in), 2) for done in outcome.epochs}
-    entries: dict[str, int] = {}
-    for size in pipeline.sizes():
-        entries[size.relation] = entries.get(size.relation, 0) + size.entries
-    return ProgramCosts(_incremental(pipeline), visited, entries)
 
 
 def _incremental(pipeline: Pipeline) -> dict[str, bool]:

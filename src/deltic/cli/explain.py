@@ -13,8 +13,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
 from deltic.circuit.graph import Circuit
 from deltic.cli.options import ExplainFormat, ProgramOptions, TextOptions
-from deltic.cli.report import print_error
-from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.job.job import load_facts, load_program
@@ -33,30 +31,24 @@ def explain_command(
     text: ProgramOptions,
     language: str = "",
     allow_outside: bool = False,
-) -> int:
-    """Print how one view or every view is kept fresh, in short or in `full`; return the exit status.
+) -> None:
+    """Print how one view or every view is kept fresh, in short or in `full`.
 
     With a folder of facts the views are computed first, so that the plan for these facts is shown with its estimates.
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """
-    try:
-        front = front_end_of(program, language)
-        if isinstance(front, CommandedFrontEnd) and (facts or text.define):
-            message = f"programs of {front.title} have rows from commands, and no macros: without --facts, -M"
-            raise typer.BadParameter(message)
-        pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
-        load_program(program, front, pipeline, text.macros, text.include_dir or ())
-        if facts is not None:
-            from deltic.pipeline.io.arrow_reader import ArrowReader
+    front = front_end_of(program, language)
+    if isinstance(front, CommandedFrontEnd) and (facts or text.define):
+        message = f"programs of {front.title} have rows from commands, and no macros: without --facts, -M"
+        raise typer.BadParameter(message)
+    pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
+    load_program(program, front, pipeline, text.macros, text.include_dir or ())
+    if facts is not None:
+        from deltic.pipeline.io.arrow_reader import ArrowReader
 
-            load_facts(front, facts, written.form, pipeline, ArrowReader(), allow_outside)
-        explained = _text(pipeline, view, full) if form == "text" else _drawing(pipeline, view, form)
-    except DelticError as error:
-        print_error(error)
-        return 1
-    print(explained)
-    return 0
+        load_facts(front, facts, written.form, pipeline, ArrowReader(), allow_outside)
+    print(_text(pipeline, view, full) if form == "text" else _drawing(pipeline, view, form))
 
 
 def _text(pipeline: Pipeline, view: str | None, full: bool) -> str:

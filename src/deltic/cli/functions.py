@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from deltic.cli.report import print_error
-from deltic.errors import DelticError
 from deltic.functions import FUNCTIONS
 from deltic.pipeline.registry import ListedFunction, listed, named
 
 
-def functions_command(name: str | None) -> int:
-    """Print the functions of a name, or all with what computes them; the exit status."""
-    try:
-        result = listed() if name is None else named(name)
-    except DelticError as error:
-        print_error(error)
-        return 1
-    for function in result:
+def functions_command(name: str | None) -> None:
+    """Print the functions of a name, or all with what computes them."""
+    for function in listed() if name is None else named(name):
         print(_short(function) if name is None else _full(function))
-    return 0
 
 
 def _short(function: ListedFunction) -> str:

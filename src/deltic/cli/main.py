@@ -27,13 +27,14 @@ from deltic.cli.options import (
     TextOptions,
 )
 from deltic.cli.serve_options import ServeOptions
+from deltic.errors import DelticError
 
 # Wrong usage of every kind; typer gives out this one of its kinds alone.
 _UsageError: Any = typer.BadParameter.__base__
 
 
 class _Commands(TyperGroup):
-    """The commands; with --json, wrong usage is also reported as JSON on standard output."""
+    """The commands. Their errors are printed here; with --json, also as JSON on standard output."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         self._wants_json = "--json" in args
@@ -42,7 +43,13 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         with self._errors_shown():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except DelticError as error:
+                from deltic.cli.report import report_error
+
+                report_error(error, self._wants_json)
+                raise typer.Exit(1) from error
 
     @contextmanager
     def _errors_shown(self) -> Iterator[None]:
@@ -122,7 +129,7 @@ def explain(
     """Show how views are updated: costs, state, and the query for each change."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(explain_command(program, view, output_format, full, facts, written, text, language, outside))
+    explain_command(program, view, output_format, full, facts, written, text, language, outside)
 
 
 @app.command()
@@ -159,7 +166,7 @@ def why(
     if (as_dot or as_svg) and (as_json or is_not or missing):
         raise typer.BadParameter("--dot and --svg explain a present row, without --json, --not and --missing")
     form = "json" if as_json else "dot" if as_dot else "svg" if as_svg else "text"
-    raise typer.Exit(why_command(program, row, facts, is_not, missing, form, depth, written, text, language))
+    why_command(program, row, facts, is_not, missing, form, depth, written, text, language)
 
 
 @app.command()
@@ -211,7 +218,7 @@ def sql(
     """Run SQL from files, from a pipe, or interactively."""
     from deltic.cli.sql import sql_command
 
-    raise typer.Exit(sql_command(files or [], state, functions, arg or []))
+    sql_command(files or [], state, functions, arg or [])
 
 
 @app.command()
@@ -224,7 +231,7 @@ def functions(
     """List functions, their names in each language, and what computes them."""
     from deltic.cli.functions import functions_command
 
-    raise typer.Exit(functions_command(name))
+    functions_command(name)
 
 
 @app.command()
@@ -249,7 +256,7 @@ def serve(options: ServeOptions) -> None:
     """Serve live views by HTTP, with a console at /; docs/server.md tells more."""
     from deltic.cli.serve import serve_command
 
-    raise typer.Exit(serve_command(options))
+    serve_command(options)
 
 
 @app.command()
@@ -273,7 +280,7 @@ def mcp(
     """Serve views to agents by the Model Context Protocol, on standard input and output."""
     from deltic.cli.serve import mcp_command
 
-    raise typer.Exit(mcp_command(program, state, write, functions))
+    mcp_command(program, state, write, functions)
 
 
 @app.command()
@@ -291,7 +298,7 @@ def user(
     """Make a user of `deltic serve`, with a token for HTTP that is a password, too."""
     from deltic.cli.serve import user_command
 
-    raise typer.Exit(user_command(name, role, file))
+    user_command(name, role, file)
 
 
 @app.command()
@@ -299,7 +306,7 @@ def status(place: _Place, as_json: Json = False) -> None:
     """Show a directory of state: epoch, tables, views, sizes, log, checkpoints."""
     from deltic.cli.state import status_command
 
-    raise typer.Exit(status_command(place, as_json))
+    status_command(place, as_json)
 
 
 @app.command()
@@ -323,7 +330,7 @@ def compact(place: _Place) -> None:
     """Rewrite a state in few files, without its log and older checkpoints."""
     from deltic.cli.state import compact_command
 
-    raise typer.Exit(compact_command(place))
+    compact_command(place)
 
 
 @app.command()
@@ -331,7 +338,7 @@ def warmup() -> None:
     """Compile the engine's kernels now instead of at first use; wheels contain them."""
     from deltic.cli.warmup import warmup_command
 
-    raise typer.Exit(warmup_command())
+    warmup_command()
 
 
 @app.command()

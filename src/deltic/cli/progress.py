@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Timer
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from deltic.pipeline.job.outcome import EpochDone
+from deltic.pipeline.job.outcome import EpochDone, JobProgress
 
 _PATIENCE = 1.0
 
 
-class SilentProgress:
-    """Shows nothing."""
-
-    def __enter__(self) -> SilentProgress:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        pass
-
-    @contextmanager
-    def step(self, what: str) -> Iterator[None]:
-        yield
-
-    def expect(self, epochs: int) -> None:
-        pass
-
-    def epoch(self, done: EpochDone) -> None:
-        pass
-
-
-class TerminalProgress(SilentProgress):
+class TerminalProgress(JobProgress):
     """One line on standard error, removed at the end: the current step, epochs done, and the time so far."""
 
     def __init__(self, console: Console) -> None:
@@ -51,9 +28,7 @@ class TerminalProgress(SilentProgress):
         self._timer.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         self._timer.join()
         self._progress.stop()
@@ -70,7 +45,7 @@ class TerminalProgress(SilentProgress):
         self._progress.advance(self._task)
 
 
-def progress_for(quiet: bool) -> SilentProgress:
+def progress_for(quiet: bool) -> AbstractContextManager[JobProgress]:
     """Show progress on standard error where that is a terminal, unless it is switched off."""
     console = Console(stderr=True)
-    return SilentProgress() if quiet or not console.is_terminal else TerminalProgress(console)
+    return nullcontext(JobProgress()) if quiet or not console.is_terminal else TerminalProgress(console)

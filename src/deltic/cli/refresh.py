@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltic.cli.report import error_json, print_error
+from deltic.cli.report import report_error
 from deltic.engine.files.address import local_path
-from deltic.errors import DelticError, ProgramError
+from deltic.errors import ProgramError
 from deltic.pipeline.connectors.document import Document, read_document
 from deltic.pipeline.options import Durability, grouped
 from deltic.pipeline.session import Pipeline
@@ -27,19 +27,16 @@ def refresh_command(file: Path, full: bool, tables: list[str] | None, dry_run: b
     """Refresh and report; return the exit status: 0, 1 for a failure, 2 for an error in the file."""
     try:
         document = read_document(file)
-    except DelticError as error:
-        return _failed(error, as_json, WRONG_FILE if isinstance(error, ProgramError) else FAILED)
-    try:
-        if dry_run:
-            planned = _planned(document)
-            print(json.dumps({"ok": True, **planned}, indent=2) if as_json else _plan(planned))
-        else:
-            report = _refreshed(document, full, tables)
-            print(json.dumps(_document(report), indent=2, ensure_ascii=False) if as_json else report)
-            return FAILED if report.failed else 0
-    except DelticError as error:
-        return _failed(error, as_json, FAILED)
-    return 0
+    except ProgramError as error:
+        report_error(error, as_json)
+        return WRONG_FILE
+    if dry_run:
+        planned = _planned(document)
+        print(json.dumps({"ok": True, **planned}, indent=2) if as_json else _plan(planned))
+        return 0
+    report = _refreshed(document, full, tables)
+    print(json.dumps(_document(report), indent=2, ensure_ascii=False) if as_json else report)
+    return FAILED if report.failed else 0
 
 
 def _refreshed(document: Document, full: bool, tables: list[str] | None) -> RefreshReport:
@@ -106,10 +103,3 @@ def _document(report: RefreshReport) -> dict[str, Any]:
         "failed": {name: asdict(entry) for name, entry in report.failed.items()},
         "published": {name: asdict(entry) for name, entry in report.published.items()},
     }
-
-
-def _failed(error: DelticError, as_json: bool, status: int) -> int:
-    if as_json:
-        print(json.dumps({"ok": False, "error": error_json(error)}, indent=2, ensure_ascii=False))
-    print_error(error)
-    return status

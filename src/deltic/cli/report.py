@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 
 from deltic.cli.options import RunOptions
-from deltic.cli.table import epochs_table, late_rows, recomputed, seconds
 from deltic.engine.lateness import LateRows
 from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError, LateError, count_of
+from deltic.pipeline.epochs.report import RowCounts
 from deltic.pipeline.job.outcome import EpochDone, EpochRejected, JobOutcome
 
 _WIDE = 160
+_WIDEST = 6
+"""How many views have columns of their own in the table of epochs."""
 
 
 def print_error(error: DelticError) -> None:
@@ -25,6 +30,22 @@ def print_error(error: DelticError) -> None:
     if isinstance(error, EpochRejected) and isinstance(error.reason, ChangeError):
         option = "--late drop" if isinstance(error.reason, LateError) else "--conflicts normalize"
         print(f"  hint: on the command line that is {option}", file=sys.stderr)
+
+
+def print_table(table: Table) -> None:
+    """Print a table on standard output, which has room for wide ones if it is no terminal."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    console.print(table)
+
+
+def report_error(error: DelticError, as_json: bool) -> None:
+    """Print an error on standard error, and as JSON on standard output if that is wanted."""
+    if as_json:
+        print(json.dumps({"ok": False, "error": error_json(error)}, indent=2, ensure_ascii=False))
+    sys.stdout.flush()
+    print_error(error)
 
 
 def print_program(outcome: JobOutcome) -> None:
@@ -37,11 +58,8 @@ def print_program(outcome: JobOutcome) -> None:
 
 def print_outcome(outcome: JobOutcome) -> None:
     """Print the table of epochs, the sizes and the written files on standard output."""
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console.width = _WIDE
-    console.print(epochs_table(outcome.epochs, outcome.watched))
-    for line in (*recomputed(outcome.epochs), *late_rows(outcome.epochs)):
+    print_table(_epochs_table(outcome.epochs, outcome.watched))
+    for line in (*_recomputed(outcome.epochs), *_late_rows(outcome.epochs)):
         print(line)
     for written in outcome.written:
         print(f"{written.name}: {count_of(written.rows, 'row')} in {written.path}")
@@ -126,10 +144,57 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
 
 
 def _times(outcome: JobOutcome) -> str:
-    reading = sum(epoch.read_seconds for epoch in outcome.epochs)
-    computing = sum(epoch.report.seconds for epoch in outcome.epochs)
-    writing = outcome.write_seconds + sum(epoch.write_seconds for epoch in outcome.epochs)
-    memory = f"{peak_memory() / 2**30:.2f} GiB"
-    return (
-        f"reading {seconds(reading)}, computing {seconds(computing)}, writing {seconds(writing)}; peak memory {memory}"
-    )
+    times = {
+        "reading": sum(epoch.read_seconds for epoch in outcome.epochs),
+        "computing": sum(epoch.report.seconds for epoch in outcome.epochs),
+        "writing": outcome.write_seconds + sum(epoch.write_seconds for epoch in outcome.epochs),
+    }
+    spent = ", ".join(f"{what} {_seconds(time)}" for what, time in times.items())
+    return f"{spent}; peak memory {peak_memory() / 2**30:.2f} GiB"
+
+
+def _epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
+    """A row for each epoch, and a column for each view, or one column for many views."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    wide = len(views) <= _WIDEST
+    for title in ("epoch", "rows in", *(views if wide else ["changed"]), "time", "rows visited"):
+        table.add_column(title, justify="left" if title in ("epoch", "changed") else "right", overflow="fold")
+    for done in epochs:
+        changed = {view: done.report.changed.get(view) for view in views}
+        cells = [_signed(c) for c in changed.values()] if wide else [_listed(changed)]
+        report = done.report
+        table.add_row(done.name, f"{report.rows_in:,}", *cells, _seconds(report.seconds), f"{report.rows_visited:,}")
+    return table
+
+
+def _recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
+    """A line for each component that an epoch recomputed instead of updating it, or that has no derivative."""
+    for done in epochs[1:]:
+        for component in done.report.components:
+            if component.action in ("bootstrap", "recompute"):
+                yield f"{done.name}: {', '.join(component.relations)} recomputed: {component.reason}"
+
+
+def _late_rows(epochs: Sequence[EpochDone]) -> Iterator[str]:
+    """A line for each table with late rows that an epoch left out, with examples."""
+    for done in epochs:
+        for late in done.report.late:
+            yield f"{done.name}: left out {late.summary}"
+
+
+def _seconds(value: float) -> str:
+    """A duration with three significant digits."""
+    if value < 0.0995:
+        return f"{value * 1000:.3g} ms"
+    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s"
+
+
+def _signed(changed: RowCounts | None) -> str:
+    if changed is None:
+        return "·"
+    signs = [("+", changed.inserted), ("−", changed.deleted)]
+    return " ".join(f"{sign}{count:,}" for sign, count in signs if count) or "·"
+
+
+def _listed(changed: dict[str, RowCounts | None]) -> str:
+    return "\n".join(f"{view} {_signed(change)}" for view, change in changed.items() if change) or "·"

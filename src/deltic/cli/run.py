@@ -5,23 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import typer
 
-from deltic.cli.commands import run_by_commands
 from deltic.cli.options import ON_STDOUT, ReportOptions, RunOptions, ShardOptions, SparkOptions
-from deltic.cli.progress import SilentProgress, progress_for
+from deltic.cli.progress import progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
+from deltic.pipeline.definitions.programs import read_program
 from deltic.pipeline.io.loader import RowReader
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job.job import JobSettings, run
-from deltic.pipeline.job.outcome import JobOutcome
+from deltic.pipeline.job.outcome import JobOutcome, JobProgress
 from deltic.pipeline.observing import logged
 from deltic.pipeline.options import Maintenance, Recursion, Resources, StrategyName, Transactions, grouped
 from deltic.pipeline.session import Pipeline
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
 def run_command(options: RunOptions) -> int:
     """Run and report; return the exit status. Raises typer.BadParameter for conflicting options."""
     options.check()
+    if options.commands is not None:
+        _run_by_commands(options, options.commands)
+        return 0
     settings, reports = _settings(options), options.reports
     outcome: JobOutcome | None = None
     error: DelticError | None = None
     try:
         front = front_end_of(options.program, options.named_language)
-        if (commands := options.commands) is not None:
-            directories, made = options.text.include_dir or (), partial(_pipeline, options, None)
-            return run_by_commands(options.program, front.name, commands, directories, options.by.initial, made)
         if isinstance(front, CommandedFrontEnd):
             raise DelticError(f"programs of {front.title} take their rows from commands: --commands FILE")
         with (
@@ -58,6 +57,19 @@ def run_command(options: RunOptions) -> int:
         error = DelticError(f"{failure.filename or 'a file'}: {failure.strerror or failure}")
     _report(options, outcome, error)
     return 1 if error else 0
+
+
+def _run_by_commands(options: RunOptions, commands: Path) -> None:
+    """Run a program by the command language of its front end, and print the output; the first error ends it."""
+    program, language = options.program, front_end_of(options.program, options.named_language).name
+    with _pipeline(options, None) as pipeline:
+        directories = options.text.include_dir or ()
+        session = pipeline.command_session(read_program(program), language, str(program), directories)
+        session.begin(is_silent=not options.by.initial)
+        if str(commands) == "-":
+            session.run(sys.stdin.read(), "<stdin>", Path())
+        else:
+            session.run(read_program(commands), str(commands), Path())
 
 
 @contextmanager
@@ -128,7 +140,7 @@ def _report(options: RunOptions, outcome: JobOutcome | None, error: DelticError 
 
 
 @contextmanager
-def _session(options: SparkOptions, progress: SilentProgress) -> Iterator[SparkSession | None]:
+def _session(options: SparkOptions, progress: JobProgress) -> Iterator[SparkSession | None]:
     """A Spark session during the block, where a master is named."""
     if options.master is None:
         yield None

@@ -29,20 +29,15 @@ if TYPE_CHECKING:
     from deltic.server.postgres.server import PostgresServer
 
 
-def serve_command(options: ServeOptions) -> int:
-    """Serve until SIGTERM or Ctrl-C, reading the program again at SIGHUP; return the exit status."""
-    try:
-        with ExitStack() as stack:
-            signals = stack.enter_context(_signals())
-            service = _serve(options, stack)
-            _say("ready; Ctrl-C stops it")
-            while signals.get() == signal.SIGHUP:
-                _upgrade(service, options.program)
-            _say("stopping: what waits is done first")
-    except DelticError as error:
-        print_error(error)
-        return 1
-    return 0
+def serve_command(options: ServeOptions) -> None:
+    """Serve until SIGTERM or Ctrl-C, reading the program again at SIGHUP."""
+    with ExitStack() as stack:
+        signals = stack.enter_context(_signals())
+        service = _serve(options, stack)
+        _say("ready; Ctrl-C stops it")
+        while signals.get() == signal.SIGHUP:
+            _upgrade(service, options.program)
+        _say("stopping: what waits is done first")
 
 
 def _say(text: str) -> None:
@@ -182,43 +177,36 @@ def _signals() -> Iterator[SimpleQueue[int]]:
             signal.signal(each, handler)
 
 
-def mcp_command(program: Path | None, state: str | None, writes: bool, functions: Path | None) -> int:
-    """Serve agents until standard input ends; return the exit status."""
+def mcp_command(program: Path | None, state: str | None, writes: bool, functions: Path | None) -> None:
+    """Serve agents until standard input ends."""
     required("mcp", "deltic mcp")
     from deltic.server.agents import mcp_server
 
     follows = state is not None and not writes
-    try:
-        if program is None and state is None:
-            raise DelticError("name a program, or the directory of a state with --state")
-        if program is not None and follows:
-            raise DelticError("a state that is only read has its own definitions: leave out the program, or --write")
-        durability = Durability(readonly=True) if follows else None
-        with (
-            Pipeline(state=state, program=program, functions=functions or (), durability=durability) as pipeline,
-            Service(pipeline, frozen="agents change no definitions") as service,
-        ):
-            mcp_server(service, writes, partial(service.do, pipeline.follow) if follows else lambda: None).run()
-    except DelticError as error:
-        print_error(error)
-        return 1
-    return 0
+    if program is None and state is None:
+        raise DelticError("name a program, or the directory of a state with --state")
+    if program is not None and follows:
+        raise DelticError("a state that is only read has its own definitions: leave out the program, or --write")
+    durability = Durability(readonly=True) if follows else None
+    with (
+        Pipeline(state=state, program=program, functions=functions or (), durability=durability) as pipeline,
+        Service(pipeline, frozen="agents change no definitions") as service,
+    ):
+        mcp_server(service, writes, partial(service.do, pipeline.follow) if follows else lambda: None).run()
 
 
-def user_command(name: str, role: str, file: Path | None) -> int:
-    """Create a user: print the secret, and add the entry to a file or print it; return the exit status."""
-    try:
-        secret, entry = new_entry(name, Role[role.upper()])
-        if file is not None:
+def user_command(name: str, role: str, file: Path | None) -> None:
+    """Create a user: print the secret, and add the entry to a file or print it."""
+    secret, entry = new_entry(name, Role[role.upper()])
+    if file is not None:
+        try:
             if file.exists() and Users.load(file).named(name) is not None:
                 raise DelticError(f"{file} has a user {name} already: take that entry out first")
             _append(file, entry)
-    except (DelticError, OSError) as error:
-        print_error(error if isinstance(error, DelticError) else DelticError(f"{file}: {error.strerror or error}"))
-        return 1
+        except OSError as error:
+            raise DelticError(f"{file}: {error.strerror or error}") from error
     print(f"# the token, and the password, of {name}; it is kept nowhere: {secret}", file=sys.stderr)
     print(entry if file is None else f"{name} is in {file}", end="" if file is None else "\n")
-    return 0
 
 
 def _append(file: Path, entry: str) -> None:

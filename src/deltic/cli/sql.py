@@ -10,37 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from deltic.cli.answer import run_text
-from deltic.cli.report import print_error
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.session import Pipeline
 
 
 def sql_command(
     files: Sequence[Path], state: str | None = None, functions: Path | None = None, given: Sequence[str] = ()
-) -> int:
-    """Run the statements of the files, then those of standard input, in a shell on a terminal; return the exit status.
+) -> None:
+    """Run the statements of the files, then those of standard input, in a shell on a terminal.
 
     With a state directory the pipeline starts from it and keeps its state there.
     `functions` is a module with functions of Python, `given` has the values of parameters, as NAME=VALUE.
     Without a terminal standard input is read only where there is no file. The first mistake ends it, but in the shell.
     """
-    try:
-        args = dict(map(_argument, given)) if given else None
-        with Pipeline(state=state, functions=functions or ()) as pipeline:
-            for file in files:
-                run_text(pipeline, _text(file), str(file), args)
-            if not files and not sys.stdin.isatty():
-                run_text(pipeline, sys.stdin.read(), "<stdin>", args)
-            if sys.stdin.isatty():
-                from deltic.cli.shell import run_shell
+    args = dict(map(_argument, given)) if given else None
+    with Pipeline(state=state, functions=functions or ()) as pipeline:
+        for file in files:
+            run_text(pipeline, _text(file), str(file), args)
+        if not files and not sys.stdin.isatty():
+            run_text(pipeline, sys.stdin.read(), "<stdin>", args)
+        if sys.stdin.isatty():
+            from deltic.cli.shell import run_shell
 
-                run_shell(pipeline)
-            if pipeline.sql_transaction is not None:
-                raise DelticError("the transaction that BEGIN opened was not committed; COMMIT would have ended it")
-    except DelticError as error:
-        print_error(error)
-        return 1
-    return 0
+            run_shell(pipeline)
+        if pipeline.sql_transaction is not None:
+            raise DelticError("the transaction that BEGIN opened was not committed; COMMIT would have ended it")
 
 
 def _argument(given: str) -> tuple[str, Any]:

@@ -6,29 +6,22 @@ import json
 from dataclasses import asdict
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from deltic.cli.report import print_error
+from deltic.cli.report import print_error, print_table
 from deltic.errors import DelticError
 from deltic.pipeline.connectors.quarantine import failed_sources, is_failure
 from deltic.pipeline.durability.status import KeptRelation, Status, status_of
 
-_WIDE = 160
 
-
-def status_command(place: str, as_json: bool) -> int:
-    """Print the contents of a state directory; return the exit status."""
-    try:
-        result = status_of(place)
-    except DelticError as error:
-        return _failed(error, as_json)
+def status_command(place: str, as_json: bool) -> None:
+    """Print the contents of a state directory."""
+    result = status_of(place)
     if as_json:
         failed = {name: asdict(failure) for name, failure in failed_sources(result.positions).items()}
         print(json.dumps({**asdict(result), "failed": failed}, indent=2, ensure_ascii=False))
     else:
         _print_status(result)
-    return 0
 
 
 def _print_status(found: Status) -> None:
@@ -48,9 +41,7 @@ def _print_status(found: Status) -> None:
     print(f"files: {size(found.file_bytes)}, of which texts and the like {size(found.text_bytes)}")
     print(f"run files: {size(found.run_bytes)}, of which {size(found.used_bytes)} are in use")
     if found.relations:
-        console = Console(highlight=False)
-        console.width = console.width if console.is_terminal else _WIDE
-        console.print(_relations(found.relations))
+        print_table(_relations(found.relations))
 
 
 def _relations(relations: list[KeptRelation]) -> Table:
@@ -69,10 +60,7 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
     """Compare checksums, and views on request; repair on request; return the exit status."""
     from deltic.pipeline.durability.verifying import repair, verify
 
-    try:
-        result = (repair if is_repair else verify)(place, full, sample)
-    except DelticError as error:
-        return _failed(error, as_json)
+    result = (repair if is_repair else verify)(place, full, sample)
     if as_json:
         print(json.dumps({"ok": not result.wrong, **asdict(result)}, indent=2, ensure_ascii=False))
     else:
@@ -89,16 +77,12 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
     return 1 if result.wrong and not result.repaired else 0
 
 
-def compact_command(place: str) -> int:
-    """Rewrite a state in as few files as possible; return the exit status."""
+def compact_command(place: str) -> None:
+    """Rewrite a state in as few files as possible."""
     from deltic.pipeline.durability.verifying import compact
 
-    try:
-        before, after = compact(place)
-    except DelticError as error:
-        return _failed(error, as_json=False)
+    before, after = compact(place)
     print(f"{place}: {size(before)} before, {size(after)} now")
-    return 0
 
 
 def size(count: int) -> str:
@@ -109,10 +93,3 @@ def size(count: int) -> str:
             break
         unit, shown = larger, shown / 1024
     return f"{count:,} bytes" if unit == "bytes" else f"{shown:,.1f} {unit}"
-
-
-def _failed(error: DelticError, as_json: bool) -> int:
-    if as_json:
-        print(json.dumps({"ok": False, "error": {"kind": type(error).__name__, "message": str(error)}}, indent=2))
-    print_error(error)
-    return 1

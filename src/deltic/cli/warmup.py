@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 
-def warmup_command() -> int:
-    """Compile missing kernels, with a progress bar on a terminal; return the exit status."""
+def warmup_command() -> None:
+    """Compile missing kernels, with a progress bar on a terminal."""
     from deltic.engine.kernels.building import make
     from deltic.engine.kernels.loading import check_compiler, find
 
@@ -24,4 +24,3 @@ def warmup_command() -> int:
         soft_wrap=True,
         highlight=False,
     )
-    return 0

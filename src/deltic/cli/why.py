@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from deltic.cli.options import ProgramOptions, TextOptions
-from deltic.cli.report import print_error
 from deltic.errors import DelticError
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.io.arrow_reader import ArrowReader
@@ -35,28 +34,23 @@ def why_command(
     written: TextOptions,
     text: ProgramOptions,
     language: str,
-) -> int:
-    """Print why a row is there, why it is not, or what is missing for it; return the exit status.
+) -> None:
+    """Print why a row is there, why it is not, or what is missing for it.
 
     `program` may be a directory of state.
     """
-    try:
-        with _opened(program, facts, written, text, language) as pipeline:
-            name, values = asked(row, {**pipeline.tables, **pipeline.views})
-            if missing is not None:
-                _print_sets(pipeline.missing(name, values, missing), form)
-                return 0
-            result = pipeline.why_not(name, values) if is_not else pipeline.why(name, values, depth=depth)
-            if form == "json":
-                _print_json(result.to_dict())
-            elif isinstance(result, Explanation):
-                print({"dot": result.to_dot, "svg": result.to_svg, "text": result.__str__}[form]())
-            else:
-                print(result)
-    except DelticError as error:
-        print_error(error)
-        return 1
-    return 0
+    with _opened(program, facts, written, text, language) as pipeline:
+        name, values = asked(row, {**pipeline.tables, **pipeline.views})
+        if missing is not None:
+            _print_sets(pipeline.missing(name, values, missing), form)
+            return
+        result = pipeline.why_not(name, values) if is_not else pipeline.why(name, values, depth=depth)
+        if form == "json":
+            _print_json(result.to_dict())
+        elif isinstance(result, Explanation):
+            print({"dot": result.to_dot, "svg": result.to_svg, "text": result.__str__}[form]())
+        else:
+            print(result)
 
 
 def _print_sets(sets: list[TableRows], form: str) -> None:
