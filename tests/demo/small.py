@@ -8,7 +8,7 @@ from deltic.demo.extract import facts_of
 from deltic.demo.facts import Fact, SourceFile
 from deltic.demo.replay import Replay
 from deltic.demo.spark_facts import FACTS, fact_batch
-from deltic.demo.stdlib import stdlib_root
+from deltic.demo.subject import stdlib_root
 from deltic.demo.tree import Tree
 
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from deltic.demo.epochs import Counts, DemoEpoch
+from deltic.demo.epochs import DemoEpoch
 from deltic.demo.main import Demo, run
 from deltic.demo.replay import Replay, new_pipeline, transact
 from deltic.demo.report import Report
@@ -15,6 +15,7 @@ from deltic.demo.spark_facts import parse_tree
 from deltic.demo.spark_views import QUERIES, recompute_in_spark
 from deltic.demo.subject import Subject
 from deltic.demo.tree import Tree
+from deltic.pipeline.epochs.report import RowCounts
 from tests.demo.small import facts_table, library, replay_of
 from tests.demo.test_history import Git
 
@@ -136,8 +137,8 @@ def test_a_folder_that_is_no_repository_is_one_line(tmp_path, capsys):
 )
 def test_recomputation_is_measured_as_often_as_its_budget_allows(seconds, measured):
     demo = Demo(Subject("twelve edits", Tree({}), iter(()), 12), Path("out"), Report(Console(quiet=True)))
-    demo.add(DemoEpoch(0, "everything", 1, Counts(1, 0), {}, seconds))
+    demo.add(DemoEpoch(0, "everything", 1, RowCounts(1, 0), {}, seconds))
     for number in range(1, 13):
         affordable = demo.affords_recomputation(number)
-        demo.add(DemoEpoch(number, "edit", 1, Counts(1, 0), {}, 0.1, seconds if affordable else None))
+        demo.add(DemoEpoch(number, "edit", 1, RowCounts(1, 0), {}, 0.1, seconds if affordable else None))
     assert [epoch.number for epoch in demo.epochs if epoch.recomputation] == measured

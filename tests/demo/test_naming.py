@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.demo.naming import module_names
+from deltic.demo.tree import module_names
 
 PARTS = st.sampled_from(["a", "b", "__init__", "setup", "x.y", "c:d"])
 PATHS = st.lists(PARTS, min_size=1, max_size=4).map(lambda parts: "/".join(parts) + ".py")

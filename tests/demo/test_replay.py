@@ -3,10 +3,10 @@
 import random
 
 from deltic.demo.edits import add_import, remove_function
-from deltic.demo.epochs import Counts
 from deltic.demo.insights import first_insights
 from deltic.demo.tree import Edit, Tree
 from deltic.demo.verify import differences
+from deltic.pipeline.epochs.report import RowCounts
 from tests.demo.small import facts_table, library, replay_of, tree_of, view
 
 
@@ -49,8 +49,8 @@ def test_an_epoch_tells_what_changed():
     epoch = replay.apply(1, Edit("remove f", {"a.py": remove_function(files["a.py"].encode(), "f")}))
     assert epoch.words == "remove f"
     assert (epoch.number, epoch.files) == (1, 1)
-    assert epoch.views["reaches"] == Counts(inserted=0, deleted=2)
-    assert epoch.views["dead"] == Counts(inserted=1, deleted=0)
+    assert epoch.views["reaches"] == RowCounts(inserted=0, deleted=2)
+    assert epoch.views["dead"] == RowCounts(inserted=1, deleted=0)
     assert "affects" not in epoch.views
     assert epoch.rows_in.deleted > epoch.rows_in.inserted > 0
     assert epoch.insights == (
@@ -63,7 +63,7 @@ def test_an_epoch_tells_what_changed():
 def test_an_edit_without_python_files_is_an_epoch_without_changes():
     replay = replay_of(tree_of({"a.py": "x = 1\n"}))
     epoch = replay.apply(1, Edit("documentation", {}))
-    assert epoch.view_rows.total == epoch.rows_in.total == 0
+    assert epoch.view_rows == epoch.rows_in == RowCounts(0, 0)
     assert epoch.insights == ()
 
 

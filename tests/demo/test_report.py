@@ -6,18 +6,19 @@ import pytest
 from rich.console import Console
 
 from deltic.demo.chart import draw_chart
-from deltic.demo.epochs import Counts, DemoEpoch, medians_of_small_edits
+from deltic.demo.epochs import DemoEpoch, medians_of_small_edits
 from deltic.demo.report import Report
 from deltic.demo.verify import ViewDifference
+from deltic.pipeline.epochs.report import RowCounts
 
-VIEWS = {"affects": Counts(0, 1200), "dead": Counts(7, 1), "same": Counts(3, 0)}
+VIEWS = {"affects": RowCounts(0, 1200), "dead": RowCounts(7, 1), "same": RowCounts(3, 0)}
 EPOCHS = [
-    DemoEpoch(0, "evaluate everything", 900, Counts(750_000, 0), {"affects": Counts(450_000, 0)}, 4.0),
-    DemoEpoch(1, "remove f", 1, Counts(5, 39), VIEWS, 0.02, 5.0, ("a sentence",)),
-    DemoEpoch(2, "put f back", 1, Counts(39, 5), {}, 0.05, 4.0),
-    DemoEpoch(3, "not measured", 1, Counts(1, 0), {}, 10.0),
-    DemoEpoch(4, "a long story about a package that is removed " * 3, 29, Counts(0, 6000), {}, 0.5, 4.0),
-    DemoEpoch(5, "add g", 1, Counts(1, 0), {}, 0.01, 6.0),
+    DemoEpoch(0, "evaluate everything", 900, RowCounts(750_000, 0), {"affects": RowCounts(450_000, 0)}, 4.0),
+    DemoEpoch(1, "remove f", 1, RowCounts(5, 39), VIEWS, 0.02, 5.0, ("a sentence",)),
+    DemoEpoch(2, "put f back", 1, RowCounts(39, 5), {}, 0.05, 4.0),
+    DemoEpoch(3, "not measured", 1, RowCounts(1, 0), {}, 10.0),
+    DemoEpoch(4, "a long story about a package that is removed " * 3, 29, RowCounts(0, 6000), {}, 0.5, 4.0),
+    DemoEpoch(5, "add g", 1, RowCounts(1, 0), {}, 0.01, 6.0),
 ]
 
 
@@ -49,15 +50,15 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 
 def test_a_count_is_not_torn_from_its_view():
-    views = {f"view{n}": Counts(1000 + n, 2000 + n) for n in range(20)}
-    lines = printed(80, [DemoEpoch(1, "edit", 1, Counts(1, 0), views, 0.1)])
+    views = {f"view{n}": RowCounts(1000 + n, 2000 + n) for n in range(20)}
+    lines = printed(80, [DemoEpoch(1, "edit", 1, RowCounts(1, 0), views, 0.1)])
     assert all(f"view{n} +1,{n:03} −2,{n:03}" in " ".join(lines) for n in range(20))
     assert sum(f"view{n} +1,{n:03} −2,{n:03}" in line for n in range(20) for line in lines) == 20
 
 
 def test_an_epoch_without_changes_has_no_ratio():
     """The update did nothing, so that it was no update that was faster."""
-    nothing = DemoEpoch(1, "edit a comment", 1, Counts(0, 0), {}, 0.0005, 5.0)
+    nothing = DemoEpoch(1, "edit a comment", 1, RowCounts(0, 0), {}, 0.0005, 5.0)
     assert nothing.ratio is None
     assert "×" not in "".join(printed(118, [nothing]))
     assert medians_of_small_edits([*EPOCHS, nothing]) == medians_of_small_edits(EPOCHS)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 from pyspark.sql import SparkSession
 
-from deltic.demo import session
+from deltic.demo import main
 
 
 @pytest.fixture
@@ -21,20 +21,20 @@ def events(monkeypatch):
         finally:
             parts.append("stop")
 
-    monkeypatch.setattr(session, "spark_session", spark_session)
+    monkeypatch.setattr(main, "spark_session", spark_session)
     return parts
 
 
 def test_the_callers_session_is_used_and_left_alone(events, monkeypatch):
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: "the caller's")
-    with session.active_or_new_session("local[2]") as spark:
+    with main.active_or_new_session("local[2]") as spark:
         assert spark == "the caller's"
     assert events == []
 
 
 def test_without_one_a_session_is_made_and_stopped(events, monkeypatch):
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    with session.active_or_new_session("local[2]") as spark:
+    with main.active_or_new_session("local[2]") as spark:
         assert spark == "own"
         assert events == ["start local[2]"]
     assert events == ["start local[2]", "stop"]

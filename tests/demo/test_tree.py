@@ -2,7 +2,7 @@
 
 from deltic.demo.facts import Fact
 from deltic.demo.scenario import standard_library_edits
-from deltic.demo.stdlib import python_files, stdlib_root
+from deltic.demo.subject import python_files, stdlib_root
 from deltic.demo.tree import Edit, Tree
 from tests.demo.small import raw_facts, tree_of
 

@@ -6,17 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-
-@dataclass(frozen=True)
-class Counts:
-    """How many rows came and how many went."""
-
-    inserted: int
-    deleted: int
-
-    @property
-    def total(self) -> int:
-        return self.inserted + self.deleted
+from deltic.pipeline.epochs.report import RowCounts
 
 
 @dataclass(frozen=True)
@@ -26,8 +16,8 @@ class DemoEpoch:
     number: int
     words: str
     files: int
-    rows_in: Counts
-    views: Mapping[str, Counts]
+    rows_in: RowCounts
+    views: Mapping[str, RowCounts]
     update: float
     recomputation: float | None = None
     insights: tuple[str, ...] = field(default=())
@@ -35,13 +25,14 @@ class DemoEpoch:
     @property
     def ratio(self) -> float | None:
         """How many times faster the update was than the recomputation, where that was measured and rows changed."""
-        return None if self.recomputation is None or not self.rows_in.total else self.recomputation / self.update
+        changed = self.rows_in.inserted + self.rows_in.deleted
+        return None if self.recomputation is None or not changed else self.recomputation / self.update
 
     @property
-    def view_rows(self) -> Counts:
+    def view_rows(self) -> RowCounts:
         """The rows that came and went in all views together."""
         changes = self.views.values()
-        return Counts(sum(c.inserted for c in changes), sum(c.deleted for c in changes))
+        return RowCounts(sum(c.inserted for c in changes), sum(c.deleted for c in changes))
 
 
 @dataclass(frozen=True)

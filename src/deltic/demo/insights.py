@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from deltic.demo.facts import FactChange, Row
+from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.session import Pipeline
-from deltic.why import Explanation, WhyNot
 
 Names = Collection[str]
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What insights are drawn from: the change of the facts, the weighted rows by which a view changed, and
-    what the views say now: the imports, how many modules a change to one can affect, why rows are there or not."""
+    """What insights are drawn from: the change of the facts, that of the views, and the views as they are now."""
 
     facts: FactChange
-    change_of: Callable[[str], Iterable[tuple[Row, int]]]
-    imports: Callable[[], Iterable[Row]]
-    count_affected: Callable[[str], int]
-    why: Callable[[str, Row], Explanation]
-    why_not: Callable[[str, Row], WhyNot]
+    change: Transaction
+    pipeline: Pipeline
 
     def appeared(self, view: str) -> list[Row]:
-        return [row for row, weight in self.change_of(view) if weight > 0]
+        return [row for row, weight in self.change.of(view) if weight > 0]
 
     def disappeared(self, view: str) -> list[Row]:
-        return [row for row, weight in self.change_of(view) if weight < 0]
+        return [row for row, weight in self.change.of(view) if weight < 0]
 
 
 def insights(observed: Observation) -> tuple[str, ...]:
@@ -62,7 +58,7 @@ def _cycles(observed: Observation) -> Iterator[str]:
     appeared, disappeared = observed.appeared("import_cycle"), observed.disappeared("import_cycle")
     if not appeared and not disappeared:
         return
-    now = _load_edges(observed.imports())
+    now = _load_edges(observed.pipeline["imports"])
     before = (now - _load_edges(observed.appeared("imports"))) | _load_edges(observed.disappeared("imports"))
     for words, pairs, edges in (
         ("an import cycle appears", appeared, now),
@@ -78,7 +74,7 @@ def _cycles(observed: Observation) -> Iterator[str]:
 
 def _because_of(observed: Observation, pair: Row) -> str:
     """The facts of the epoch on which a cycle rests; where it rests on none of them, some that it rests on."""
-    leaves = observed.why("import_cycle", pair).leaves()
+    leaves = observed.pipeline.why("import_cycle", pair).leaves()
     facts = [leaf for leaf in leaves if leaf in set(observed.facts.inserted)] or leaves
     shown = [f"{table}({', '.join(map(str, row))})" for table, row in facts]
     return f"{pair[0]} and {pair[1]} are in a cycle because of {_listed(shown)}"
@@ -119,7 +115,7 @@ def _dead_code(observed: Observation) -> Iterator[str]:
     revived = [str(f) for f, _ in observed.disappeared("dead") if f not in removed]
     if died:
         yield f"nothing reaches any more: {_listed(died)}"
-        way = max(observed.why_not("alive", (min(died),)).ways, key=lambda way: len(way.holds))
+        way = max(observed.pipeline.why_not("alive", (min(died),)).ways, key=lambda way: len(way.holds))
         yield f"{min(died)} is dead because there is {way.fails}"
     if revived:
         yield f"reached again: {_listed(revived)}"
@@ -157,7 +153,7 @@ def _affected(observed: Observation) -> Iterator[str]:
     ranked = sorted((-abs(k), str(n), k) for n, k in moved.items() if n not in gone ^ came and abs(k) > 1)
     if ranked:
         _, module, difference = ranked[0]
-        now = observed.count_affected(module)
+        now = len(observed.pipeline["affects"].lookup(changed=module))
         yield f"a change to {module} can now affect {_modules(now)} (before: {now - difference:,})"
 
 

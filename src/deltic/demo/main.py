@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json as json_text
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
@@ -17,17 +17,19 @@ from rich.console import Console
 
 from deltic.demo.chart import draw_chart
 from deltic.demo.epochs import DemoEpoch, medians_of_small_edits
+from deltic.demo.extract import facts_of
+from deltic.demo.facts import SourceFile
 from deltic.demo.replay import Replay
 from deltic.demo.report import WIDE, Report
-from deltic.demo.session import active_or_new_session
-from deltic.demo.spark_facts import parse_tree
+from deltic.demo.spark_facts import fact_batch, parse_tree
 from deltic.demo.spark_views import QUERIES, recompute_in_spark
 from deltic.demo.subject import Subject, history, standard_library
+from deltic.demo.tree import Edit, Tree
 from deltic.demo.verify import ViewDifference, differences
-from deltic.demo.warm_up import warm_up
 from deltic.errors import DelticError
 from deltic.pipeline.engines import EngineName
 from deltic.pipeline.spark.java import require_java
+from deltic.pipeline.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -192,3 +194,29 @@ class Demo:
             "views": str(self.out / "views"),
             "chart": str(self.out / "chart.png"),
         }
+
+
+@contextmanager
+def active_or_new_session(master: str) -> Iterator[SparkSession]:
+    """The caller's session where there is one, as in a notebook; else one of its own, stopped after the block.
+
+    Raises DelticError when Java is missing or the session does not start.
+    """
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+    else:
+        with spark_session(master) as session:
+            yield session
+
+
+def warm_up() -> None:
+    """Run the demonstration's program through some epochs: the first on a machine compiles all kernels."""
+    source = SourceFile("a.py", "a", b"def f(): return g()\ndef g(): return f()\nf()")
+    tree = Tree({source.file: source.text})
+    replay = Replay(None, tree, pa.Table.from_batches([fact_batch(source.module, facts_of(source))]))
+    replay.start()
+    for number in range(1, 5):
+        replay.apply(number, Edit("f comes and goes", {source.file: source.text if number % 2 else b""}))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.demo.epochs import Counts, DemoEpoch
-from deltic.demo.facts import FactChange, Row
+from deltic.demo.epochs import DemoEpoch
 from deltic.demo.insights import Observation, first_insights, insights
 from deltic.demo.tables import FactTables, changed_tables, program_text
 from deltic.demo.tree import Edit, Tree
 from deltic.pipeline.engines import EngineName
+from deltic.pipeline.epochs.report import RowCounts
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.session import Pipeline
 
@@ -35,11 +35,9 @@ class Replay:
         """The initial evaluation, epoch 0."""
         tables = self.tables.tables()
         change, seconds = transact(self.pipeline, tables, {})
-        rows = Counts(_total(tables.values()), 0)
-        insights = first_insights(self.pipeline)
-        return DemoEpoch(
-            0, "evaluate everything", len(self.tree.modules), rows, _counts(change), seconds, insights=insights
-        )
+        rows, insights = RowCounts(_total(tables.values()), 0), first_insights(self.pipeline)
+        views, files = change.report.changed, len(self.tree.modules)
+        return DemoEpoch(0, "evaluate everything", files, rows, views, seconds, insights=insights)
 
     def apply(self, number: int, edit: Edit) -> DemoEpoch:
         """Makes an edit and brings the views up to date; only the latter is timed."""
@@ -51,10 +49,10 @@ class Replay:
             number,
             edit.words,
             len(edit.files),
-            Counts(_total(inserted.values()), _total(deleted.values())),
-            _counts(change),
+            RowCounts(_total(inserted.values()), _total(deleted.values())),
+            change.report.changed,
             seconds,
-            insights=insights(self._observed(parsed.change, change)),
+            insights=insights(Observation(parsed.change, change, self.pipeline)),
         )
 
     def recompute(self) -> tuple[Pipeline, float]:
@@ -63,16 +61,6 @@ class Replay:
         fresh = new_pipeline(None)
         _, seconds = transact(fresh, tables, {})
         return fresh, seconds
-
-    def _observed(self, facts: FactChange, change: Transaction) -> Observation:
-        asked = self.pipeline.why, self.pipeline.why_not
-        return Observation(facts, lambda view: iter(change.of(view)), self._imports, self._affected_by, *asked)
-
-    def _imports(self) -> Iterable[Row]:
-        return iter(self.pipeline["imports"])
-
-    def _affected_by(self, module: str) -> int:
-        return len(self.pipeline["affects"].lookup(changed=module))
 
 
 def new_pipeline(spark: SparkSession | None, engine: EngineName = "auto") -> Pipeline:
@@ -91,10 +79,6 @@ def transact(pipeline: Pipeline, inserted: Tables, deleted: Tables) -> tuple[Tra
         for table, rows in inserted.items():
             change.insert(table, rows)
     return change, perf_counter() - start
-
-
-def _counts(change: Transaction) -> dict[str, Counts]:
-    return {view: Counts(c.inserted, c.deleted) for view, c in change.report.changed.items()}
 
 
 def _total(tables: Iterable[pa.Table]) -> int:

@@ -9,8 +9,9 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from deltic.demo.epochs import Counts, DemoEpoch, Medians
+from deltic.demo.epochs import DemoEpoch, Medians
 from deltic.demo.verify import ViewDifference
+from deltic.pipeline.epochs.report import RowCounts
 
 WIDE, _NARROW = 118, 100
 _COLUMNS = {"epoch": 5, "rows in tables": 15, "rows in views": 17, "update": 9, "recompute": 9, "faster": 7}
@@ -108,7 +109,7 @@ def _unbroken(text: str) -> str:
     return text.replace(" ", _NO_BREAK)
 
 
-def _signed(counts: Counts) -> str:
+def _signed(counts: RowCounts) -> str:
     """`+12 −3`, with the side left out that is zero."""
     parts = [f"{sign}{n:,}" for sign, n in (("+", counts.inserted), ("−", counts.deleted)) if n]
     return " ".join(parts) or "0"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from deltic.demo.history import Repository
 from deltic.demo.scenario import standard_library_edits
-from deltic.demo.stdlib import python_files, stdlib_root
 from deltic.demo.tree import Edit, Tree
 from deltic.errors import DelticError
+
+NOT_LIBRARY = frozenset({"site-packages", "dist-packages", "__pycache__"})
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,19 @@ def history(repository: Path, commits: int) -> Subject:
         raise DelticError(f"{repository}: there are no Python files in its last commit.")
     tree = Tree(git.python_files(hashes[0]))
     return Subject(f"the history of {repository.resolve().name}", tree, git.edits(hashes), len(hashes) - 1)
+
+
+def stdlib_root() -> Path:
+    """The folder of the standard library."""
+    return Path(sysconfig.get_paths()["stdlib"])
+
+
+def python_files(root: Path) -> list[str]:
+    """The paths of all Python files relative to the root, sorted; installed packages are left out, and so are
+    folders whose name no import statement could contain."""
+    result: list[str] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [f for f in folders if f.isidentifier() and f not in NOT_LIBRARY]
+        relative = Path(folder).relative_to(root)
+        result += [(relative / name).as_posix() for name in names if name.endswith(".py")]
+    return sorted(result)
