@@ -235,8 +235,7 @@ class Pipeline(Defining):
     def _statements(self) -> StatementRunner:
         from deltic.pipeline.sql.steps import StatementRunner
 
-        doors = self.transaction, self.snapshot, self.explain, self._engine_of
-        return StatementRunner(self._evolving, self._opened, *doors, lambda tables: self._refreshing.load(tables))
+        return StatementRunner(self)
 
     def unchanged(self) -> Evolution:
         """The Evolution of a text without statements, or whose statements change nothing."""

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from deltic.catalog import CatalogDifference
-from deltic.engine.batches import TableBatch
 from deltic.engine.result import EpochResult
 from deltic.errors import count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.report import EpochReport, report_of
-from deltic.pipeline.io.parsed import arrow_schema
-from deltic.pipeline.names import find
-from deltic.pipeline.reading.delta import Delta
+from deltic.pipeline.reading.rows import Delta
+from deltic.pipeline.reading.snapshot import change_of
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -70,9 +68,7 @@ class Evolution:
 
     def of(self, view: str) -> Delta:
         """The changed rows of a view; of a new view, all rows."""
-        schema = find(view, "view", self._views)
-        change = self._result.changes.batch(view)
-        return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)
+        return change_of(view, self._result, self._views, {}, self._spark)
 
     def _repr_html_(self) -> str:
         named = {kind: getattr(self, kind) for kind in ("added", "replaced", "dropped", "dependent")}

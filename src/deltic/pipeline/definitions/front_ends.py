@@ -8,10 +8,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from deltic.errors import DelticError, did_you_mean
-from deltic.pipeline.definitions.by_sql import defining
+from deltic.pipeline.definitions.by_sql import completed, defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, FrontEnd, FunctionName, SourceOptions
-from deltic.pipeline.definitions.statements import completed
 from deltic.sql.statements.program import FRONT
 from deltic.sql.statements.statements import Defining, Statement
 

@@ -48,7 +48,7 @@ def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verificati
     result = VerificationReport()
     state = StateDirectory.open(place, Durability(readonly=True), is_whole=False)
     last = max((_check_manifest(state.files, number, result) for number in manifest.numbers(state.files)), default=0)
-    last = max(last, _check_log(state.files, result))
+    last = max(last, _check_log(state.files, result).last)
     if last < state.noted:
         result.wrong.append(state.short_log_message(last))
     if not result.wrong and (full or sample):
@@ -83,8 +83,8 @@ def _damage(files: Files, made: Manifest, name: str, found: VerificationReport) 
                 yield str(error)
 
 
-def _check_log(files: Files, found: VerificationReport) -> int:
-    """Check the log, and return its last record."""
+def _check_log(files: Files, found: VerificationReport) -> LogReader:
+    """Check the log. Return its reader, which stands after the last undamaged record."""
     starts = segments(files)
     reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
     try:
@@ -92,7 +92,7 @@ def _check_log(files: Files, found: VerificationReport) -> int:
             found.records += 1
     except StateError as error:
         found.wrong.append(str(error))
-    return reader.last
+    return reader
 
 
 def _compare(place: str | Path, sample: int | None, found: VerificationReport) -> None:
@@ -160,25 +160,22 @@ def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verificati
 
 def _set_aside_log(files: Files, found: VerificationReport) -> None:
     """Cut the log before the first damaged record. All its files from there on are moved aside."""
-    starts = segments(files)
-    reader = LogReader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
-    try:
-        for _ in reader.records():
-            pass
-    except StateError:
-        after = [(first, name) for first, name in starts if first > reader.last or name == reader.name]
-        for _, name in after:
-            files.write(f"damaged/{name.replace('/', '-')}", [files.read(name)])
-            if name == reader.name and reader.end:
-                files.truncate(name, reader.end)
-            else:
-                files.remove(name)
-        for name in rows_of(files, lambda number: number > reader.last):
-            files.write(f"damaged/{name.replace('/', '-')}", [files.read(name)])
+    log = VerificationReport()
+    reader = _check_log(files, log)
+    if not log.wrong:
+        return
+    for name in [name for first, name in segments(files) if first > reader.last or name == reader.name]:
+        files.write(f"damaged/{name.replace('/', '-')}", [files.read(name)])
+        if name == reader.name and reader.end:
+            files.truncate(name, reader.end)
+        else:
             files.remove(name)
-        found.repaired.append(
-            f"the log ends with record {reader.last:,} now; what came after it is lost, and its files are in damaged/"
-        )
+    for name in rows_of(files, lambda number: number > reader.last):
+        files.write(f"damaged/{name.replace('/', '-')}", [files.read(name)])
+        files.remove(name)
+    found.repaired.append(
+        f"the log ends with record {reader.last:,} now; what came after it is lost, and its files are in damaged/"
+    )
 
 
 def _attempt(state: StateDirectory, number: int | None, tables_alone: bool) -> Pipeline | None:

@@ -30,8 +30,8 @@ from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.names import find
-from deltic.pipeline.reading.delta import Delta
 from deltic.pipeline.reading.reading import PublishedEpoch
+from deltic.pipeline.reading.rows import Delta
 from deltic.pipeline.reading.snapshot import Preview, change_of
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.rows.forms import updates, with_key_alone

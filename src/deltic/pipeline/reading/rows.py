@@ -1,11 +1,15 @@
-"""Rows that were read, converted on demand."""
+"""Rows that were read, and changes of rows, converted on demand."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.changes import count
 from deltic.html import table
 from deltic.pipeline.reading.tabular import Tabular
 from deltic.pipeline.spark.spark import active_session, to_dataframe
@@ -82,3 +86,32 @@ class Rows(Tabular):
 
     def __repr__(self) -> str:
         return self._text()
+
+
+class Delta(Rows):
+    """Rows with weights: 1 for a row that came, -1 for one that went.
+
+    As a table it has the view's columns and one more, `__weight__`. Iteration gives pairs of a named tuple and its
+    weight.
+    """
+
+    @property
+    def columns(self) -> list[str]:
+        return super().columns[:-1]
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        weights = chain.from_iterable(chunk.to_pylist() for chunk in self._table.column(WEIGHT).chunks)
+        return zip(super().__iter__(), weights, strict=True)
+
+    @property
+    def inserted(self) -> int:
+        """The number of inserted rows."""
+        return count(self._weights())[0]
+
+    @property
+    def deleted(self) -> int:
+        """The number of deleted rows."""
+        return count(self._weights())[1]
+
+    def _weights(self) -> Any:
+        return self._table.column(WEIGHT).to_numpy()

@@ -15,10 +15,9 @@ from deltic.errors import DelticError
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
-from deltic.pipeline.reading.delta import Delta
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
 from deltic.pipeline.reading.reasons import Reasons
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.rows import Delta, Rows
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.errors import DelticError
-from deltic.pipeline.definitions.by_sql import defining
+from deltic.pipeline.definitions.by_sql import completed, defining
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.statements import completed
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import (
     TextAnswer,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
-from deltic.circuit.graph import Circuit
-from deltic.engine.protocol import Engine
 from deltic.errors import DefinitionsMovedError
+from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
@@ -24,31 +20,22 @@ from deltic.pipeline.sql.planning import ANSWER, Explained, ExplainedRows, Step,
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.statements import TransactionBracket
 
-if TYPE_CHECKING:
-    from deltic.pipeline.connectors.source_report import SourceReport
-
 # How often a statement is planned that meets other threads' changes of definitions.
 _TRIES = 100
 
 
 @dataclass(frozen=True)
 class StatementRunner:
-    """Does steps with a pipeline, of which it has what each kind of step needs."""
+    """Does steps with a pipeline."""
 
-    evolving: DefinitionChanger
-    opened: ActiveTransactions
-    transaction: Callable[[], Transaction]
-    snapshot: Callable[[], Snapshot]
-    explain: Callable[[str, bool], str]
-    engine_of: Callable[[Circuit], Engine]
-    load: Callable[[Collection[str]], Mapping[str, SourceReport]]
+    pipeline: Defining
 
     def results(self, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
         """What each step of a text gives, which is planned at once.
 
         It is planned again where its first step met a change of definitions: so a lone statement is done.
         """
-        definitions = self.evolving.epochs.last.definitions
+        definitions = self.pipeline._epochs.last.definitions
         return self._repeated(plan, plan(definitions), definitions)
 
     def _repeated(
@@ -64,7 +51,7 @@ class StatementRunner:
             except DefinitionsMovedError:
                 if is_done or not left or isinstance(steps[0], TransactionBracket):
                     raise
-            definitions = self.evolving.epochs.last.definitions
+            definitions = self.pipeline._epochs.last.definitions
             steps = plan(definitions)
 
     def done(self, steps: Sequence[Step], planned_from: Definitions) -> Iterator[Evolution | Transaction | Rows]:
@@ -72,19 +59,19 @@ class StatementRunner:
         for step in steps:
             if isinstance(step, Definitions):
                 yield self._defined(partial(_unless_moved, planned_from, step))
-                planned_from = self.evolving.epochs.last.definitions
+                planned_from = self.pipeline._epochs.last.definitions
             else:
                 yield self._done(step)
 
     def _defined(self, change: Callable[[Definitions], Definitions]) -> Evolution:
         """Go on with other definitions, and read the sources of new tables; where that fails, these go again."""
-        evolution = self.evolving.evolve(change)
-        sources = self.evolving.epochs.last.definitions.sources
+        evolution = self.pipeline._evolving.evolve(change)
+        sources = self.pipeline._epochs.last.definitions.sources
         if tables := [name for name in evolution.added if name in sources]:
             try:
-                evolution.loaded = self.load(tables)
+                evolution.loaded = self.pipeline._refreshing.load(tables)
             except BaseException:
-                self.evolving.evolve(lambda now: now.dropping(evolution.added))
+                self.pipeline._evolving.evolve(lambda now: now.dropping(evolution.added))
                 raise
         return evolution
 
@@ -95,12 +82,12 @@ class StatementRunner:
         try:
             match step:
                 case TransactionBracket():
-                    return self.opened.take(step, self.transaction)
+                    return self.pipeline._opened.take(step, self.pipeline.transaction)
                 case Effect():
                     return self._changed(step)
                 case PlannedQuery():
                     seen = self._seen()
-                    return answered(step, seen.version, self.engine_of, seen.spark)
+                    return answered(step, seen.version, self.pipeline._engine_of, seen.spark)
                 case ExplainedRows():
                     return self._seen().explained_rows(step.definition, step.kind)
                 case Explained():
@@ -108,29 +95,29 @@ class StatementRunner:
                 case Rows():
                     return step
         except BaseException:
-            if (bracketed := self.opened.bracketed) is not None:
+            if (bracketed := self.pipeline._opened.bracketed) is not None:
                 bracketed.discard()
             raise
 
     def _seen(self) -> Snapshot:
         """Tables and views as they are, or as the transaction that BEGIN has opened would leave them."""
-        bracketed = self.opened.bracketed
-        return self.snapshot() if bracketed is None else bracketed.preview()
+        bracketed = self.pipeline._opened.bracketed
+        return self.pipeline.snapshot() if bracketed is None else bracketed.preview()
 
     def _changed(self, effect: Effect) -> Transaction:
         """The transaction that changes a table: the one that BEGIN has opened, or one of its own."""
-        if (bracketed := self.opened.bracketed) is not None:
+        if (bracketed := self.pipeline._opened.bracketed) is not None:
             bracketed.add(effect)
             return bracketed
-        with self.transaction() as change:
+        with self.pipeline.transaction() as change:
             change.add(effect)
         return change
 
     def _explained(self, asked: Explained) -> str:
         """How a view, or a query as one, is kept fresh."""
         if isinstance(asked.subject, str):
-            return self.explain(asked.subject, asked.extended)
-        return self.engine_of(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
+            return self.pipeline.explain(asked.subject, asked.extended)
+        return self.pipeline._engine_of(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
 
 
 def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
