@@ -18,8 +18,8 @@ from deltic.cli.options import ProgramOptions, TextOptions
 from deltic.cli.report import print_table
 from deltic.errors import DataError, DelticError, Diagnostic, StateError
 from deltic.pipeline.definitions.front_ends import front_end_of
-from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.arrow_writer import ArrowWriter
+from deltic.pipeline.io.splits import ArrowReader
 from deltic.pipeline.job.job import JobSettings, load_program, run
 from deltic.pipeline.job.outcome import JobProgress
 from deltic.pipeline.session import Pipeline

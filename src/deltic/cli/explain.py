@@ -45,7 +45,7 @@ def explain_command(
     pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
     load_program(program, front, pipeline, text.macros, text.include_dir or ())
     if facts is not None:
-        from deltic.pipeline.io.arrow_reader import ArrowReader
+        from deltic.pipeline.io.splits import ArrowReader
 
         load_facts(front, facts, written.form, pipeline, ArrowReader(), allow_outside)
     print(_text(pipeline, view, full) if form == "text" else _drawing(pipeline, view, form))

@@ -158,8 +158,8 @@ def _session(options: SparkOptions, progress: JobProgress) -> Iterator[SparkSess
 def _files(session: SparkSession | None) -> tuple[RowReader, Writer]:
     """The reader and writer of files: this process, or Spark where there is a session."""
     if session is None:
-        from deltic.pipeline.io.arrow_reader import ArrowReader
         from deltic.pipeline.io.arrow_writer import ArrowWriter
+        from deltic.pipeline.io.splits import ArrowReader
 
         return ArrowReader(), ArrowWriter()
     from deltic.pipeline.io.spark_reader import SparkReader

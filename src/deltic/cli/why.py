@@ -10,7 +10,7 @@ from typing import Any
 from deltic.cli.options import ProgramOptions, TextOptions
 from deltic.errors import DelticError
 from deltic.pipeline.definitions.front_ends import front_end_of
-from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.io.splits import ArrowReader
 from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.names import find
 from deltic.pipeline.options import Durability

@@ -10,12 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltic.errors import DataError
-from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.blocks import blocks
 from deltic.pipeline.io.changes import epochs
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import TableInput, files_at, locate
-from deltic.pipeline.io.splits import joined, splits
+from deltic.pipeline.io.splits import ArrowReader, joined, splits
 from deltic.pipeline.io.splits import read as split_rows
 from deltic.values.types import Schema, Type
 

@@ -41,7 +41,7 @@ def read_back(reader, target: RowTarget, signed: bool):
     ids=["plain", "rfc4180", "json", "parquet"],
 )
 def test_rows_come_back(form, output, signed, writer, tmp_path):
-    from deltic.pipeline.io.arrow_reader import ArrowReader
+    from deltic.pipeline.io.splits import ArrowReader
 
     weights = [1, -1, -1, 1] if signed else [1] * 4
     rows = rows_to_table(list(zip(ROWS, weights, strict=True)), SCHEMA, signed)

@@ -16,13 +16,12 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.connectors.fetched import LocalFile
 from deltic.pipeline.connectors.places import ExternalPlace, place_at
 from deltic.pipeline.connectors.source import filled
-from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import COMPRESSED, TableFiles
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.records import may_have_lines
-from deltic.pipeline.io.splits import read, splits
+from deltic.pipeline.io.splits import ArrowReader, read, splits
 from deltic.pipeline.io.text import parse_line
 from deltic.values.types import Column, Schema
 

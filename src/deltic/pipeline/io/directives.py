@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import get_args
 
 from deltic.catalog import Catalog
@@ -51,6 +52,10 @@ class TextForm:
 
 
 PLAIN = TextForm()
+
+# The devices that are files, and the options that name them.
+_FILES = ("file", "jsonfile", "sqlite")
+_NAMES = ("filename", "dbname", "name")
 
 
 @dataclass(frozen=True)
@@ -201,3 +206,34 @@ def _unfit_columns(directive: Directive, columns: str, schema: Schema) -> Iterat
             f"columns={columns} does not say where the columns of `{directive.relation}` are",
             f"it has {count_of(len(schema), 'column')}: name {wanted}, counted from 0",
         )
+
+
+def check_inside(directives: Iterable[Directive], facts: Path, out: Path | None) -> None:
+    """Raise ProgramError if `.input` leads out of its folder, or `.output` out of its own.
+
+    The program may come from someone else. Links within a folder belong to its owner, and are followed.
+    """
+    folders = {"input": (facts, "--facts"), "output": (out, "--out")}
+    findings = []
+    for directive in directives:
+        folder, option = folders.get(directive.kind, (None, ""))
+        if folder is None or directive.options.get("IO", "file") not in _FILES:
+            continue
+        names = [directive.options[key] for key in _NAMES if key in directive.options]
+        findings += [
+            directive.span.error(
+                f"`{name}` stands outside of {option}, the folder {folder}",
+                "name a file in that folder; --allow-outside lets a program that you trust read and write elsewhere",
+            )
+            for name in names
+            if not _is_inside(name, folder)
+        ]
+    if findings:
+        raise ProgramError(findings)
+
+
+def _is_inside(name: str, folder: Path) -> bool:
+    path = folder / name
+    if ".." in Path(name).parts:
+        path, folder = path.resolve(), folder.resolve()
+    return path.absolute().is_relative_to(folder.absolute())

@@ -48,7 +48,7 @@ class File:
 
         Raises DataError with the places of malformed rows.
         """
-        from deltic.pipeline.io.arrow_reader import ArrowReader
+        from deltic.pipeline.io.splits import ArrowReader
 
         path = Path(self.path)
         if not path.exists():

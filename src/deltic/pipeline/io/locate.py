@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from deltic.errors import DataError, Diagnostic
+from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.io.blocks import STDIN, blocks
-from deltic.pipeline.io.header import places_by_name
 from deltic.pipeline.io.layout import FileKind, FileLayout, Records
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.text import split
 from deltic.values.types import Schema
 
 # The kind of a file, by its suffix; the delimiter is None if the directive or the default decides.
@@ -147,7 +148,7 @@ def files_at(source: TableInput, path: Path, signed: bool) -> TableFiles:
     paths = tuple(part_files(path)) if path.is_dir() else (path,)
     layout = source.layout(path, signed)
     if source.by_name and layout.headers:
-        layout = replace(layout, places=places_by_name(source.name, paths, layout))
+        layout = replace(layout, places=_places_by_name(source.name, paths, layout))
     return TableFiles(source.name, paths, layout)
 
 
@@ -190,3 +191,41 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 def _error(path: Path, message: str, hint: str) -> DataError:
     return DataError([Diagnostic(message, str(path), hint=hint)])
+
+
+def _places_by_name(table: str, paths: Iterable[Path], layout: FileLayout) -> tuple[int, ...]:
+    """Return the field of each column of a table according to files' first lines, in the form of `FileLayout.places`.
+
+    Case and blanks around names do not matter. Fields with other names are ignored, and one before the columns of a
+    change is its sign. Raises DataError if a column has no field, or different fields in several files.
+    """
+    result: dict[tuple[int, ...], Path] = {}
+    for path in paths:
+        line = next(blocks(path, size=1), b"").decode(errors="replace").rstrip("\r\n")
+        if line:
+            result.setdefault(_places(table, path, line, layout), path)
+    if len(result) > 1:
+        first, other, *_ = result.values()
+        raise _wrong_header(table, other, "", f"the columns are in another order than in {first}", "give all one order")
+    return next(iter(result), ())
+
+
+def _places(table: str, path: Path, line: str, layout: FileLayout) -> tuple[int, ...]:
+    try:
+        names = [field.value.strip().lower() for field in split(line, 0, layout)]
+    except Malformed as error:
+        raise _wrong_header(table, path, line, error.reason, error.hint) from None
+    columns = [name.lower() for name in layout.schema.names]
+    if layout.signed and names[0] not in columns:
+        names = names[1:]
+    for column in columns:
+        if names.count(column) != 1:
+            message = "two fields have the name" if column in names else "no field has the name"
+            hint = did_you_mean(column, names) or f"the first line names {', '.join(names)}"
+            raise _wrong_header(table, path, line, f"{message} of the column {column}", hint)
+    places = tuple(map(names.index, columns))
+    return () if places == tuple(range(len(names))) else places
+
+
+def _wrong_header(table: str, path: Path, line: str, message: str, hint: str) -> DataError:
+    return DataError([Diagnostic(f"table {table}: {message}", str(path), 1, min(1, len(line)), line, len(line), hint)])

@@ -83,6 +83,18 @@ def joined(parts: Iterable[tuple[FileSplit, ParsedRows]], layout: FileLayout, li
     return ParsedRows(concatenated(tables), tuple(rejects[:most]))
 
 
+class ArrowReader:
+    """Reads in this process."""
+
+    def read(self, files: TableFiles, limit: int | None) -> ParsedRows:
+        """Return the rows of the files. Reading stops when more than `limit` rows are malformed (None: never).
+
+        Raises DataError if a file as a whole cannot hold rows of the table.
+        """
+        parts = ((split, batch) for split in splits(files) for batch in read(split, files.layout))
+        return joined(parts, files.layout, limit)
+
+
 def _parts(path: Path, layout: FileLayout, size: int | None) -> Iterator[tuple[int, int | None]]:
     """Yield the start and end of each part of a file."""
     if layout.kind is FileKind.PARQUET:

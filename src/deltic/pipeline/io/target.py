@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.directives import Output
-from deltic.pipeline.io.printed import printed
-from deltic.pipeline.io.render import header_line, json_lines, text_lines, unit_weights
+from deltic.pipeline.io.render import header_line, json_lines, printed, text_lines, unit_weights
 from deltic.values.types import Type
 
 Format = Literal["csv", "parquet", "json", "arrow"]

@@ -15,8 +15,7 @@ from deltic.pipeline.definitions.front_end import FrontEnd
 from deltic.pipeline.definitions.front_ends import DATALOG, front_end_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import EpochFiles, epochs
-from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, catalog_interface, interface
-from deltic.pipeline.io.inside import check_inside
+from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, catalog_interface, check_inside, interface
 from deltic.pipeline.io.loader import Loader, RowReader
 from deltic.pipeline.io.locate import TableFiles, locate, missing
 from deltic.pipeline.io.rejects import Rejects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pyarrow as pa
 from deltic.engine.lateness import LateRows
 from deltic.errors import count_of
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.io.devices import on_stdout, to_device
+from deltic.pipeline.io.arrow_writer import naming
 from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.json_array import write_array
 from deltic.pipeline.io.render import count_unreadable
 from deltic.pipeline.io.target import Format, RowTarget, Writer, change_target, clear, view_target
 from deltic.pipeline.job.outcome import WrittenRelation
@@ -55,10 +57,10 @@ class Publisher:
         for output in self._outputs:
             rows = pipeline[output.name].to_arrow()
             if output.device in ("stdout", "json"):
-                self.printed.append(on_stdout(rows, output))
+                self.printed.append(_on_stdout(rows, output))
                 continue
             if output.device in ("sqlite", "jsonfile"):
-                yield WrittenRelation(output.name, len(rows), to_device(rows, output, self._out))
+                yield WrittenRelation(output.name, len(rows), _to_device(rows, output, self._out))
                 continue
             target = view_target(output, self._out, self._format)
             self._writer.write(rows, target)
@@ -73,3 +75,32 @@ class Publisher:
             rows = f"{count_of(result, 'row')} with the delimiter or a line end in a symbol"
             remedy = "--format parquet keeps every row, rfc4180=true quotes"
             self.notes.append(f"{target.path} cannot be read back: {rows}; {remedy}")
+
+
+def _on_stdout(rows: pa.Table, output: Output) -> str:
+    """Return the rows as Soufflé prints them: a JSON array, or lines below the relation's name."""
+    if output.device == "json":
+        stream = io.BytesIO()
+        write_array(rows, output, stream)
+        return stream.getvalue().decode().rstrip("\n")
+    target = RowTarget(Path(), "csv", output)
+    lines = target.lines(rows).to_pylist()
+    rule = "==============="
+    return "\n".join(["-" * len(rule), output.title, *target.header(signed=False), rule, *lines, rule])
+
+
+def _to_device(rows: pa.Table, output: Output, out: Path) -> Path:
+    """Write the rows to a JSON file or a database, and return its path. Raises DelticError."""
+    extension = "sqlite" if output.device == "sqlite" else "json"
+    path = out / (output.filename or f"{output.title}.{extension}")
+    if output.device == "sqlite":
+        from deltic.pipeline.io.sqlite import write_sqlite
+
+        write_sqlite(rows, output.title, output.schema, path)
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    with naming(path), unfinished.open("wb") as file:
+        write_array(rows, output, file)
+    unfinished.replace(path)
+    return path
