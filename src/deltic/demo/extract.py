@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from deltic.demo.facts import Fact, SourceFile
 from deltic.demo.scopes import (
@@ -50,7 +49,7 @@ def parse(text: bytes) -> ast.Module:
         return ast.parse(text)
 
 
-class _Walk:
+class _Walk(ast.NodeVisitor):
     """One walk over one file: `scope` holds the code being visited, `when` says when that code runs, `line` is
     the first line of what runs it."""
 
@@ -72,29 +71,12 @@ class _Walk:
         for node in nodes:
             self.visit(node)
 
-    def visit(self, node: ast.AST) -> None:
-        visitor = _VISITORS.get(type(node))
-        if visitor is not None:
-            visitor(self, node)
-        else:
-            self.visit_children(node)
-
-    def visit_children(self, node: ast.AST) -> None:
-        for name in node._fields:
-            value = getattr(node, name)
-            if isinstance(value, list):
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        self.visit(item)
-            elif isinstance(value, ast.AST):
-                self.visit(value)
-
-    def visit_nothing(self, node: ast.AST) -> None:
-        """For nodes that mention no name."""
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Mentions no name."""
 
     # Definitions
 
-    def visit_function(self, node: FunctionNode) -> None:
+    def visit_FunctionDef(self, node: FunctionNode) -> None:
         self.visit_decorators(node)
         self.visit(node.args)
         if node.returns is not None:
@@ -105,7 +87,9 @@ class _Walk:
             self.add("entry", scope.entity)
         self.visit_body(node, scope, when="call")
 
-    def visit_class(self, node: ast.ClassDef) -> None:
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.visit_decorators(node)
         scope = class_scope(node, self.scope)
         self.add("class", scope.entity, self.source.module)
@@ -144,14 +128,14 @@ class _Walk:
 
     # Imports and other names for things
 
-    def visit_import(self, node: ast.Import) -> None:
+    def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.add("imports_module", self.source.module, alias.name, self.when)
             top, _, _ = alias.name.partition(".")
             target = alias.name if alias.asname else top
             self.add("binds_module", self.scope.entity, alias.asname or top, target)
 
-    def visit_import_from(self, node: ast.ImportFrom) -> None:
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         source = self.absolute(node.module or "", node.level)
         for alias in node.names:
             self.add("imports_name", self.source.module, source, alias.name, self.when)
@@ -169,18 +153,18 @@ class _Walk:
         base = package[: max(0, len(package) - up)]
         return ".".join([*base, module] if module else base)
 
-    def visit_assign(self, node: ast.Assign) -> None:
+    def visit_Assign(self, node: ast.Assign) -> None:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
                 self.add_listed(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.add_alias(name, dotted_path(value))
-        self.visit_children(node)
+        self.generic_visit(node)
 
-    def visit_augmented_assign(self, node: ast.AugAssign) -> None:
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name) and node.target.id == "__all__":
             self.add_listed(node.value)
-        self.visit_children(node)
+        self.generic_visit(node)
 
     def add_alias(self, name: str, path: list[str] | None) -> None:
         at = self.binding_scope(path[0]) if path else None
@@ -196,24 +180,26 @@ class _Walk:
                 if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value.isidentifier():
                     self.add("listed", self.source.module, item.value)
 
-    def visit_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         for generator in node.generators:
             for name in target_names(generator.target):
                 self.scope.bind_variable(name)
-        self.visit_children(node)
+        self.generic_visit(node)
 
-    def visit_lambda(self, node: ast.Lambda) -> None:
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
         for name in parameter_names(node.args):
             self.scope.bind_variable(name)
-        self.visit_children(node)
+        self.generic_visit(node)
 
-    def visit_walrus(self, node: ast.NamedExpr) -> None:
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
         self.scope.bind_variable(node.target.id)
 
     # Mentions and calls
 
-    def visit_call(self, node: ast.Call) -> None:
+    def visit_Call(self, node: ast.Call) -> None:
         path = dotted_path(node.func)
         match node.func:
             case _ if path is not None:
@@ -224,7 +210,7 @@ class _Walk:
                 self.visit(function)
         self.visit_all((*node.args, *node.keywords))
 
-    def visit_reference(self, node: ast.Name | ast.Attribute) -> None:
+    def visit_Attribute(self, node: ast.Name | ast.Attribute) -> None:
         path = dotted_path(node)
         if path is not None:
             if not isinstance(node.ctx, ast.Store) or len(path) > 1:
@@ -232,6 +218,8 @@ class _Walk:
         elif isinstance(node, ast.Attribute):
             self.visit(node.value)
             self.add("sends", self.scope.runner, node.attr)
+
+    visit_Name = visit_Attribute
 
     def refer(self, path: list[str], call: ast.Call | None) -> None:
         """A mention of `a.b.c`, called or not: a fact about a name, or about the attributes of some object."""
@@ -269,7 +257,7 @@ class _Walk:
         for end in range(2, len(path) + 1):
             self.add("dotted", at, ".".join(path[:end]), ".".join(path[: end - 1]), path[end - 1])
 
-    def visit_if(self, node: ast.If) -> None:
+    def visit_If(self, node: ast.If) -> None:
         """`if __name__ == "__main__":` makes a module a program; what `TYPE_CHECKING` guards never runs."""
         guard = ast.unparse(node.test) if isinstance(node.test, ast.Compare | ast.Name | ast.Attribute) else ""
         if guard == "__name__ == '__main__'" and self.scope.parent is None:
@@ -294,25 +282,3 @@ def _is_called_by_test_runners(function: str) -> bool:
 
 
 _GUARDS = {"__name__ == '__main__'": "main", "TYPE_CHECKING": "typing", "typing.TYPE_CHECKING": "typing"}
-
-_VISITORS: dict[type[ast.AST], Callable[[_Walk, Any], None]] = {
-    ast.FunctionDef: _Walk.visit_function,
-    ast.AsyncFunctionDef: _Walk.visit_function,
-    ast.ClassDef: _Walk.visit_class,
-    ast.Import: _Walk.visit_import,
-    ast.ImportFrom: _Walk.visit_import_from,
-    ast.Assign: _Walk.visit_assign,
-    ast.AugAssign: _Walk.visit_augmented_assign,
-    ast.Call: _Walk.visit_call,
-    ast.Name: _Walk.visit_reference,
-    ast.Attribute: _Walk.visit_reference,
-    ast.If: _Walk.visit_if,
-    ast.ListComp: _Walk.visit_comprehension,
-    ast.SetComp: _Walk.visit_comprehension,
-    ast.DictComp: _Walk.visit_comprehension,
-    ast.GeneratorExp: _Walk.visit_comprehension,
-    ast.Lambda: _Walk.visit_lambda,
-    ast.NamedExpr: _Walk.visit_walrus,
-    ast.Constant: _Walk.visit_nothing,
-    ast.Global: _Walk.visit_nothing,
-}

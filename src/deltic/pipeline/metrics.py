@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from threading import Lock
-from types import TracebackType
 from typing import Any
 
 from prometheus_client import generate_latest, start_http_server
@@ -153,7 +152,5 @@ class MetricsServer:
     def __enter__(self) -> MetricsServer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -264,15 +264,16 @@ class Pipeline(Defining):
         With `errors="table"` rows that do not fit go to the table `<into>_errors`, which is made if it is missing, in
         the epoch of their batch: the row and the reason, its position as JSON, and the epoch.
         """
-        from deltic.pipeline.streaming.into import stream
+        from deltic.pipeline.streaming.into import TableStream
         from deltic.pipeline.streaming.rejected import COLUMNS, rejects_of
 
         self._keeping.refuse_change()
         check_choice(errors, "choice of errors", get_args(OnErrors))
         if errors == "table" and rejects_of(into) not in self.tables:
             self.table(rejects_of(into), COLUMNS)
-        place, site = self.place, self._epochs.site
-        return stream(self, df, into, name, order, conflicts, place, self._streams, site, errors)
+        orders, site = (order,) if isinstance(order, str) else tuple(order), self._epochs.site
+        stream = TableStream(self, into, name or into, orders, conflicts, self.place, self._streams, site, errors)
+        return stream.writer(df)
 
     def __repr__(self) -> str:
         tables, views = len(self.tables), len(self.views)

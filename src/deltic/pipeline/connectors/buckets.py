@@ -21,7 +21,7 @@ from deltic.engine.batches import with_weights
 from deltic.engine.comparing import netted
 from deltic.errors import CatalogError
 from deltic.pipeline.connectors.hashes import HASHES, digest, row_hashes
-from deltic.pipeline.connectors.target import PublishedView
+from deltic.pipeline.connectors.target import PublishedRows, PublishedView
 from deltic.pipeline.names import find
 
 _ROWS = 1 << 16
@@ -84,6 +84,11 @@ class BucketPlan:
     def listing(self, made: Mapping[int, BucketFile]) -> Listing:
         """Return the listing with the new files."""
         return Listing(self.schema, self.by, self.count, {**self.kept, **made})
+
+    def published(self, made: Mapping[int, BucketFile]) -> PublishedRows:
+        """Return the report, with the new files."""
+        rows, size = sum(part.rows for part in made.values()), sum(part.bytes for part in made.values())
+        return PublishedRows(self.how, rows, len(made), size, len(self.kept), self.read)
 
 
 def planned(

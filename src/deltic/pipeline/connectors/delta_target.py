@@ -62,8 +62,7 @@ class DeltaTarget:
             made = {bucket: write_part(self._files, bucket, rows, _as_delta(rows)) for bucket, rows in new}
             version = self._commit(table, plan, made, shown.mark)
             write_listing(self._files, shown.mark, plan.listing(made), _LISTED, version=version)
-            rows, size = sum(p.rows for p in made.values()), sum(p.bytes for p in made.values())
-            return PublishedRows(plan.how, rows, len(made), size, len(plan.kept), plan.read)
+            return plan.published(made)
 
     def _table(self) -> Any:
         """Return the table; None if it does not exist yet."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -23,10 +23,11 @@ _BLOCK, _SOME = 1 << 23, 1 << 16
 _END = 8
 
 
-class LocalFile(Protocol):
-    """A file on this machine. Methods raise OSError."""
+class LocalFile:
+    """A file on this machine, which is complete. Methods raise OSError."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def have(self) -> None:
         """Fetch all of it."""
@@ -38,27 +39,12 @@ class LocalFile(Protocol):
         """Fetch a part: lines, the last one with its end, or the table's columns of row groups."""
 
 
-class PresentFile:
-    """A local file, which is complete."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def have(self) -> None:
-        """Do nothing: the file is complete."""
-
-    def have_outline(self, kind: FileKind) -> None:
-        """Do nothing: the file is complete."""
-
-    def have_split(self, split: FileSplit, layout: FileLayout) -> None:
-        """Do nothing: the file is complete."""
-
-
-class FetchedFile:
+class FetchedFile(LocalFile):
     """A local copy of a remote file."""
 
     def __init__(self, system: Any, source: str, path: Path, size: int) -> None:
-        self.path, self._system, self._source, self._size = path, system, source, size
+        super().__init__(path)
+        self._system, self._source, self._size = system, source, size
         with path.open("wb") as file:
             file.truncate(size)
 

@@ -80,8 +80,7 @@ class ParquetTarget:
         self._system.rename(link, self.path)
         files.sync(self.path.parent)
         self._forget_older()
-        rows, size = sum(p.rows for p in made.values()), sum(p.bytes for p in made.values())
-        return PublishedRows(plan.how, rows, len(made), size, len(plan.kept), plan.read)
+        return plan.published(made)
 
     def _forget_older(self) -> None:
         """Remove all but the last versions, and leftovers of a crash."""

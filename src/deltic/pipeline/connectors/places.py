@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from deltic.engine.files.address import local_path
 from deltic.engine.files.object_store import file_system, os_errors
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.connectors.fetched import FetchedFile, LocalFile, PresentFile
+from deltic.pipeline.connectors.fetched import FetchedFile, LocalFile
 from deltic.pipeline.io.locate import is_hidden
 
 Stamps = Mapping[str, Sequence[int]]
@@ -67,7 +67,7 @@ class LocalFolder:
 
     @contextmanager
     def opened(self, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
-        yield PresentFile(self.path / name if name else self.path)
+        yield LocalFile(self.path / name if name else self.path)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -122,7 +122,7 @@ class RemoteFolder:
                     self._system.get_file(self._path(name), str(path))
             try:
                 yield (
-                    PresentFile(path) if part_of is None else FetchedFile(self._system, self._path(name), path, part_of)
+                    LocalFile(path) if part_of is None else FetchedFile(self._system, self._path(name), path, part_of)
                 )
             except DataError as error:
                 diagnostics = [self._named(finding, path, name) for finding in error.diagnostics]

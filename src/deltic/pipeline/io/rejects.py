@@ -19,7 +19,7 @@ class Rejects:
     """
 
     def __init__(self, folder: Path, tables: Iterable[str], limit: int) -> None:
-        self._folder, self._limit = folder, limit
+        self.folder, self._limit = folder, limit
         self.count = 0
         for table in tables:
             self._path(table).unlink(missing_ok=True)
@@ -41,10 +41,5 @@ class Rejects:
             message = f"{count_of(self.count, 'malformed row')}, more than {self._limit:,}; they are listed in {path}"
             raise DataError([Diagnostic(message, hint="mend the files, or allow more by --reject-limit")])
 
-    @property
-    def folder(self) -> Path:
-        """The folder of the files."""
-        return self._folder
-
     def _path(self, table: str) -> Path:
-        return self._folder / f"{table}.csv"
+        return self.folder / f"{table}.csv"

@@ -182,8 +182,10 @@ class _PlanReader:
             f"SELECT {kept} FROM ({left}) AS l {word} ({right}) AS r{condition or ' ON TRUE' * (word != 'CROSS JOIN')}"
         )
 
-    def together(self, plan: Any, below: Sequence[Any], word: str) -> str:
+    def together(self, plan: Any, below: Sequence[Any]) -> str:
         """The rows of several plans, by the places of their columns, under the numbers of the whole."""
+        kind = _kind(plan)
+        word = f"{kind.upper()}{' ALL' if kind == 'Union' or plan.isAll() else ''}"
         outer = [*map(self.called, _each(plan.output()))]
         parts = []
         for part in below:
@@ -214,15 +216,6 @@ class _PlanReader:
             pairs = zip(map(self.written, _each(projection)), outer, strict=True)
             parts.append(f"SELECT {', '.join(f'{value} AS {name}' for value, name in pairs)} FROM ({inside})")
         return " UNION ALL ".join(parts)
-
-    def union(self, plan: Any, below: Sequence[Any]) -> str:
-        return self.together(plan, below, "UNION ALL")
-
-    def intersect(self, plan: Any, below: Sequence[Any]) -> str:
-        return self.together(plan, below, "INTERSECT ALL" if plan.isAll() else "INTERSECT")
-
-    def subtract(self, plan: Any, below: Sequence[Any]) -> str:
-        return self.together(plan, below, "EXCEPT ALL" if plan.isAll() else "EXCEPT")
 
     def distinct(self, plan: Any, below: Sequence[Any]) -> str | None:
         output = {*map(self.called, _each(plan.output()))}
@@ -255,9 +248,9 @@ _READERS: Mapping[str, Callable[[_PlanReader, Any, Sequence[Any]], str | None]] 
     "Aggregate": _PlanReader.aggregate,
     "Join": _PlanReader.join,
     "Expand": _PlanReader.expand,
-    "Union": _PlanReader.union,
-    "Intersect": _PlanReader.intersect,
-    "Except": _PlanReader.subtract,
+    "Union": _PlanReader.together,
+    "Intersect": _PlanReader.together,
+    "Except": _PlanReader.together,
     "Distinct": _PlanReader.distinct,
     "Deduplicate": _PlanReader.distinct,
     "GlobalLimit": _PlanReader.limit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -28,30 +28,12 @@ _LOG = logging.getLogger("deltic.stream")
 _QUERY = "sql.streaming.queryId"
 
 
-def stream(
-    pipeline: Watching,
-    frame: DataFrame,
-    table: str,
-    name: str | None,
-    order: str | Sequence[str],
-    conflicts: Conflicts | None,
-    place: str | None,
-    lock: Lock,
-    sites: Sites,
-    errors: OnErrors,
-) -> DataStreamWriter:
-    """See `Pipeline.stream`; `place` is where its state is kept, and `lock` one for all of its streams."""
-    from deltic.pipeline.streaming.writer import TableWriter
-
-    _check_streaming(frame, table)
-    orders = (order,) if isinstance(order, str) else tuple(order)
-    into = TableStream(pipeline, table, name or table, orders, conflicts, place, lock, sites, errors)
-    return TableWriter(frame, into.form(frame).kind is not StreamKind.ROWS).foreachBatch(into.apply)
-
-
 @dataclass
 class TableStream:
-    """A stream into a table of a pipeline, by its name."""
+    """A stream into a table of a pipeline, by its name.
+
+    `place` is where the state is kept, and `lock` one for all streams of the pipeline.
+    """
 
     pipeline: Watching
     table: str
@@ -64,6 +46,13 @@ class TableStream:
     errors: OnErrors = "stop"
     known: StreamForm | None = None
     """The form of the stream, once it was found: its columns stay, and Spark takes its time to tell them."""
+
+    def writer(self, frame: DataFrame) -> DataStreamWriter:
+        """Spark's writer of a streaming DataFrame, each batch of which is applied."""
+        from deltic.pipeline.streaming.writer import TableWriter
+
+        _check_streaming(frame, self.table)
+        return TableWriter(frame, self.form(frame).kind is not StreamKind.ROWS).foreachBatch(self.apply)
 
     def form(self, frame: DataFrame) -> StreamForm:
         """How a DataFrame encodes changes of the table, as that is defined now."""
