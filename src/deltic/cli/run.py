@@ -145,8 +145,7 @@ def _session(options: SparkOptions, progress: JobProgress) -> Iterator[SparkSess
     if options.master is None:
         yield None
         return
-    from deltic.pipeline.spark.java import require_java
-    from deltic.pipeline.spark.session import spark_session
+    from deltic.pipeline.spark.session import require_java, spark_session
 
     with ExitStack() as stack:
         with progress.step("starting Spark"):

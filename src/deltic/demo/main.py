@@ -28,8 +28,7 @@ from deltic.demo.tree import Edit, Tree
 from deltic.demo.verify import ViewDifference, differences
 from deltic.errors import DelticError
 from deltic.pipeline.engines import EngineName
-from deltic.pipeline.spark.java import require_java
-from deltic.pipeline.spark.session import spark_session
+from deltic.pipeline.spark.session import require_java, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,12 +19,11 @@ from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
 from deltic.pipeline.connectors.source import HeldRows, SourceChange, nothing
-from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
+from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea
     from deltic.engine.files.files import Files
 
 _FEED = "delta.enableChangeDataFeed"
@@ -43,7 +42,7 @@ class DeltaSource:
     """
 
     def __init__(self, path: str, tasks: Tasks | None = None) -> None:
-        self.path, self._tasks = path, tasks
+        self.path, self._tasks = path, tasks or NO_TASKS
 
     def columns(self) -> Schema:
         return Schema.of_arrow(pa.schema(self._at().schema()))
@@ -88,9 +87,9 @@ class DeltaSource:
             for part in reader.feed(now, before + 1, now.version()):
                 parts.append(part)
                 size += part.nbytes
-                if site is None and (site := self._site(table, size)) is not None:
+                if site is None and (site := self._tasks.site(table, size)) is not None:
                     shares = [ReadUnit(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
-                    if (posted := self._posted(site, shares, reader)) is not None:
+                    if (posted := self._tasks.posted(site, shares, reader, table)) is not None:
                         return SourceChange(posted, at, f"{how}, by tasks", posted.count())
         except _failures():
             return None
@@ -104,10 +103,8 @@ class DeltaSource:
             were, are = set(_fragments(then)), set(_fragments(now))
             shares = [*_shares(now, are - were, 1), *_shares(then, were - are, -1)]
             size, how = sum(share.size for share in shares), f"files of versions {before + 1} to {now.version()}"
-            if (site := self._site(table, size)) is not None:
-                posted = self._posted(site, shares, _Reader(self.path, table))
-                if posted is not None:
-                    return SourceChange(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
+            if (posted := self._tasks.read(table, shares, _Reader(self.path, table))) is not None:
+                return SourceChange(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
             came = _read(table, now, are - were)
             went = _read(table, then, were - are)
         except _failures():
@@ -121,20 +118,11 @@ class DeltaSource:
             shares = _shares(now, _fragments(now), 1)
         except _failures():
             shares = [ReadUnit(_Whole(now.version()), size)]
-        if (site := self._site(table, size)) is None or self._tasks is None:
-            return None
-        if (posted := self._posted(site, shares, _Reader(self.path, table))) is None:
+        if (posted := self._tasks.read(table, shares, _Reader(self.path, table))) is None:
             return None
         changes = self._tasks.compared(table, posted, held)
         how = "loaded by tasks" if held.is_empty else "compared, by tasks"
         return SourceChange(changes, at, how, posted.count(), len(shares), size)
-
-    def _site(self, table: CatalogTable, size: int) -> StagingArea | None:
-        return None if self._tasks is None else self._tasks.site(table, size)
-
-    def _posted(self, site: StagingArea, shares: Sequence[ReadUnit], reader: _Reader) -> StagedRows | None:
-        assert self._tasks is not None
-        return self._tasks.posted(site, shares, reader, reader.table)
 
     def _at(self, version: int | None = None) -> Any:
         return _at(self.path, version)

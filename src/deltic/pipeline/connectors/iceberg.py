@@ -19,7 +19,7 @@ from deltic.errors import DataError, Diagnostic
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, nothing
-from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
+from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
 
@@ -38,7 +38,7 @@ class IcebergSource:
     """
 
     def __init__(self, place: External, tasks: Tasks | None = None) -> None:
-        self._place, self._tasks = place, tasks
+        self._place, self._tasks = place, tasks or NO_TASKS
 
     def columns(self) -> Schema:
         with errors(self._place):
@@ -65,7 +65,7 @@ class IcebergSource:
             if is_known and (result := self._of_files(table, position["snapshot"], now, at)) is not None:
                 return result
             scans = list(_scans(now, at["snapshot"]).values())
-            if self._tasks is not None and (rows := self._written(table, now, scans, [])) is not None:
+            if (rows := self._written(table, now, scans, [])) is not None:
                 how = "loaded by tasks" if held.is_empty else "compared, by tasks"
                 return SourceChange(
                     self._tasks.compared(table, rows, held), at, how, rows.count(), len(scans), _size(scans)
@@ -93,12 +93,9 @@ class IcebergSource:
     def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> StagedRows | None:
         """Return the rows of files, written by tasks; None if this process must read them."""
         scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
-        site = None if self._tasks is None else self._tasks.site(table, _size([*come, *go]))
-        if site is None or self._tasks is None:
-            return None
         shares = [ReadUnit(_File(scan, weight), scan.file.file_size_in_bytes) for scan, weight in scans]
         reader = _Reader(now.metadata_location, dict(now.io.properties), self._place, table)
-        return self._tasks.posted(site, shares, reader, table)
+        return self._tasks.read(table, shares, reader)
 
     def _table(self) -> Any:
         options = {name: filled(self._place[name]) for name in ("uri", "warehouse") if self._place.get(name)}

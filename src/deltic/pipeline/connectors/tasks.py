@@ -76,6 +76,11 @@ class Tasks:
         is_here = self.spark is None or size <= FEW or not table.schema.names
         return None if is_here else self.sites(table)
 
+    def read(self, table: CatalogTable, shares: Sequence[ReadUnit], read: ReadShares) -> StagedRows | None:
+        """Return the rows of all units, written by tasks; None if this process must read them."""
+        site = self.site(table, sum(share.size for share in shares))
+        return None if site is None else self.posted(site, shares, read, table)
+
     def posted(
         self, site: StagingArea, shares: Sequence[ReadUnit], read: ReadShares, table: CatalogTable
     ) -> StagedRows | None:
@@ -112,6 +117,10 @@ class Tasks:
                 result.report.written += posted.report.written
                 return result
         return compared(Keyed(table.name, table.key), posted.to_arrow(), held.version, beside)
+
+
+NO_TASKS = Tasks(None, lambda _: None, lambda *_: None)
+"""This process reads all sources."""
 
 
 def _groups(shares: Sequence[ReadUnit], at_once: int) -> list[list[Any]]:

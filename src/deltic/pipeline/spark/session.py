@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,12 +18,16 @@ from typing import IO, TYPE_CHECKING
 from deltic.engine.executors.spark.stalled_jobs import no_answer
 from deltic.errors import DelticError
 from deltic.extras import required
-from deltic.pipeline.spark.java import require_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _GIB = 1 << 30
+OLDEST = 17
+REMEDY = (
+    f"install Java {OLDEST} or later (Debian, Ubuntu: apt install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17) or point JAVA_HOME at it"
+)
 
 
 @contextmanager
@@ -131,3 +137,25 @@ def _cause(error: Exception, log: IO[bytes]) -> str:
     said = log.read().decode("utf-8", "replace")
     thrown = re.search(r"^(?:: |Exception in thread \S+ )[\w.$]+: (.*)$", f"{error}\n{said}", re.MULTILINE)
     return thrown[1] if thrown else str(error).partition("\n")[0]
+
+
+def require_java(otherwise: str = "") -> None:
+    """Raises DelticError unless there is a Java runtime, recent enough, where Spark looks for one.
+
+    `otherwise` is what the message adds to the remedy: what to do without Java.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    if java is None:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java on the PATH"
+        raise DelticError(f"Spark needs Java, and {where}: {REMEDY}{otherwise}")
+    result = _version(java)
+    if result is not None and result < OLDEST:
+        raise DelticError(f"Spark needs Java {OLDEST} or later, and {java} is version {result}: {REMEDY}{otherwise}")
+
+
+def _version(java: str) -> int | None:
+    """The major version; None when the runtime does not tell it in the usual way."""
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(match[1]) if match else None
