@@ -13,7 +13,6 @@ from deltic_ddlog import infer_control, infer_terms
 from deltic_ddlog import syntax as s
 from deltic_ddlog.compile import FunctionCompiler
 from deltic_ddlog.declarations import Declarations, RelationEntry
-from deltic_ddlog.definitions import constructor_definitions
 from deltic_ddlog.depth import deep
 from deltic_ddlog.functions import check_expression, check_function
 from deltic_ddlog.inference import Inference
@@ -72,8 +71,8 @@ def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., An
     findings += [finding for rule in rules for finding in _streams(relations, rule)]
     if findings:
         raise ProgramError(in_order(findings))
-    constructors, compiler.rules = constructor_definitions(declarations, compiler.types), rules
-    return c.ResolvedModules(compiler.types, relations, rules, indexes, constructors, compiler)
+    compiler.rules = rules
+    return c.ResolvedModules(compiler.types, relations, rules, indexes, compiler)
 
 
 def _check_functions(declarations: Declarations, compiler: FunctionCompiler, findings: list[Diagnostic]) -> None:

@@ -196,7 +196,6 @@ class ResolvedModules:
     relations: Mapping[str, ResolvedRelation]
     rules: Sequence[ResolvedRule]
     indexes: Mapping[str, Index]
-    constructors: Mapping[str, tuple[TypeDefinition, Constructor]]
     functions: FunctionBodies
 
     def fields(self, type_: Named, constructor: Constructor) -> tuple[DdlogType, ...]:

@@ -17,18 +17,18 @@ from deltic.circuit.python import digest, fingerprint
 from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, EvaluationError, ProgramError
-from deltic_ddlog import core, emit_calls, emit_control, emit_terms, runtime, texts
+from deltic_ddlog import core, emit_forms, runtime, texts
 from deltic_ddlog import syntax as s
-from deltic_ddlog.checked import ResolvedProgram, ResolvedRule
+from deltic_ddlog.checked import ResolvedProgram, ResolvedRule, TypeDefinition
 from deltic_ddlog.closures import ClosureCode, Closures, closures_in
 from deltic_ddlog.declarations import Declarations, Signature
-from deltic_ddlog.definitions import type_definitions
 from deltic_ddlog.depth import deep
 from deltic_ddlog.emitter import Emitter, name_of
 from deltic_ddlog.functions import FunctionBody, check_function, types_given
 from deltic_ddlog.modules import Module
 from deltic_ddlog.natives import NATIVES, Instance, has_type
 from deltic_ddlog.order import TypeOrder
+from deltic_ddlog.serde import form_of
 from deltic_ddlog.types import DdlogType
 from deltic_ddlog.values import Constructor, MapValue, Struct, Vec
 
@@ -46,7 +46,7 @@ _RUNTIME = {
     )
 } | {"show_float": texts.show_float}
 
-FORMS = (emit_calls, emit_control, emit_terms)
+FORMS = emit_forms
 """What writes each form of expressions, entered with the emitter."""
 
 
@@ -55,7 +55,7 @@ class FunctionCompiler:
 
     def __init__(self, declarations: Declarations, given: Mapping[str, Callable[..., Any]]) -> None:
         self.declarations = declarations
-        self.types = type_definitions(declarations, self._key_function)
+        self.types = self._type_definitions()
         self.given = given
         self.bodies: dict[tuple[str, int], FunctionBody] = {}
         self.sources: dict[str, str] = {}
@@ -192,6 +192,22 @@ class FunctionCompiler:
         value = emitter.value(body.expression)
         emitter.give(value)
         return self._defined(name, parameters, emitter, signature.declaration.span)
+
+    def _type_definitions(self) -> Mapping[str, TypeDefinition]:
+        """The types by their names; an alias is none of its own."""
+        result = {}
+        for name, entry in self.declarations.types.entries.items():
+            constructors = tuple((made.constructor, made.fields) for made in entry.constructors)
+
+            def key(
+                attribute: s.AttributeAnnotation, module: Module = entry.module
+            ) -> Callable[[], Callable[[Any], Any]]:
+                return lambda: self._key_function(module, attribute.value)
+
+            if entry.alias is None:
+                form = form_of(entry.declaration, key) if constructors else None
+                result[name] = TypeDefinition(name, entry.parameters, constructors, form)
+        return result
 
     def _key_function(self, module: Module, named: s.ParsedExpression | s.TypeMention | None) -> Callable[..., Any]:
         """The function that `deserialize_from_array=name()` names. Raises ProgramError where there is none."""

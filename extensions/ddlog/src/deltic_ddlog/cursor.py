@@ -114,6 +114,13 @@ class TokenCursor:
                 break
         return tuple(result)
 
+    def separated(self, item: Callable[[], ValueT], by: str = ",") -> tuple[ValueT, ...]:
+        """One item, and others behind such signs."""
+        result = [item()]
+        while self.accept(by):
+            result.append(item())
+        return tuple(result)
+
     def span(self, start: int) -> Span:
         """From an offset to the end of the token that was taken last."""
         return self.source.place(start, max(self.last.end, start))

@@ -53,7 +53,7 @@ class Input:
                 self._set(self._present(update), None)
             case "modify":
                 key = self._present(update)
-                changed = self._modified(self.form.of_row(self._rows[key]), update.record)
+                changed = modified(self.form.of_row(self._rows[key]), update.record, self.form.record, self._lowered)
                 if self._key_of(changed) != key:
                     raise ChangeError("the key of a record cannot be modified: delete it, and insert another one")
                 self._set(key, self.form.row(changed))
@@ -160,9 +160,6 @@ class Input:
         if key not in self._rows:
             raise ChangeError(f"{self.relation.name} has no record with the key {self._key_codec.show(key)}")
         return key
-
-    def _modified(self, record: Any, change: Record) -> Any:
-        return modified(record, change, self.form.record, self._lowered)
 
     # Rows
 

@@ -53,6 +53,8 @@ _DECIMAL = re.compile(r"[0-9][0-9_]*(?!\w)", re.ASCII)
 _TYPE_VARIABLE = re.compile(r"'([A-Z]\w*)", re.ASCII)
 # `>` stands alone: it may end a type.
 _OPERATOR = re.compile(r":-|=>|==|!=|<=|<<|\+\+|->|<-|\|\||[-+*/%&|^~=<>.,;:(){}\[\]@?#']")
+_STRINGS = {'"': '"', r"\"": r"\"", "[|": "|]", "$[|": "|]"}
+"""How strings begin and end. Those in `[|` have no expressions."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{2})|(\s+)\\|(.))", re.DOTALL)
 
@@ -112,10 +114,8 @@ class _Lexer:
 
     def _token(self, start: int, before: Token | None) -> Token:
         text = self.text
-        if text.startswith(('"', r"\""), start):
-            return self._quoted(start)
-        if text.startswith(("[|", "$[|"), start):
-            return self._raw(start)
+        if opening := next((each for each in _STRINGS if text.startswith(each, start)), ""):
+            return self._string(start, opening)
         adjacent = before is not None and before.end == start
         if text[start].isdigit() or text[start] == "'":
             behind_dot = adjacent and before is not None and before.text == "."
@@ -145,25 +145,26 @@ class _Lexer:
             return Token(INT, decimal[0], start, decimal.end(), int(decimal[0]))
         return None
 
-    def _quoted(self, start: int) -> Token:
-        r"""`"..."`, with escapes and expressions; in an expression of such a string also `\"...\"`."""
-        mark = '"' if self.text[start] == '"' else r"\""
-        parts, texts, at = list[str | tuple[Token, ...]](), list[str](), start + len(mark)
+    def _string(self, start: int, opening: str) -> Token:
+        r"""A string; those in quotes have escapes, those in an expression of such a string may be in `\"`."""
+        has_escapes, closing = opening.endswith('"'), _STRINGS[opening]
+        parts, texts, at = list[str | tuple[Token, ...]](), list[str](), start + len(opening)
         while at < len(self.text):
-            if self.text.startswith(mark, at):
-                return Token(LIT, "", start, at + len(mark), parts=(*parts, "".join(texts)))
-            if self.text.startswith("${", at):
+            if self.text.startswith(closing, at):
+                return Token(LIT, "", start, at + len(closing), parts=(*parts, "".join(texts)))
+            if opening != "[|" and self.text.startswith("${", at):
                 inside = tuple(self.until_end(at + 2, at))
                 parts += ["".join(texts), inside]
                 texts, at = [], inside[-1].end
-            elif self.text[at] == "\\":
-                is_twice = len(mark) > 1 and self.text.startswith(r"\\", at)
+            elif has_escapes and self.text[at] == "\\":
+                is_twice = len(opening) > 1 and self.text.startswith(r"\\", at)
                 said, at = self._escape(at + is_twice + (is_twice and self.text.startswith("\\", at + 2)))
                 texts.append(said)
             else:
                 texts.append(self.text[at])
                 at += 1
-        raise self.error(start, start + 1, "this string has no end", 'close it by `"`')
+        end, sign = start + (1 if has_escapes else len(opening)), closing.removeprefix("\\")
+        raise self.error(start, end, "this string has no end", f"close it by `{sign}`")
 
     def _escape(self, start: int) -> tuple[str, int]:
         """What an escape stands for, and where it ends."""
@@ -177,24 +178,6 @@ class _Lexer:
                 raise self.error(start, result.end(), "there is no such character in Unicode")
             return chr(point), result.end()
         return "" if gap else _ESCAPES.get(letter, letter), result.end()
-
-    def _raw(self, start: int) -> Token:
-        """`[|...|]`, or `$[|...|]` with expressions."""
-        interpolated = self.text[start] == "$"
-        parts, texts = list[str | tuple[Token, ...]](), list[str]()
-        at = begin = start + 2 + interpolated
-        while at < len(self.text):
-            if self.text.startswith("|]", at):
-                texts.append(self.text[begin:at])
-                return Token(LIT, "", start, at + 2, parts=(*parts, "".join(texts)))
-            if interpolated and self.text.startswith("${", at):
-                inside = tuple(self.until_end(at + 2, at))
-                parts += ["".join([*texts, self.text[begin:at]]), inside]
-                texts, at = [], inside[-1].end
-                begin = at
-            else:
-                at += 1
-        raise self.error(start, begin, "this string has no end", "close it by `|]`")
 
 
 def _of_digits(digits: list[str | None]) -> int:

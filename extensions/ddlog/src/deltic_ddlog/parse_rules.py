@@ -24,16 +24,10 @@ class RuleParser(ExpressionParser):
     def rule(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.RuleItem:
         """`heads :- body.`"""
         start = self.token.start
-        heads = [self._head()]
-        while self.accept(","):
-            heads.append(self._head())
-        body = list[s.Clause]()
-        if self.accept(":-"):
-            body.append(self._clause())
-            while self.accept(","):
-                body.append(self._clause())
+        heads = self.separated(self._head)
+        body = self.separated(self._clause) if self.accept(":-") else ()
         self.expect(".", "a rule ends with `.`, and its clauses are put apart by `,`")
-        return s.RuleItem(tuple(heads), tuple(body), attributes, span=self.span(start))
+        return s.RuleItem(heads, body, attributes, span=self.span(start))
 
     def _head(self) -> s.AtomClause:
         atom = self.atom()

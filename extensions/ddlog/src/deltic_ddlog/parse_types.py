@@ -79,11 +79,9 @@ class TypeParser(TokenCursor):
             return ()
 
     def _listed_arguments(self) -> tuple[TypeMention, ...]:
-        result = [self.type()]
-        while self.accept(","):
-            result.append(self.type())
+        result = self.separated(self.type)
         self.expect(">")
-        return tuple(result)
+        return result
 
     def _width(self, kind: str, start: int) -> TypeMention:
         self.expect("<", f"say its width: `{kind}<32>`")

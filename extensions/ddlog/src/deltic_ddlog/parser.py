@@ -107,11 +107,9 @@ class _ModuleParser(RuleParser):
     def _type_parameters(self) -> tuple[str, ...]:
         if not self.accept("<"):
             return ()
-        result = [self._type_variable()]
-        while self.accept(","):
-            result.append(self._type_variable())
+        result = self.separated(self._type_variable)
         self.expect(">")
-        return tuple(result)
+        return result
 
     def _type_variable(self) -> str:
         if self.token.kind != TYPE_VARIABLE:
@@ -123,14 +121,7 @@ class _ModuleParser(RuleParser):
         name = self.name("a type's name").text
         parameters = self._type_parameters()
         self.expect("=")
-        definition: tuple[s.ConstructorDeclaration, ...] | s.TypeMention
-        if self._begins_union():
-            constructors = [self._constructor()]
-            while self.accept("|"):
-                constructors.append(self._constructor())
-            definition = tuple(constructors)
-        else:
-            definition = self.type()
+        definition = self.separated(self._constructor, "|") if self._begins_union() else self.type()
         return s.Typedef(name, parameters, definition, attributes, span=self.span(start))
 
     def _begins_union(self) -> bool:

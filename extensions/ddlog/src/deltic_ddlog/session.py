@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.syntax.source import Span
 from deltic.errors import ChangeError, DataError, did_you_mean
-from deltic_ddlog.checked import ResolvedRelation
+from deltic_ddlog.checked import Index, ResolvedRelation
 from deltic_ddlog.commands import Command, Plain, QueryIndex, RecordUpdate, Updates, commands
 from deltic_ddlog.inputs import Input, Row
 from deltic_ddlog.library.log import heard
@@ -89,7 +89,7 @@ class Session:
             case "dump":
                 self._dump(command)
             case "dump_index":
-                self._print_records(self._indexed(command.argument, command.span, None))
+                self._print_records(self._indexed(self._index(command.argument, command.span), {}))
             case "mssleep" | "sleep":
                 time.sleep(int(command.argument) / 1000)
             case _:
@@ -278,35 +278,30 @@ class Session:
     # Indexes
 
     def _query(self, command: QueryIndex) -> None:
-        index = self.lowered.checked.indexes.get(command.index.replace(".", "::"))
-        if index is None:
-            raise DataError([command.span.error(f"there is no index {command.index}", self._index_names())])
-        types = [type_ for _, type_ in index.parameters]
+        index, columns = self._index(command.index, command.span), self.lowered.columns
+        types, given = [type_ for _, type_ in index.parameters], command.arguments.arguments
         try:
-            if len(command.arguments.arguments) != len(types):
+            if len(given) != len(types):
                 raise RecordError(f"{index.name} takes {len(types)} values")
-            values = [value for _, value in command.arguments.arguments]
-            columns = self.lowered.columns
             key = [
                 columns.writing(type_)(columns.codecs.of(type_).read(value))
-                for type_, value in zip(types, values, strict=True)
+                for type_, (_, value) in zip(types, given, strict=True)
             ]
         except RecordError as error:
             raise _at(command.span, error) from error
-        self._print_records(self._indexed(command.index, command.span, key))
+        self._print_records(self._indexed(index, {f"key?{i}": value for i, value in enumerate(key)}))
 
-    def _indexed(self, name: str, span: Span, key: list[Any] | None) -> Iterator[str]:
-        index = self.lowered.checked.indexes.get(name.replace(".", "::"))
-        if index is None:
-            raise DataError([span.error(f"there is no index {name}", self._index_names())])
+    def _index(self, name: str, span: Span) -> Index:
+        result = self.lowered.checked.indexes.get(name.replace(".", "::"))
+        if result is None:
+            raise DataError([span.error(f"there is no index {name}", _listed(self.lowered.checked.indexes))])
+        return result
+
+    def _indexed(self, index: Index, key: Mapping[str, Any]) -> Iterator[str]:
         view, width = self._pipeline[index_name(index.name)], len(index.parameters)
-        wanted = {} if key is None else {f"key?{i}": value for i, value in enumerate(key)}
-        rows = view.lookup(**wanted) if wanted else view
+        rows = view.lookup(**key) if key else view
         result = dict.fromkeys(tuple(row[width:]) for row in rows)
         return (record for record, _ in self._sorted(self.lowered.form(index.relation), [(r, 1) for r in result]))
-
-    def _index_names(self) -> str:
-        return _listed(self.lowered.checked.indexes)
 
     def _print_records(self, records: Iterable[str]) -> None:
         for record in records:

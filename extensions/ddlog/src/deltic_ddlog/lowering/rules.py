@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, checked, column, literal, type_of
+from deltic.circuit.graph import CircuitBuilder
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.expressions import nodes_in, transform
@@ -26,16 +28,17 @@ from deltic_ddlog.checked import (
     Head,
     MatchStep,
 )
-from deltic_ddlog.lowering.code import Given, GroupedList, Stored, VariableBinding
+from deltic_ddlog.lowering.code import Compiled, Given, GroupedList, RowRecord, Stored, VariableBinding
 from deltic_ddlog.lowering.columns import Form
 from deltic_ddlog.lowering.expressions import Expressions, field_name, plain, wrapped
 from deltic_ddlog.lowering.names import place_of
 from deltic_ddlog.lowering.reductions import Reduce, Step, row_of
-from deltic_ddlog.lowering.selected import Found, every, selected
 
 Tree = exp.Expression
 Forms = Callable[[str], Form]
 """The form of a relation's records."""
+Found = Mapping[str, tuple[VariableBinding, list[Tree]]]
+"""The variables that rows say something of: where their values are to be, and what is to be there."""
 Compared = Sequence[tuple[str, core.TypedExpression]]
 """New variables of a pattern, and the expressions whose values theirs equal."""
 
@@ -98,7 +101,7 @@ class RuleBindings:
         form = self._forms(match.relation)
         source = self._scope.relation(place_of(match))
         pattern, compared = self._without_variables(match.pattern)
-        node, result = selected(self._builder, source, form, pattern, self._expressions.unguarded())
+        node, result = _selected(self._builder, source, form, pattern, self._expressions.unguarded())
         self._join_on(compared, node, result)
 
     def _join_on(self, compared: Compared, node: int, found: Found) -> None:
@@ -139,7 +142,7 @@ class RuleBindings:
                 equal.append(exp.EQ(this=kept[each.name][1], expression=value))
             else:
                 kept[each.name] = (each, value)
-        node = self._builder.add(ops.Filter(every(equal)), node) if equal else node
+        node = self._builder.add(ops.Filter(_every(equal)), node) if equal else node
         return project(self._builder, node, [c for c, _ in kept.values()], [v for _, v in kept.values()])
 
     def _named(self, expression: core.TypedExpression, fresh: str) -> str:
@@ -155,7 +158,7 @@ class RuleBindings:
         form, name = self._forms(absent.relation), place_of(absent)
         pattern, compared = self._without_variables(absent.pattern)
         place = self._scope if self._scope.is_recursive(name) else self._scope.outside
-        source, result = selected(place.builder, place.relation(name), form, pattern, self._expressions.unguarded())
+        source, result = _selected(place.builder, place.relation(name), form, pattern, self._expressions.unguarded())
         columns = [each for binding, _ in result.values() for each in binding.columns]
         values = [tree for _, trees in result.values() for tree in trees]
         there = self._scope.bring(make_set(place.builder, project(place.builder, source, columns, values)), place)
@@ -201,7 +204,7 @@ class RuleBindings:
 
     def _filter(self, conditions: Sequence[Tree]) -> None:
         if conditions:
-            self._atoms = [self._builder.add(ops.Filter(every(conditions)), self.node)]
+            self._atoms = [self._builder.add(ops.Filter(_every(conditions)), self.node)]
 
     def _extend(self, new: Sequence[tuple[Column, Tree]]) -> None:
         """Add columns to the bindings."""
@@ -361,3 +364,47 @@ def _field(expression: core.TypedExpression, type_: t.DdlogType, place: int) -> 
 
 def _has_variables(expression: core.TypedExpression) -> bool:
     return any(isinstance(node, core.VariableValue) for node in nodes_in(expression))
+
+
+def _selected(
+    builder: CircuitBuilder, source: int, form: Form, pattern: core.Pattern, expressions: Expressions
+) -> tuple[int, Found]:
+    """The rows of records that have a pattern, and what they say of its variables."""
+    columns = builder.type_of(source).schema.columns
+    conditions: list[Tree] = []
+    result: dict[str, tuple[VariableBinding, list[Tree]]] = {}
+    while isinstance(pattern, core.As):
+        result[pattern.name] = _whole(pattern.name, pattern.type, form, columns, expressions.of)
+        pattern = pattern.pattern
+    if isinstance(pattern, core.Bind):
+        result[pattern.name] = _whole(pattern.name, pattern.type, form, columns, expressions.of)
+    elif isinstance(pattern, core.Equal):
+        row = form.row(expressions.constant(pattern.expression))
+        pairs = zip(columns, row, strict=True)
+        conditions = [exp.EQ(this=column(c.name), expression=literal(value, c.type)) for c, value in pairs]
+    elif not isinstance(pattern, core.Anything):
+        assert isinstance(pattern, core.StructPattern)
+        parts = (pattern,) if form.constructor is None else pattern.parts
+        for part, type_, each in zip(parts, form.types, columns, strict=True):
+            more, variables = expressions.match(part, expressions.of.binding(each.name, type_), {})
+            conditions += more
+            for name, (part_type, tree) in variables.items():
+                assert isinstance(tree, Tree)  # relations have no others
+                result[name] = (expressions.of.binding(name, part_type), [tree])
+    return builder.add(ops.Filter(_every(conditions)), source) if conditions else source, result
+
+
+def _whole(
+    name: str, type_: t.DdlogType, form: Form, columns: Sequence[Column], of: Compiled
+) -> tuple[VariableBinding, list[Tree]]:
+    """A variable for whole records."""
+    trees: list[Tree] = [column(each.name) for each in columns]
+    if form.constructor is None:
+        return of.binding(name, type_), trees
+    own = tuple(replace(each, name=f"{name}.{each.name}") for each in columns)
+    return VariableBinding(type_, own, RowRecord(of, form.record), is_one=False), trees
+
+
+def _every(conditions: Sequence[Tree]) -> Tree:
+    """That all conditions hold."""
+    return reduce(lambda left, right: exp.And(this=left, expression=right), conditions)
