@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deltic.datalog.syntax.expressions import nodes_in
+from deltic.datalog.syntax.expressions import SyntaxNode, parts_of
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
 from deltic_ddlog.closures import Closures
@@ -56,65 +56,52 @@ class ResolvedRelation:
     original: str | None = None
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(SyntaxNode):
     """What a rule derives: `record`, of the relation's type."""
 
     relation: str
     record: TypedExpression
-    span: Span
 
 
-@dataclass(frozen=True)
-class MatchStep:
+class MatchStep(SyntaxNode):
     """Records of a relation that have a pattern, as it was `delay` transactions ago, or what is new of a stream."""
 
     relation: str
     pattern: Pattern
     delay: int
     differentiated: bool
-    span: Span
 
 
-@dataclass(frozen=True)
-class AbsentStep:
+class AbsentStep(SyntaxNode):
     """That no record of a relation has a pattern, which binds nothing."""
 
     relation: str
     pattern: Pattern
     delay: int
     differentiated: bool
-    span: Span
 
 
-@dataclass(frozen=True)
-class ConditionStep:
+class ConditionStep(SyntaxNode):
     """That an expression is true."""
 
     expression: TypedExpression
-    span: Span
 
 
-@dataclass(frozen=True)
-class AssignmentStep:
+class AssignmentStep(SyntaxNode):
     """That the value of an expression has a pattern, which may bind variables."""
 
     pattern: Pattern
     expression: TypedExpression
-    span: Span
 
 
-@dataclass(frozen=True)
-class FlatMapStep:
+class FlatMapStep(SyntaxNode):
     """That one of the items of a Vec, Set, Map or Group has a pattern: of a Map, a tuple of key and value."""
 
     pattern: Pattern
     items: TypedExpression
-    span: Span
 
 
-@dataclass(frozen=True)
-class GroupBy:
+class GroupBy(SyntaxNode):
     """A group of type `ddlog_std::Group<K, V>`, by the variable `name`, for each value of `key`.
 
     Of what is known before, only what `key` binds is known after it: variables are where they stand in `key`.
@@ -126,54 +113,44 @@ class GroupBy:
     values: TypedExpression
     key: TypedExpression
     visible: tuple[str, ...]
-    span: Span
 
 
-@dataclass(frozen=True)
-class InspectStep:
+class InspectStep(SyntaxNode):
     """An expression that is computed for its effect: `ddlog_weight` and `ddlog_timestamp` are variables in it."""
 
     expression: TypedExpression
-    span: Span
 
 
 Clause = MatchStep | AbsentStep | ConditionStep | AssignmentStep | FlatMapStep | GroupBy | InspectStep
 
 
-@dataclass(frozen=True)
-class ResolvedRule:
+class ResolvedRule(SyntaxNode):
     """Heads and a body whose clauses bind variables from left to right; no name is bound twice."""
 
     heads: tuple[Head, ...]
     body: tuple[Clause, ...]
-    span: Span
 
     @property
     def expressions(self) -> Iterator[TypedExpression]:
         """The expressions of clauses, of patterns in these, and of heads."""
-        for clause in self.body:
-            if isinstance(clause, MatchStep | AbsentStep | AssignmentStep | FlatMapStep):
-                parts = nodes_in(clause.pattern)
-                yield from (part.expression for part in parts if isinstance(part, core.Equal))
-            match clause:
-                case ConditionStep() | AssignmentStep() | InspectStep():
-                    yield clause.expression
-                case FlatMapStep():
-                    yield clause.items
-                case GroupBy():
-                    yield from (clause.values, clause.key)
-        yield from (head.record for head in self.heads)
+        return _outermost(self)
 
 
-@dataclass(frozen=True)
-class Index:
+def _outermost(node: SyntaxNode) -> Iterator[TypedExpression]:
+    for part in parts_of(node):
+        if isinstance(part, TypedExpression):
+            yield part
+        else:
+            yield from _outermost(part)
+
+
+class Index(SyntaxNode):
     """Records of a relation that have a pattern, by the values of `parameters`, which the pattern binds."""
 
     name: str
     parameters: tuple[tuple[str, DdlogType], ...]
     relation: str
     pattern: Pattern
-    span: Span
 
 
 @dataclass(frozen=True)

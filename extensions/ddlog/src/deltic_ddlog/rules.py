@@ -36,7 +36,7 @@ def check_rule(
     checking.inference.solve()
     if not checking.inference.findings:
         built = tuple(clause for build in checking.built for clause in build())
-        made = c.ResolvedRule(tuple(head() for head in heads), built, rule.span)
+        made = c.ResolvedRule(tuple(head() for head in heads), built, span=rule.span)
         for expression in made.expressions:
             checking.inference.findings += check_expression(declarations, expression, {})
         if not checking.inference.findings:
@@ -71,7 +71,7 @@ def check_index(
         findings += inference.findings
         return None
     entry, pattern, _ = result
-    return c.Index(module.full(item.name), tuple(parameters), entry.name, pattern.build(), item.span)
+    return c.Index(module.full(item.name), tuple(parameters), entry.name, pattern.build(), span=item.span)
 
 
 class _Checking:
@@ -159,7 +159,7 @@ class _Checking:
             self.inference.report(atom.span, "a head has no delay", f"write `{atom.relation}(...)`")
         typed = self._head_record(atom, entry) if entry else self.inference.broken(atom.span)
         name = entry.name if entry else atom.relation
-        return lambda: c.Head(name, typed.build(), atom.span)
+        return lambda: c.Head(name, typed.build(), span=atom.span)
 
     def _head_record(self, atom: s.AtomClause, entry: RelationEntry) -> InferredExpression:
         """The fields of a record, or `R[record]`; one argument is the record too, unless records have one field."""
@@ -204,33 +204,33 @@ class _Checking:
                 message = f"`{name}` is not known here, and `not` binds nothing"
                 self.inference.report(span, message, f"bind `{name}` before, or write `_` where it may be anything")
         step = c.AbsentStep if clause.negated else c.MatchStep
-        self.built.append(lambda: [step(entry.name, pattern.build(), atom.delay, atom.differentiated, span)])
+        self.built.append(lambda: [step(entry.name, pattern.build(), atom.delay, atom.differentiated, span=span)])
 
     def _condition(self, clause: s.ConditionClause) -> None:
         expression, span = self._grouped(clause.expression), clause.span
         if not isinstance(expression, s.Assign):
             condition = self.inference.expect(expression, BOOL)
-            self.built.append(lambda: [c.ConditionStep(condition.build(), span)])
+            self.built.append(lambda: [c.ConditionStep(condition.build(), span=span)])
             return
         value = self.inference.infer(expression.value)
         self._assign(expression.target, value, span)
 
     def _assign(self, target: s.ParsedExpression, value: InferredExpression, span: Span) -> None:
         pattern = PatternOf(self.inference, "rule").of(target, value.type)
-        self.built.append(lambda: [c.AssignmentStep(pattern.build(), value.build(), span)])
+        self.built.append(lambda: [c.AssignmentStep(pattern.build(), value.build(), span=span)])
 
     def _flat_map(self, clause: s.FlatMapClause) -> None:
         items = self.inference.infer(self._grouped(clause.items))
         element = element_of(self.inference, clause.items.span, items.type)
         pattern = PatternOf(self.inference, "rule").of(clause.pattern, element)
-        self.built.append(lambda: [c.FlatMapStep(pattern.build(), items.build(), clause.span)])
+        self.built.append(lambda: [c.FlatMapStep(pattern.build(), items.build(), span=clause.span)])
 
     def _inspect(self, clause: s.InspectClause) -> None:
         with self.inference.scope():
             self.inference.let("ddlog_weight", Signed(64))
             self.inference.let("ddlog_timestamp", Bit(64))
             typed = self.inference.infer(clause.expression)
-        self.built.append(lambda: [c.InspectStep(typed.build(), clause.span)])
+        self.built.append(lambda: [c.InspectStep(typed.build(), span=clause.span)])
 
     # --- groups
 
@@ -278,7 +278,7 @@ class _Checking:
 
         def build() -> list[c.Clause]:
             known = self.inference.known(type_)
-            return [c.GroupBy(local.name, known, typed.build(), by.build(), tuple(kept), span)]
+            return [c.GroupBy(local.name, known, typed.build(), by.build(), tuple(kept), span=span)]
 
         self.built.append(build)
         return s.NameExpression(source_name, span=span)

@@ -7,7 +7,7 @@ become variables, and the group a `Reduce`. Any other use has the values of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in, transform
@@ -44,15 +44,13 @@ class Reduction:
     rows: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Reduce:
+class Reduce(SyntaxNode):
     """`GroupBy` with reductions in the place of the group."""
 
     values: core.TypedExpression
     parts: tuple[core.TypedExpression, ...]
     visible: tuple[str, ...]
     reductions: tuple[Reduction, ...]
-    span: Span
 
 
 Step = Clause | Reduce
@@ -118,15 +116,9 @@ def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[
                     is_alias = isinstance(node, core.VariableValue) and node.name == alias
                     return replace(node, name=name) if is_alias else node
 
-                others = [with_expressions(each, renamed) for each in (*clauses[:place], *clauses[place + 1 :])]
-                return _without_aliases(name, others, with_expressions(head, renamed))
+                others = [transform(each, renamed) for each in (*clauses[:place], *clauses[place + 1 :])]
+                return _without_aliases(name, others, transform(head, renamed))
     return clauses, head
-
-
-def with_expressions(clause: Any, change: Any) -> Any:
-    """A clause or a head with `change` applied to all nodes in it, to the innermost first."""
-    result = {f.name: getattr(clause, f.name) for f in fields(clause)}
-    return replace(clause, **{n: transform(part, change) for n, part in result.items() if isinstance(part, SyntaxNode)})
 
 
 class _Making:
@@ -140,24 +132,20 @@ class _Making:
     def covers(self, users: Sequence[Any]) -> bool:
         """Whether all that these clauses ask of the group can be reduced."""
         for user in users:
-            nodes = [
-                n for f in fields(user) if isinstance(part := getattr(user, f.name), SyntaxNode) for n in nodes_in(part)
-            ]
+            nodes = list(nodes_in(user))
             mentions = sum(isinstance(node, core.VariableValue) and node.name == self._group.name for node in nodes)
-            if mentions != sum(
-                self._result(node) is not None for node in nodes if isinstance(node, core.TypedExpression)
-            ):
+            if mentions != sum(self._result(node) is not None for node in nodes):
                 return False
         return True
 
     def changed(self, user: Any) -> Any:
         """A clause or a head with variables for what it asks of the group."""
-        return with_expressions(user, lambda node: self._result(node) or node)
+        return transform(user, lambda node: self._result(node) or node)
 
     def clause(self) -> Reduce:
         """The group's clause, once all calls are known."""
         group = self._group
-        return Reduce(group.values, self._parts, group.visible, tuple(self._made.values()), group.span)
+        return Reduce(group.values, self._parts, group.visible, tuple(self._made.values()), span=group.span)
 
     def _result(self, node: Any) -> core.TypedExpression | None:
         """What stands for a call of a function of the group; None for what is none, or has to have the whole group."""
