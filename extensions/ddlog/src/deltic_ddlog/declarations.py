@@ -9,33 +9,17 @@ from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
 from deltic_ddlog import syntax as s
+from deltic_ddlog import types as t
 from deltic_ddlog.modules import Module, Names
-from deltic_ddlog.types import (
-    BOOL,
-    BROKEN,
-    STRING,
-    UNIT,
-    BigInt,
-    Bit,
-    CallableType,
-    DdlogType,
-    Double,
-    Float,
-    FunctionParameter,
-    Named,
-    Signed,
-    Tuple,
-    TypeVariable,
-    substitute,
-)
+from deltic_ddlog.types import substitute
 from deltic_ddlog.values import OPTION, RESULT, Constructor
 
-_BUILT_IN: Mapping[str, DdlogType] = {
-    "bool": BOOL,
-    "string": STRING,
-    "bigint": BigInt(),
-    "double": Double(),
-    "float": Float(),
+_BUILT_IN: Mapping[str, t.DdlogType] = {
+    "bool": t.BOOL,
+    "string": t.STRING,
+    "bigint": t.BigInt(),
+    "double": t.Double(),
+    "float": t.Float(),
 }
 # Constructors that functions of Python make values with.
 _KNOWN_CONSTRUCTORS = {constructor.name: constructor for constructor in (*OPTION, *RESULT)}
@@ -58,7 +42,7 @@ class TypeEntry:
     declaration: s.Typedef
     alias: s.TypeMention | None = None
     constructors: list[ConstructorEntry] = field(default_factory=list)
-    element: DdlogType | None = None
+    element: t.DdlogType | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +51,7 @@ class ConstructorEntry:
 
     constructor: Constructor
     type: str
-    fields: tuple[DdlogType, ...]
+    fields: tuple[t.DdlogType, ...]
     span: Span
 
 
@@ -78,8 +62,8 @@ class Signature:
     name: str
     number: int
     names: tuple[str, ...]
-    parameters: tuple[FunctionParameter, ...]
-    result: DdlogType
+    parameters: tuple[t.FunctionParameter, ...]
+    result: t.DdlogType
     declaration: s.FunctionDeclaration
     module: Module
 
@@ -93,7 +77,7 @@ class RelationEntry:
     """A relation as it is declared."""
 
     name: str
-    record: DdlogType
+    record: t.DdlogType
     declaration: s.RelationDeclaration
     module: Module
 
@@ -178,7 +162,7 @@ class Declarations:
         return True
 
     def _define_constructors(self, entry: TypeEntry, definition: tuple[s.ConstructorDeclaration, ...]) -> None:
-        shared: dict[str, DdlogType] = {}
+        shared: dict[str, t.DdlogType] = {}
         for place, item in enumerate(definition):
             name = entry.module.full(item.name)
             names = tuple(result.name for result in item.fields)
@@ -197,33 +181,33 @@ class Declarations:
             self.constructors.entries[name] = result
             entry.constructors.append(result)
 
-    def type(self, mention: s.TypeMention, module: Module, variables: Collection[str]) -> DdlogType:
+    def type(self, mention: s.TypeMention, module: Module, variables: Collection[str]) -> t.DdlogType:
         """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it."""
         match mention:
             case s.WidthType():
                 if mention.kind == "signed" and mention.width not in _SIGNED:
                     message = f"there is no `signed<{mention.width}>`"
                     self.report(mention.span, message, "signed numbers have 8, 16, 32, 64 or 128 bits")
-                return (Bit if mention.kind == "bit" else Signed)(mention.width)
+                return (t.Bit if mention.kind == "bit" else t.Signed)(mention.width)
             case s.TupleType():
-                return Tuple(tuple(self.type(item, module, variables) for item in mention.items))
+                return t.Tuple(tuple(self.type(item, module, variables) for item in mention.items))
             case s.TypeVariableName():
                 if mention.name not in variables:
                     hint = "type variables come from a type's or a function's parameters"
                     self.report(mention.span, f"the type variable `'{mention.name}` is not known here", hint)
-                return TypeVariable(mention.name)
+                return t.TypeVariable(mention.name)
             case s.FunctionType():
                 parameters = tuple(
-                    FunctionParameter(self.type(p.type, module, variables), p.mutable) for p in mention.parameters
+                    t.FunctionParameter(self.type(p.type, module, variables), p.mutable) for p in mention.parameters
                 )
-                return CallableType(
-                    parameters, self.type(mention.result, module, variables) if mention.result else UNIT
+                return t.CallableType(
+                    parameters, self.type(mention.result, module, variables) if mention.result else t.UNIT
                 )
             case s.TypeReference():
                 return self._named(mention, module, variables)
         raise AssertionError(mention)
 
-    def _named(self, mention: s.TypeReference, module: Module, variables: Collection[str]) -> DdlogType:
+    def _named(self, mention: s.TypeReference, module: Module, variables: Collection[str]) -> t.DdlogType:
         if not mention.arguments and mention.name in _BUILT_IN:
             return _BUILT_IN[mention.name]
         result = self.types.find(module, mention.name)
@@ -234,27 +218,27 @@ class Declarations:
                 did_you_mean(mention.name, [*self.types.visible(module), *_BUILT_IN, "bit<32>"]) if not result else ""
             )
             self.report(mention.span, message, hint)
-            return BROKEN
+            return t.BROKEN
         entry = self.types.entries[result[0]]
         arguments = tuple(self.type(argument, module, variables) for argument in mention.arguments)
         if len(arguments) != len(entry.parameters):
             wanted = len(entry.parameters)
             message = f"`{entry.name}` takes {wanted} type argument{'s' * (wanted != 1)}, and not {len(arguments)}"
             self.report(mention.span, message)
-            return BROKEN
+            return t.BROKEN
         return self._expanded(entry, arguments, mention)
 
-    def _expanded(self, entry: TypeEntry, arguments: tuple[DdlogType, ...], mention: s.TypeReference) -> DdlogType:
+    def _expanded(self, entry: TypeEntry, arguments: tuple[t.DdlogType, ...], mention: s.TypeReference) -> t.DdlogType:
         """The type that an alias stands for; any other one with its arguments."""
         definition = entry.declaration.definition
         if isinstance(definition, tuple) and not entry.constructors and len(definition) == 1:
             self._is_alias(entry, definition)
         aliased = definition if isinstance(definition, s.TypeMention) else entry.alias
         if aliased is None:
-            return Named(entry.name, arguments)
+            return t.Named(entry.name, arguments)
         if entry.name in self._expanding:
             self.report(entry.declaration.span, f"the type `{entry.name}` stands for itself")
-            return BROKEN
+            return t.BROKEN
         self._expanding.append(entry.name)
         try:
             inside = self.type(aliased, entry.module, entry.parameters)
@@ -262,12 +246,12 @@ class Declarations:
             self._expanding.pop()
         return substitute(inside, dict(zip(entry.parameters, arguments, strict=True)))
 
-    def struct(self, type_: Named) -> TypeEntry | None:
+    def struct(self, type_: t.Named) -> TypeEntry | None:
         """What is declared of a type with constructors."""
         entry = self.types.entries[type_.name]
         return entry if entry.constructors else None
 
-    def fields(self, type_: Named, constructor: ConstructorEntry) -> tuple[DdlogType, ...]:
+    def fields(self, type_: t.Named, constructor: ConstructorEntry) -> tuple[t.DdlogType, ...]:
         """The types of a constructor's fields in a type."""
         given = dict(zip(self.types.entries[type_.name].parameters, type_.arguments, strict=True))
         return tuple(substitute(result, given) for result in constructor.fields)
@@ -286,8 +270,10 @@ class Declarations:
     def _declare_function(self, module: Module, item: s.FunctionDeclaration) -> None:
         mentions = [*(p.type for p in item.parameters), *([item.result] if item.result else [])]
         variables = sorted({variable for mention in mentions for variable in _type_variables(mention)})
-        parameters = tuple(FunctionParameter(self.type(p.type, module, variables), p.mutable) for p in item.parameters)
-        result = self.type(item.result, module, variables) if item.result else UNIT
+        parameters = tuple(
+            t.FunctionParameter(self.type(p.type, module, variables), p.mutable) for p in item.parameters
+        )
+        result = self.type(item.result, module, variables) if item.result else t.UNIT
         names = tuple(p.name for p in item.parameters)
         if len(set(names)) < len(names):
             self.report(item.span, f"`{item.name}` has two parameters of one name", "rename one of them")
@@ -303,23 +289,23 @@ class Declarations:
         if name in self.relations.entries:
             self.report(item.span, f"the relation `{name}` is declared twice", "rename one of them")
             return
-        record = Named(name) if item.record is None else self.type(item.record, module, ())
+        record = t.Named(name) if item.record is None else self.type(item.record, module, ())
         if item.by_reference:
-            record = Named(_REFERENCE, (record,))
+            record = t.Named(_REFERENCE, (record,))
         if item.key and item.role != "input":
             self.report(item.key.span, "only input relations have primary keys", "remove the key")
             item = replace(item, key=None)
         self.relations.entries[name] = RelationEntry(name, record, item, module)
 
 
-def _element(name: str, parameters: Sequence[str]) -> DdlogType | None:
+def _element(name: str, parameters: Sequence[str]) -> t.DdlogType | None:
     """What a loop over one of the library's collections gives."""
-    variables = tuple(map(TypeVariable, parameters))
+    variables = tuple(map(t.TypeVariable, parameters))
     if name in _COLLECTIONS:
         return variables[0]
     if name == "ddlog_std::Map":
-        return Tuple(variables)
-    return Tuple((variables[1], Signed(64))) if name == "ddlog_std::Group" else None
+        return t.Tuple(variables)
+    return t.Tuple((variables[1], t.Signed(64))) if name == "ddlog_std::Group" else None
 
 
 def _type_variables(mention: s.TypeMention) -> list[str]:

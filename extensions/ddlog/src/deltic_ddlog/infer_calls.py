@@ -8,33 +8,19 @@ from deltic.datalog.syntax.source import Span
 from deltic.errors import did_you_mean
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
+from deltic_ddlog import types as t
 from deltic_ddlog.declarations import Signature
 from deltic_ddlog.inference import Inference, InferredExpression, infers
-from deltic_ddlog.types import (
-    BROKEN,
-    STRING,
-    BigInt,
-    Bit,
-    Bool,
-    CallableType,
-    DdlogType,
-    Double,
-    Float,
-    FunctionParameter,
-    Named,
-    Signed,
-)
-from deltic_ddlog.types import String as StringType
 from deltic_ddlog.unification import OpenParameter, TypeUnknown, fits, is_mutable, resolve, shown
 
-BUILT_IN = (Bool, BigInt, Bit, Signed, Float, Double, StringType)
+BUILT_IN = (t.Bool, t.BigInt, t.Bit, t.Signed, t.Float, t.Double, t.String)
 
 
-def _candidates(inference: Inference, name: str, type_: DdlogType | None = None) -> list[Signature]:
+def _candidates(inference: Inference, name: str, type_: t.DdlogType | None = None) -> list[Signature]:
     """The functions that a name may mean here; those of the module that defines a type are among them."""
     names = inference.declarations.functions
     result = names.find_all(inference.module, name)
-    if isinstance(type_, Named) and "::" in type_.name:
+    if isinstance(type_, t.Named) and "::" in type_.name:
         home = f"{type_.name.rpartition('::')[0]}::{name}"
         result += [home] if home in names.entries and home not in result else []
     return [signature for full in result for signature in names.entries[full]]
@@ -47,7 +33,7 @@ def _unknown_function(inference: Inference, span: Span, name: str) -> None:
 
 
 def _made(
-    inference: Inference, signature: Signature, parameters: Sequence[DdlogType], result: DdlogType
+    inference: Inference, signature: Signature, parameters: Sequence[t.DdlogType], result: t.DdlogType
 ) -> core.FunctionInstance:
     known = inference.known
     mutable = tuple(p.mutable for p in signature.parameters)
@@ -65,13 +51,13 @@ def function_value(inference: Inference, node: s.NameExpression) -> InferredExpr
     chosen: list[Callable[[], core.FunctionInstance]] = []
 
     def attempt() -> bool:
-        fitting = [c for c in candidates if fits(CallableType(c.parameters, c.result), resolve(type_))]
+        fitting = [c for c in candidates if fits(t.CallableType(c.parameters, c.result), resolve(type_))]
         if len(fitting) > 1:
             return False
         signature = (fitting or candidates)[0]
         parameters, result = inference.instance(signature)
         taken = zip(parameters, signature.parameters, strict=True)
-        own = CallableType(tuple(FunctionParameter(t, p.mutable) for t, p in taken), result)
+        own = t.CallableType(tuple(t.FunctionParameter(each, p.mutable) for each, p in taken), result)
         inference.require(node.span, own, type_)
         chosen.append(lambda: _made(inference, signature, parameters, result))
         return True
@@ -174,7 +160,7 @@ def call(
     return InferredExpression(wanted, build)
 
 
-def _told_result(wanted: DdlogType) -> str:
+def _told_result(wanted: t.DdlogType) -> str:
     return "" if isinstance(resolve(wanted), TypeUnknown) else f" and gives `{shown(wanted)}`"
 
 
@@ -183,7 +169,7 @@ def _closure_call(inference: Inference, node: s.CallExpression) -> InferredExpre
     arguments = inference.all(node.arguments)
     result = inference.unknown()
     parameters = tuple(OpenParameter(argument.type) for argument in arguments)
-    inference.require(node.callee.span, closure.type, CallableType(parameters, result))
+    inference.require(node.callee.span, closure.type, t.CallableType(parameters, result))
 
     def build() -> core.TypedExpression:
         mutable = tuple(map(is_mutable, parameters))
@@ -198,16 +184,16 @@ def _lambda(inference: Inference, node: s.LambdaExpression) -> InferredExpressio
     """A closure; it reads the variables around it, and cannot change them."""
     result = inference.type(node.result) if node.result else inference.unknown()
     outer, inference.result = inference.result, result
-    parameters, names = list[FunctionParameter](), list[str]()
+    parameters, names = list[t.FunctionParameter](), list[str]()
     with inference.scope():
         for item in node.parameters:
             type_ = inference.type(item.type) if item.type else inference.unknown()
-            mutable = FunctionParameter(type_, True) if item.mutable else OpenParameter(type_)
+            mutable = t.FunctionParameter(type_, True) if item.mutable else OpenParameter(type_)
             parameters.append(mutable)
             names.append(inference.declare(item.name, type_, mutable=True).name)
         body = inference.expect(node.body, result)
     inference.result = outer
-    type_ = CallableType(tuple(parameters), result)
+    type_ = t.CallableType(tuple(parameters), result)
 
     def build() -> core.TypedExpression:
         mutable = tuple(map(is_mutable, parameters))
@@ -223,15 +209,15 @@ def text_of(
     of = typed or inference.infer(node)
     chosen: list[InferredExpression] = []
 
-    def decide(found: DdlogType) -> None:
+    def decide(found: t.DdlogType) -> None:
         if isinstance(found, BUILT_IN):
-            chosen.append(of if found == STRING else inference.made(core.ToText, node.span, STRING, of))
-        elif found == BROKEN:
+            chosen.append(of if found == t.STRING else inference.made(core.ToText, node.span, t.STRING, of))
+        elif found == t.BROKEN:
             chosen.append(of)
         else:
             chosen.append(own_text(found))
 
-    def own_text(type_: DdlogType) -> InferredExpression:
+    def own_text(type_: t.DdlogType) -> InferredExpression:
         candidates = [c for c in _candidates(inference, "to_string", type_) if len(c.parameters) == 1]
         candidates = [c for c in candidates if fits(c.parameters[0].type, type_)]
         if not candidates:
@@ -239,8 +225,8 @@ def text_of(
             inference.report(node.span, f"there is no text for `{shown(type_)}`", hint)
             return of
         made = call(inference, node.span, "to_string", candidates, [of], [node.span])
-        inference.require(node.span, made.type, STRING)
+        inference.require(node.span, made.type, t.STRING)
         return made
 
     inference.when_known(node.span, of.type, decide, "T")
-    return InferredExpression(STRING, lambda: chosen[0].build())
+    return InferredExpression(t.STRING, lambda: chosen[0].build())

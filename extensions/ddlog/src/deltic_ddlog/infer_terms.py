@@ -6,27 +6,13 @@ from deltic.datalog.syntax.expressions import SyntaxNode
 from deltic.errors import did_you_mean
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
+from deltic_ddlog import types as t
 from deltic_ddlog.declarations import ConstructorEntry
 from deltic_ddlog.infer_calls import call, function_value, text_of
 from deltic_ddlog.infer_patterns import PatternOf, find_constructor, place_arguments
 from deltic_ddlog.inference import Inference, InferredExpression, infers
 from deltic_ddlog.runtime import single
-from deltic_ddlog.types import (
-    BOOL,
-    BROKEN,
-    STRING,
-    UNIT,
-    BigInt,
-    Bit,
-    DdlogType,
-    Double,
-    Float,
-    Named,
-    Signed,
-    Tuple,
-    bounds,
-    content,
-)
+from deltic_ddlog.types import bounds, content
 from deltic_ddlog.unification import Kind, TypeUnknown, is_number, resolve, shown, unify
 
 _INTERN, _DEFAULT = "internment::Intern", "ddlog_std::default"
@@ -37,12 +23,12 @@ _BITWISE = frozenset("&|^")
 
 @infers(s.BoolLiteral)
 def _bool(inference: Inference, node: s.BoolLiteral) -> InferredExpression:
-    return inference.made(core.LiteralValue, node.span, BOOL, node.value)
+    return inference.made(core.LiteralValue, node.span, t.BOOL, node.value)
 
 
 @infers(s.StringExpression)
 def _string(inference: Inference, node: s.StringExpression) -> InferredExpression:
-    return inference.made(core.LiteralValue, node.span, STRING, node.value)
+    return inference.made(core.LiteralValue, node.span, t.STRING, node.value)
 
 
 @infers(s.IntLiteral)
@@ -52,16 +38,16 @@ def _int(inference: Inference, node: s.IntLiteral) -> InferredExpression:
 
 def _integer(inference: Inference, node: s.IntLiteral, value: int) -> InferredExpression:
     """An integer: of its own type, or of the one that is expected."""
-    type_: DdlogType
+    type_: t.DdlogType
     if node.width:
-        type_ = Signed(node.width) if node.signed else Bit(node.width)
+        type_ = t.Signed(node.width) if node.signed else t.Bit(node.width)
     else:
         type_ = inference.number(TypeUnknown("number"))
 
     def build() -> core.TypedExpression:
         known = inference.known(type_)
-        if isinstance(known, Float | Double):
-            number = single(float(value)) if isinstance(known, Float) else float(value)
+        if isinstance(known, t.Float | t.Double):
+            number = single(float(value)) if isinstance(known, t.Float) else float(value)
             return core.LiteralValue(known, number, span=node.span)
         low, high = bounds(known)
         if not low <= value <= high:
@@ -76,20 +62,20 @@ def _float(inference: Inference, node: s.FloatExpression) -> InferredExpression:
     """`double`, unless `float` is expected."""
     unknown = TypeUnknown("number")
     if node.width:
-        unify(unknown, Float() if node.width == 32 else Double())
+        unify(unknown, t.Float() if node.width == 32 else t.Double())
 
     def decided() -> bool:
         result = resolve(unknown)
-        return isinstance(result, Float | Double)
+        return isinstance(result, t.Float | t.Double)
 
     def fail() -> None:
         inference.report(node.span, f"this is a `double`, and `{shown(unknown)}` is expected here")
 
-    inference.wait(decided, fail, lambda: isinstance(resolve(unknown), TypeUnknown) and unify(unknown, Double()))
+    inference.wait(decided, fail, lambda: isinstance(resolve(unknown), TypeUnknown) and unify(unknown, t.Double()))
 
     def build() -> core.TypedExpression:
         known = inference.known(unknown)
-        value = single(node.value) if isinstance(known, Float) else node.value
+        value = single(node.value) if isinstance(known, t.Float) else node.value
         return core.LiteralValue(known, value, span=node.span)
 
     return InferredExpression(unknown, build)
@@ -98,34 +84,34 @@ def _float(inference: Inference, node: s.FloatExpression) -> InferredExpression:
 @infers(s.Interpolation)
 def _interpolation(inference: Inference, node: s.Interpolation) -> InferredExpression:
     parts = [text_of(inference, part) for part in node.parts]
-    return inference.made(core.Operation, node.span, STRING, "text", parts)
+    return inference.made(core.Operation, node.span, t.STRING, "text", parts)
 
 
 @infers(s.InternedString)
 def _interned(inference: Inference, node: s.InternedString) -> InferredExpression:
     """References stand for what they refer to."""
     text = inference.infer(node.text)
-    return InferredExpression(Named(_INTERN, (STRING,)), text.build)
+    return InferredExpression(t.Named(_INTERN, (t.STRING,)), text.build)
 
 
 @infers(s.VecLiteral)
 def _vec(inference: Inference, node: s.VecLiteral) -> InferredExpression:
     element = inference.unknown()
     items = [inference.expect(item, element) for item in node.items]
-    return inference.made(core.MakeVec, node.span, Named("ddlog_std::Vec", (element,)), items)
+    return inference.made(core.MakeVec, node.span, t.Named("ddlog_std::Vec", (element,)), items)
 
 
 @infers(s.MapLiteral)
 def _map(inference: Inference, node: s.MapLiteral) -> InferredExpression:
     key, value = inference.unknown(), inference.unknown()
     items = [(inference.expect(k, key), inference.expect(v, value)) for k, v in node.items]
-    return inference.made(core.MakeMap, node.span, Named("ddlog_std::Map", (key, value)), items)
+    return inference.made(core.MakeMap, node.span, t.Named("ddlog_std::Map", (key, value)), items)
 
 
 @infers(s.TupleExpression)
 def _tuple(inference: Inference, node: s.TupleExpression) -> InferredExpression:
     items = inference.all(node.items)
-    return inference.made(core.MakeTuple, node.span, Tuple(tuple(item.type for item in items)), items)
+    return inference.made(core.MakeTuple, node.span, t.Tuple(tuple(item.type for item in items)), items)
 
 
 @infers(s.Construct)
@@ -170,12 +156,12 @@ def _declaration(inference: Inference, node: s.VariableDeclaration) -> InferredE
     return inference.broken(node.span)
 
 
-def _declared(inference: Inference, node: s.VariableDeclaration, type_: DdlogType) -> InferredExpression:
+def _declared(inference: Inference, node: s.VariableDeclaration, type_: t.DdlogType) -> InferredExpression:
     """`var x: T` without a value: the one that the type has by default."""
     target = PatternOf(inference, "place", mutable=True).of(node, type_)
     default = call(inference, node.span, "default", inference.declarations.functions.entries[_DEFAULT], [], [])
     inference.require(node.span, default.type, type_)
-    return inference.made(core.AssignTo, node.span, UNIT, target, default)
+    return inference.made(core.AssignTo, node.span, t.UNIT, target, default)
 
 
 @infers(s.At)
@@ -188,7 +174,7 @@ def _at(inference: Inference, node: s.At) -> InferredExpression:
 def _reference(inference: Inference, node: s.Reference) -> InferredExpression:
     """`&x` as a value is the reference to it."""
     of = inference.infer(node.of)
-    return InferredExpression(Named("ddlog_std::Ref", (of.type,)), of.build)
+    return InferredExpression(t.Named("ddlog_std::Ref", (of.type,)), of.build)
 
 
 @infers(s.Ascription)
@@ -202,8 +188,8 @@ def _ascription(inference: Inference, node: s.Ascription) -> InferredExpression:
 @infers(s.Unary)
 def _unary(inference: Inference, node: s.Unary) -> InferredExpression:
     if node.operator == "not":
-        operand = inference.expect(node.operand, BOOL)
-        return inference.made(core.Operation, node.span, BOOL, "not", [operand])
+        operand = inference.expect(node.operand, t.BOOL)
+        return inference.made(core.Operation, node.span, t.BOOL, "not", [operand])
     if node.operator == "-" and isinstance(node.operand, s.IntLiteral):
         return _integer(inference, node.operand, -node.operand.value)
     operand = inference.infer(node.operand)
@@ -211,7 +197,7 @@ def _unary(inference: Inference, node: s.Unary) -> InferredExpression:
     return inference.made(core.Operation, node.span, operand.type, node.operator, [operand])
 
 
-def _want(inference: Inference, node: s.ParsedExpression, type_: DdlogType, kind: Kind) -> None:
+def _want(inference: Inference, node: s.ParsedExpression, type_: t.DdlogType, kind: Kind) -> None:
     """Report an operand that is no number of a kind."""
     unknown = inference.number(TypeUnknown(kind))
     message = shown(type_)
@@ -224,18 +210,18 @@ def _want(inference: Inference, node: s.ParsedExpression, type_: DdlogType, kind
 def _binary(inference: Inference, node: s.Binary) -> InferredExpression:
     operator = node.operator
     if operator in _LOGIC:
-        left, right = inference.expect(node.left, BOOL), inference.expect(node.right, BOOL)
-        return inference.made(core.Operation, node.span, BOOL, operator, [left, right])
+        left, right = inference.expect(node.left, t.BOOL), inference.expect(node.right, t.BOOL)
+        return inference.made(core.Operation, node.span, t.BOOL, operator, [left, right])
     if operator == "++":
         return _concatenation(inference, node)
     left = inference.infer(node.left)
     if operator in ("<<", ">>"):
         _want(inference, node.left, left.type, "integer")
-        right = inference.expect(node.right, Bit(32))
+        right = inference.expect(node.right, t.Bit(32))
         return inference.made(core.Operation, node.span, left.type, operator, [left, right])
     right = inference.expect(node.right, left.type)
     if operator in _COMPARISONS:
-        return inference.made(core.Operation, node.span, BOOL, operator, [left, right])
+        return inference.made(core.Operation, node.span, t.BOOL, operator, [left, right])
     _want(inference, node.left, left.type, "integer" if operator in _BITWISE or operator == "%" else "number")
     return inference.made(core.Operation, node.span, left.type, operator, [left, right])
 
@@ -249,15 +235,15 @@ def _concatenation(inference: Inference, node: s.Binary) -> InferredExpression:
 
     def attempt() -> bool:
         found, other = resolve(left.type), resolve(typed.type)
-        if found == STRING:
-            unify(result, STRING)
+        if found == t.STRING:
+            unify(result, t.STRING)
             right.append(text_of(inference, node.right, typed))
             return True
-        if isinstance(found, Bit) and isinstance(other, Bit):
+        if isinstance(found, t.Bit) and isinstance(other, t.Bit):
             right.append(typed)
-            inference.require(node.span, Bit(found.width + other.width), result)
+            inference.require(node.span, t.Bit(found.width + other.width), result)
             return True
-        if isinstance(found, TypeUnknown) or (isinstance(found, Bit) and isinstance(other, TypeUnknown)):
+        if isinstance(found, TypeUnknown) or (isinstance(found, t.Bit) and isinstance(other, TypeUnknown)):
             return False
         hint = 'the left side of `++` is a string or a `bit<>`; write `"${...}"`'
         inference.report(node.left.span, f"this is of type `{shown(found)}`", hint)
@@ -269,10 +255,10 @@ def _concatenation(inference: Inference, node: s.Binary) -> InferredExpression:
 
     def guess() -> bool:
         unknown = isinstance(resolve(left.type), TypeUnknown)
-        return unknown and resolve(typed.type) == STRING and unify(left.type, STRING)
+        return unknown and resolve(typed.type) == t.STRING and unify(left.type, t.STRING)
 
     inference.wait(attempt, fail, guess)
-    right_side = InferredExpression(STRING, lambda: right[0].build())
+    right_side = InferredExpression(t.STRING, lambda: right[0].build())
     return inference.made(core.Operation, node.span, result, "++", [left, right_side])
 
 
@@ -282,11 +268,11 @@ def _slice(inference: Inference, node: s.Slice) -> InferredExpression:
     _want(inference, node.of, of.type, "bits")
     if node.high < node.low:
         inference.report(node.span, "the highest bit comes first", f"write `[{node.low}:{node.high}]`")
-    type_ = Bit(max(node.high - node.low + 1, 1))
+    type_ = t.Bit(max(node.high - node.low + 1, 1))
 
     def build() -> core.TypedExpression:
         result = inference.known(of.type)
-        if isinstance(result, Bit | Signed) and node.high >= result.width:
+        if isinstance(result, t.Bit | t.Signed) and node.high >= result.width:
             inference.report(node.span, f"`{result}` has no bit {node.high}")
         return core.BitsOf(type_, of.build(), node.high, node.low, span=node.span)
 
@@ -299,7 +285,7 @@ def _cast(inference: Inference, node: s.CastExpression) -> InferredExpression:
     type_ = inference.type(node.type)
     of = inference.infer(node.of)
 
-    def decide(found: DdlogType) -> None:
+    def decide(found: t.DdlogType) -> None:
         if not _castable(found, type_):
             message = f"`{shown(found)}` cannot be cast to `{type_}`"
             inference.report(node.span, message, _remedy(found, type_))
@@ -312,27 +298,27 @@ def _cast(inference: Inference, node: s.CastExpression) -> InferredExpression:
     return inference.made(core.CastTo, node.span, type_, of)
 
 
-def _castable(from_: DdlogType, to: DdlogType) -> bool:
+def _castable(from_: t.DdlogType, to: t.DdlogType) -> bool:
     match from_, to:
-        case (Bit(a), Signed(b)) | (Signed(a), Bit(b)):
+        case (t.Bit(a), t.Signed(b)) | (t.Signed(a), t.Bit(b)):
             return a == b
-        case (BigInt(), Bit()):
+        case (t.BigInt(), t.Bit()):
             return False
-        case (Float() | Double(), _):
-            return isinstance(to, Float | Double)
-        case (BigInt(), _) | (_, BigInt() | Float() | Double()):
+        case (t.Float() | t.Double(), _):
+            return isinstance(to, t.Float | t.Double)
+        case (t.BigInt(), _) | (_, t.BigInt() | t.Float() | t.Double()):
             return is_number(from_) and is_number(to)
         case _:
             return is_number(from_) and type(from_) is type(to)
 
 
-def _remedy(from_: DdlogType, to: DdlogType) -> str:
+def _remedy(from_: t.DdlogType, to: t.DdlogType) -> str:
     """How else a number becomes one of another type."""
     if not (is_number(from_) and is_number(to)):
         return ""
-    if isinstance(from_, Float | Double):
+    if isinstance(from_, t.Float | t.Double):
         return "by a function of `fp`: `int_from_d(x)`"
-    if isinstance(from_, BigInt):
+    if isinstance(from_, t.BigInt):
         return "by a signed number: `x as signed<64> as bit<64>`"
     return "in two steps: `x as signed<8> as signed<64>`"
 
@@ -358,7 +344,7 @@ def _field(inference: Inference, node: s.FieldAccess) -> InferredExpression:
     return InferredExpression(result, lambda: chosen[0].build())
 
 
-def _content(type_: DdlogType) -> DdlogType:
+def _content(type_: t.DdlogType) -> t.DdlogType:
     """What references lead to."""
     type_ = resolve(type_)
     inside = content(type_)
@@ -366,11 +352,11 @@ def _content(type_: DdlogType) -> DdlogType:
 
 
 def _field_of(
-    inference: Inference, node: s.FieldAccess, of: InferredExpression, found: DdlogType, result: DdlogType
+    inference: Inference, node: s.FieldAccess, of: InferredExpression, found: t.DdlogType, result: t.DdlogType
 ) -> InferredExpression:
-    entry = inference.declarations.struct(found) if isinstance(found, Named) else None
-    if entry is None or not isinstance(found, Named):
-        if found != BROKEN:
+    entry = inference.declarations.struct(found) if isinstance(found, t.Named) else None
+    if entry is None or not isinstance(found, t.Named):
+        if found != t.BROKEN:
             inference.report(node.span, f"`{shown(found)}` has no fields")
         return of
     having = [c for c in entry.constructors if node.name in c.constructor.fields]
@@ -400,9 +386,9 @@ def _tuple_field(inference: Inference, node: s.TupleField) -> InferredExpression
         found = _content(of.type)
         if isinstance(found, TypeUnknown):
             return False
-        if found == BROKEN:
+        if found == t.BROKEN:
             return True
-        if not isinstance(found, Tuple) or node.index >= len(found.items):
+        if not isinstance(found, t.Tuple) or node.index >= len(found.items):
             inference.report(node.span, f"`{shown(found)}` has no item {node.index}")
         else:
             inference.require(node.span, found.items[node.index], result)

@@ -6,40 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from deltic_ddlog.types import (
-    BROKEN,
-    BigInt,
-    Bit,
-    CallableType,
-    DdlogType,
-    Double,
-    Float,
-    FunctionParameter,
-    Signed,
-    TypeVariable,
-    parts,
-    side_by_side,
-    with_parts,
-)
+from deltic_ddlog import types as t
+from deltic_ddlog.types import parts, side_by_side, with_parts
 
 # What an unknown type may be: any, a number, an integer, or one of `bit` and `signed`.
 Kind = Literal["any", "number", "integer", "bits"]
 
-_KINDS: Mapping[Kind, tuple[type[DdlogType], ...]] = {
-    "any": (DdlogType,),
-    "number": (Bit, Signed, BigInt, Float, Double),
-    "integer": (Bit, Signed, BigInt),
-    "bits": (Bit, Signed),
+_KINDS: Mapping[Kind, tuple[type[t.DdlogType], ...]] = {
+    "any": (t.DdlogType,),
+    "number": (t.Bit, t.Signed, t.BigInt, t.Float, t.Double),
+    "integer": (t.Bit, t.Signed, t.BigInt),
+    "bits": (t.Bit, t.Signed),
 }
 _ORDER: tuple[Kind, ...] = ("any", "number", "integer", "bits")
 
 
-class TypeUnknown(DdlogType):
+class TypeUnknown(t.DdlogType):
     """A type that is to be found; `found` once it is. Each is one of its own."""
 
     def __init__(self, kind: Kind = "any") -> None:
         self.kind = kind
-        self.found: DdlogType | None = None
+        self.found: t.DdlogType | None = None
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -53,58 +40,58 @@ class TypeUnknown(DdlogType):
 
 
 @dataclass(frozen=True)
-class OpenParameter(FunctionParameter):
+class OpenParameter(t.FunctionParameter):
     """A parameter of a closure that does not say whether it is `mut`: that follows from where the closure goes."""
 
     cell: list[bool] = field(default_factory=lambda: [False], compare=False)
 
 
-def resolve(type_: DdlogType) -> DdlogType:
+def resolve(type_: t.DdlogType) -> t.DdlogType:
     """The type, as far as it is known at its outside."""
     while isinstance(type_, TypeUnknown) and type_.found is not None:
         type_ = type_.found
     return type_
 
 
-def resolved(type_: DdlogType, unknown: DdlogType) -> DdlogType:
+def resolved(type_: t.DdlogType, unknown: t.DdlogType) -> t.DdlogType:
     """The type with all that is known of it; `unknown` stands for the rest."""
     type_ = resolve(type_)
     if isinstance(type_, TypeUnknown):
-        return BigInt() if type_.kind != "any" else unknown
-    if isinstance(type_, CallableType):
-        parameters = tuple(FunctionParameter(resolved(p.type, unknown), is_mutable(p)) for p in type_.parameters)
-        return CallableType(parameters, resolved(type_.result, unknown))
+        return t.BigInt() if type_.kind != "any" else unknown
+    if isinstance(type_, t.CallableType):
+        parameters = tuple(t.FunctionParameter(resolved(p.type, unknown), is_mutable(p)) for p in type_.parameters)
+        return t.CallableType(parameters, resolved(type_.result, unknown))
     return with_parts(type_, lambda part: resolved(part, unknown))
 
 
-def is_mutable(parameter: FunctionParameter) -> bool:
+def is_mutable(parameter: t.FunctionParameter) -> bool:
     """Whether a parameter is `mut`, as far as that is known."""
     return parameter.cell[0] if isinstance(parameter, OpenParameter) else parameter.mutable
 
 
-def shown(type_: DdlogType) -> str:
+def shown(type_: t.DdlogType) -> str:
     """The type for a message: `_` stands for what is not known."""
     type_ = resolve(type_)
     return str(type_) if isinstance(type_, TypeUnknown) else str(with_parts(type_, lambda part: _Shown(shown(part))))
 
 
 @dataclass(frozen=True)
-class _Shown(DdlogType):
+class _Shown(t.DdlogType):
     text: str
 
     def __str__(self) -> str:
         return self.text
 
 
-def is_number(type_: DdlogType, kind: Kind = "number") -> bool:
+def is_number(type_: t.DdlogType, kind: Kind = "number") -> bool:
     """Whether a type that is known is of a kind."""
     return isinstance(type_, _KINDS[kind])
 
 
-def unify(one: DdlogType, other: DdlogType) -> bool:
+def unify(one: t.DdlogType, other: t.DdlogType) -> bool:
     """Make both types the same; False where they cannot be."""
     one, other = resolve(one), resolve(other)
-    if one is other or BROKEN in (one, other):
+    if one is other or t.BROKEN in (one, other):
         return True
     if isinstance(one, TypeUnknown) and isinstance(other, TypeUnknown):
         one.kind = max(one.kind, other.kind, key=_ORDER.index)
@@ -120,18 +107,18 @@ def unify(one: DdlogType, other: DdlogType) -> bool:
     return _unify_parts(one, other)
 
 
-def _unify_parts(one: DdlogType, other: DdlogType) -> bool:
+def _unify_parts(one: t.DdlogType, other: t.DdlogType) -> bool:
     """Make the parts of two types the same: each is tried, so that all is known for a message."""
     pairs = side_by_side(one, other)
     if pairs is None:
         return False
     outcomes = [unify(ours, theirs) for ours, theirs in pairs]
-    if isinstance(one, CallableType) and isinstance(other, CallableType):
+    if isinstance(one, t.CallableType) and isinstance(other, t.CallableType):
         outcomes += [_same_way(ours, theirs) for ours, theirs in zip(one.parameters, other.parameters, strict=True)]
     return all(outcomes)
 
 
-def _same_way(one: FunctionParameter, other: FunctionParameter) -> bool:
+def _same_way(one: t.FunctionParameter, other: t.FunctionParameter) -> bool:
     """Have both parameters mutable, or none."""
     if isinstance(one, OpenParameter):
         one.cell[0] = one.cell[0] or is_mutable(other)
@@ -140,15 +127,15 @@ def _same_way(one: FunctionParameter, other: FunctionParameter) -> bool:
     return is_mutable(one) == is_mutable(other)
 
 
-def _occurs(unknown: TypeUnknown, type_: DdlogType) -> bool:
+def _occurs(unknown: TypeUnknown, type_: t.DdlogType) -> bool:
     type_ = resolve(type_)
     return type_ is unknown or any(_occurs(unknown, part) for part in parts(type_))
 
 
-def fits(declared: DdlogType, actual: DdlogType) -> bool:
+def fits(declared: t.DdlogType, actual: t.DdlogType) -> bool:
     """Whether a type with type variables, for which any may stand, could be a type that is known in part."""
     actual = resolve(actual)
-    if isinstance(declared, TypeVariable) or BROKEN in (declared, actual):
+    if isinstance(declared, t.TypeVariable) or t.BROKEN in (declared, actual):
         return True
     if isinstance(actual, TypeUnknown):
         return isinstance(declared, _KINDS[actual.kind])

@@ -16,18 +16,8 @@ from deltic.circuit.operators.keep import Keep
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.errors import Diagnostic, ProgramError
+from deltic_ddlog import checked as c
 from deltic_ddlog import core
-from deltic_ddlog.checked import (
-    AbsentStep,
-    GroupBy,
-    Head,
-    Index,
-    InspectStep,
-    MatchStep,
-    ResolvedModules,
-    ResolvedRelation,
-    ResolvedRule,
-)
 from deltic_ddlog.lowering.code import Compiled, Environment
 from deltic_ddlog.lowering.columns import Form
 from deltic_ddlog.lowering.expressions import Expressions
@@ -44,7 +34,7 @@ class Inspected:
     """What an `InspectStep` looks at: the view `name`, in whose columns the variables are, as `known` says."""
 
     name: str
-    clause: InspectStep
+    clause: c.InspectStep
     known: Environment
 
 
@@ -58,10 +48,10 @@ class _Relations(WholeCircuit):
 class Lowered:
     """A program as tables and views, and how its records stand in them."""
 
-    def __init__(self, checked: ResolvedModules) -> None:
+    def __init__(self, checked: c.ResolvedModules) -> None:
         self.checked, self._expressions = checked, Expressions(Compiled(checked))
         self.columns = self._expressions.columns
-        self._rules: dict[str, list[tuple[ResolvedRule, Head]]] = defaultdict(list)
+        self._rules: dict[str, list[tuple[c.ResolvedRule, c.Head]]] = defaultdict(list)
         for rule in checked.rules:
             for head in rule.heads:
                 self._rules[head.relation].append((rule, head))
@@ -79,7 +69,7 @@ class Lowered:
         result: dict[str, int] = {}
         for rule in self.checked.rules:
             for atom in rule.body:
-                if isinstance(atom, MatchStep | AbsentStep) and atom.delay:
+                if isinstance(atom, c.MatchStep | c.AbsentStep) and atom.delay:
                     result[atom.relation] = max(result.get(atom.relation, 0), atom.delay)
         return result
 
@@ -123,7 +113,7 @@ class Lowered:
         for index in self.checked.indexes.values():
             yield self._index(index)
 
-    def _is_set(self, relation: ResolvedRelation) -> bool:
+    def _is_set(self, relation: c.ResolvedRelation) -> bool:
         """Whether records are there once. Relations that are neither input, output nor recursive count derivations."""
         is_counted = relation.role == "internal" and relation.name not in self._recursions
         return relation.semantics == "relation" and not is_counted
@@ -134,7 +124,7 @@ class Lowered:
         groups = [names for names in components(self._graph) if len(names) > 1 or names[0] in self._graph[names[0]]]
         return frozenset(name for names in groups for name in names)
 
-    def _is_derived(self, relation: ResolvedRelation) -> bool:
+    def _is_derived(self, relation: c.ResolvedRelation) -> bool:
         return relation.role != "input" or relation.name in self._rules
 
     @cached_property
@@ -142,11 +132,11 @@ class Lowered:
         """For each relation what its rules read of this transaction."""
         return {name: [atom.relation for atom in self._reads(name)] for name in self.checked.relations}
 
-    def _reads(self, relation: str) -> Iterator[MatchStep | AbsentStep]:
+    def _reads(self, relation: str) -> Iterator[c.MatchStep | c.AbsentStep]:
         """The atoms of this transaction that a relation is derived from."""
         for rule, _ in self._rules.get(relation, ()):
             for clause in rule.body:
-                if isinstance(clause, MatchStep | AbsentStep) and not clause.delay:
+                if isinstance(clause, c.MatchStep | c.AbsentStep) and not clause.delay:
                     yield clause
 
     def _check_recursion(self, names: Sequence[str]) -> None:
@@ -157,7 +147,7 @@ class Lowered:
             if relation.semantics != "relation":
                 findings.append(relation.span.error(f"the {relation.semantics} {name} depends on itself"))
             for atom in self._reads(name):
-                if isinstance(atom, AbsentStep) and atom.relation in names:
+                if isinstance(atom, c.AbsentStep) and atom.relation in names:
                     message = f"{name} depends on {atom.relation}, which it is computed with, by `not`"
                     findings.append(atom.span.error(message, hint))
         if findings:
@@ -177,12 +167,12 @@ class Lowered:
             result |= {delayed_name(relation.name, d): type_ for d in range(self.delays.get(relation.name, 0) + 1)}
         return result
 
-    def _view(self, relation: ResolvedRelation) -> CatalogView:
+    def _view(self, relation: c.ResolvedRelation) -> CatalogView:
         type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
         text = "\n".join(dict.fromkeys(rule.span.text for rule, _ in self._rules.get(relation.name, ())))
         return CatalogView(catalog_name(relation.name), type_, text=text, place=relation.span.place)
 
-    def _plain(self, relation: ResolvedRelation) -> ViewDefinitions:
+    def _plain(self, relation: c.ResolvedRelation) -> ViewDefinitions:
         scope, before = self._scope(), len(self.inspected)
         node = self._union(relation, scope)
         if not self._is_set(relation):
@@ -190,7 +180,7 @@ class Lowered:
         scope.builder.add(ops.Sink(catalog_name(relation.name)), node)
         return ViewDefinitions((self._view(relation), *self._looked(relation, before)), scope.builder.build())
 
-    def _recursive(self, relations: Sequence[ResolvedRelation]) -> ViewDefinitions:
+    def _recursive(self, relations: Sequence[c.ResolvedRelation]) -> ViewDefinitions:
         scope = self._scope()
         members = {catalog_name(r.name): self.form(r.name).schema for r in relations}
         inside = Inside(scope, members)
@@ -201,22 +191,22 @@ class Lowered:
             scope.builder.add(ops.Sink(name), scope.builder.add(ops.BundleRelation(name), fixpoint))
         return ViewDefinitions(tuple(map(self._view, relations)), scope.builder.build())
 
-    def _inspections(self, relations: Sequence[ResolvedRelation]) -> Iterator[ViewDefinitions]:
+    def _inspections(self, relations: Sequence[c.ResolvedRelation]) -> Iterator[ViewDefinitions]:
         """What `InspectStep` looks at in recursive rules: their bindings, once the recursion is at its end."""
         for relation in relations:
             scope, before = self._scope(), len(self.inspected)
             for rule, head in self._rules.get(relation.name, ()):
-                if head is rule.heads[0] and any(isinstance(clause, InspectStep) for clause in rule.body):
+                if head is rule.heads[0] and any(isinstance(clause, c.InspectStep) for clause in rule.body):
                     self._derived(rule, head, scope)
             if views := self._looked(relation, before):
                 yield ViewDefinitions(views, scope.builder.build())
 
-    def _looked(self, relation: ResolvedRelation, before: int) -> tuple[CatalogView, ...]:
+    def _looked(self, relation: c.ResolvedRelation, before: int) -> tuple[CatalogView, ...]:
         """The views of what is inspected behind the first so many."""
         place = relation.span.place
         return tuple(CatalogView(each.name, self._shown[each.name], place=place) for each in self.inspected[before:])
 
-    def _union(self, relation: ResolvedRelation, scope: LoweringScope) -> int:
+    def _union(self, relation: c.ResolvedRelation, scope: LoweringScope) -> int:
         """What a relation has: what comes from outside, facts, and what its rules derive."""
         outside = scope.outside
         schema = self.form(relation.name).schema
@@ -232,27 +222,27 @@ class Lowered:
         node = parts[0] if len(parts) == 1 else scope.builder.add(ops.Plus(), *parts)
         return make_set(scope.builder, node) if self._is_set(relation) else node
 
-    def _facts(self, relation: ResolvedRelation) -> tuple[tuple[object, ...], ...]:
+    def _facts(self, relation: c.ResolvedRelation) -> tuple[tuple[object, ...], ...]:
         form = self.form(relation.name)
         heads = (head for rule, head in self._rules.get(relation.name, ()) if not rule.body)
         rows = (form.row(self._expressions.constant(head.record)) for head in heads)
         return tuple(dict.fromkeys(rows) if self._is_set(relation) else rows)
 
-    def _derived(self, rule: ResolvedRule, head: Head, scope: LoweringScope) -> int:
+    def _derived(self, rule: c.ResolvedRule, head: c.Head, scope: LoweringScope) -> int:
         body, is_first = RuleBindings(scope, self._expressions, self.form), head is rule.heads[0]
         clauses = with_rows(rule.body)
         while clauses:
             clause, *clauses = clauses
-            if isinstance(clause, GroupBy):
+            if isinstance(clause, c.GroupBy):
                 step, clauses, head = reduced(self.checked, clause, clauses, head, body.known)
                 _add(body, step)
-            elif not isinstance(clause, InspectStep):
+            elif not isinstance(clause, c.InspectStep):
                 _add(body, clause)
             elif is_first and scope is scope.outside:
                 self._look(clause, body, scope)
         return body.head(head)
 
-    def _look(self, clause: InspectStep, body: RuleBindings, scope: LoweringScope) -> None:
+    def _look(self, clause: c.InspectStep, body: RuleBindings, scope: LoweringScope) -> None:
         """A view of what is known where an `InspectStep` stands."""
         name = f"{INSPECTED}.{len(self.inspected)}"
         columns = list(dict.fromkeys(each for binding in body.known.values() for each in binding.columns))
@@ -261,13 +251,13 @@ class Lowered:
         self._shown[name] = scope.builder.type_of(node)
         self.inspected.append(Inspected(name, clause, dict(body.known)))
 
-    def _index(self, index: Index) -> ViewDefinitions:
+    def _index(self, index: c.Index) -> ViewDefinitions:
         """The records of an index, each behind the values of its parameters."""
         scope = self._scope()
         body = RuleBindings(scope, self._expressions, self.form)
         form, name, span = self.form(index.relation), "?record", index.span
         whole = core.As(span=span, type=form.record, name=name, pattern=index.pattern)
-        body.add(MatchStep(index.relation, whole, delay=0, differentiated=False, span=span))
+        body.add(c.MatchStep(index.relation, whole, delay=0, differentiated=False, span=span))
         keys = [(f"key?{i}", body.known[each].columns[0]) for i, (each, _) in enumerate(index.parameters)]
         pairs = [*keys, *zip(form.names, body.known[name].columns, strict=True)]
         columns = [replace(each, name=called) for called, each in pairs]
