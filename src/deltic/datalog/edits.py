@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from deltic.datalog.syntax.program import (
-    Clause,
-    ComponentDeclaration,
-    Declaration,
-    DirectiveItem,
-    FunctorDeclaration,
-    Item,
-    ParsedProgram,
-    Subsumption,
-    TypeDeclaration,
-)
+from deltic.datalog.syntax import program as p
 
 
 def with_pragmas(text: str, pragmas: Mapping[str, str]) -> str:
@@ -25,23 +15,23 @@ def with_pragmas(text: str, pragmas: Mapping[str, str]) -> str:
     return text if text.endswith(said) else text + said
 
 
-def defined(program: ParsedProgram) -> set[str]:
+def defined(program: p.ParsedProgram) -> set[str]:
     """The relations that a program declares, or derives with a fact or rule."""
-    heads = {atom.relation for clause in program.all(Clause) for atom in clause.heads}
-    return declared(program) | heads | {item.lesser.relation for item in program.all(Subsumption)}
+    heads = {atom.relation for clause in program.all(p.Clause) for atom in clause.heads}
+    return declared(program) | heads | {item.lesser.relation for item in program.all(p.Subsumption)}
 
 
-def declared(program: ParsedProgram) -> set[str]:
+def declared(program: p.ParsedProgram) -> set[str]:
     """The relations that a program declares."""
-    return {declaration.name for declaration in program.all(Declaration)}
+    return {declaration.name for declaration in program.all(p.Declaration)}
 
 
-def components(programs: Sequence[ParsedProgram]) -> dict[str, ComponentDeclaration]:
+def components(programs: Sequence[p.ParsedProgram]) -> dict[str, p.ComponentDeclaration]:
     """The components that programs declare."""
-    return {component.name: component for program in programs for component in program.all(ComponentDeclaration)}
+    return {component.name: component for program in programs for component in program.all(p.ComponentDeclaration)}
 
 
-def replacing(programs: Sequence[ParsedProgram], program: ParsedProgram) -> list[ParsedProgram]:
+def replacing(programs: Sequence[p.ParsedProgram], program: p.ParsedProgram) -> list[p.ParsedProgram]:
     """The programs with another one added, whose statements replace those about the same relations.
 
     If it declares a relation, all older statements about it are removed; if it only has facts and rules for one, its
@@ -50,18 +40,18 @@ def replacing(programs: Sequence[ParsedProgram], program: ParsedProgram) -> list
     types = {
         item.name
         for item in program.items
-        if isinstance(item, TypeDeclaration | ComponentDeclaration | FunctorDeclaration)
+        if isinstance(item, p.TypeDeclaration | p.ComponentDeclaration | p.FunctorDeclaration)
     }
     kept = without(programs, declared(program), defined(program), types)
     return [*kept, program]
 
 
 def without(
-    programs: Sequence[ParsedProgram],
+    programs: Sequence[p.ParsedProgram],
     relations: Collection[str],
     underived: Collection[str] | None = None,
     types: Collection[str] = (),
-) -> list[ParsedProgram]:
+) -> list[p.ParsedProgram]:
     """The programs without some relations and types, and without the facts and rules of `underived`.
 
     If that is None, the facts and rules of the removed relations are removed.
@@ -73,20 +63,22 @@ def without(
     ]
 
 
-def _left(item: Item, relations: Collection[str], heads: Collection[str], types: Collection[str]) -> Iterator[Item]:
+def _left(item: p.Item, relations: Collection[str], heads: Collection[str], types: Collection[str]) -> Iterator[p.Item]:
     """The parts of a statement that are kept."""
-    if isinstance(item, Clause):
+    if isinstance(item, p.Clause):
         atoms = tuple(atom for atom in item.heads if atom.relation not in heads)
         if atoms:
             yield item if atoms == item.heads else replace(item, heads=atoms)
-    elif isinstance(item, Subsumption):
+    elif isinstance(item, p.Subsumption):
         if item.lesser.relation not in heads:
             yield item
-    elif isinstance(item, Declaration):
+    elif isinstance(item, p.Declaration):
         if item.name not in relations:
             yield item
-    elif isinstance(item, DirectiveItem):
+    elif isinstance(item, p.DirectiveItem):
         if item.relation not in relations:
             yield item
-    elif not (isinstance(item, TypeDeclaration | ComponentDeclaration | FunctorDeclaration) and item.name in types):
+    elif not (
+        isinstance(item, p.TypeDeclaration | p.ComponentDeclaration | p.FunctorDeclaration) and item.name in types
+    ):
         yield item

@@ -9,23 +9,11 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from deltic.datalog.checks.normal_form import Literals
-from deltic.datalog.syntax.expressions import (
-    RECORD,
-    Expression,
-    FloatLiteral,
-    FunctorCall,
-    NumberLiteral,
-    StringLiteral,
-    UnsignedLiteral,
-    Variable,
-    Wildcard,
-    fields_of,
-    nodes_in,
-    substituted,
-)
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax.expressions import fields_of, nodes_in, substituted
 from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, is_equation
 
-_PLAIN = (Variable, Wildcard, NumberLiteral, UnsignedLiteral, FloatLiteral, StringLiteral)
+_PLAIN = (e.Variable, e.Wildcard, e.NumberLiteral, e.UnsignedLiteral, e.FloatLiteral, e.StringLiteral)
 
 
 def compare_fields(head: BodyAtom, body: Literals) -> Literals:
@@ -42,9 +30,9 @@ def compare_fields(head: BodyAtom, body: Literals) -> Literals:
             return body
 
 
-def _is_record(expression: Expression) -> TypeGuard[FunctorCall]:
+def _is_record(expression: e.Expression) -> TypeGuard[e.FunctorCall]:
     """Whether the expression is a record whose fields are variables, literals and wildcards."""
-    is_record = isinstance(expression, FunctorCall) and expression.functor == RECORD
+    is_record = isinstance(expression, e.FunctorCall) and expression.functor == e.RECORD
     return is_record and all(isinstance(field, _PLAIN) for field in fields_of(expression))
 
 
@@ -56,25 +44,25 @@ def _is_between_records(literal: BodyFormula) -> TypeGuard[BodyComparison]:
 
 def _of_fields(equation: BodyComparison) -> Iterator[BodyComparison]:
     """The equations of the fields; a wildcard equals everything."""
-    assert isinstance(equation.left, FunctorCall)
-    assert isinstance(equation.right, FunctorCall)
+    assert isinstance(equation.left, e.FunctorCall)
+    assert isinstance(equation.right, e.FunctorCall)
     for left, right in zip(equation.left.arguments, equation.right.arguments, strict=True):
-        if not isinstance(left, Wildcard) and not isinstance(right, Wildcard):
+        if not isinstance(left, e.Wildcard) and not isinstance(right, e.Wildcard):
             yield BodyComparison("=", left, right, span=equation.span)
 
 
-def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[Variable, FunctorCall, BodyComparison]]:
+def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[e.Variable, e.FunctorCall, BodyComparison]]:
     """The variables that equal a record and otherwise occur only as sides of equations, with the record."""
     for literal in body:
         if is_equation(literal):
             for side, record in ((literal.left, literal.right), (literal.right, literal.left)):
-                if isinstance(side, Variable) and _is_record(record):
+                if isinstance(side, e.Variable) and _is_record(record):
                     others = (part for part in (head, *body) if part is not literal)
                     if side not in nodes_in(record) and not any(_needs(part, side) for part in others):
                         yield side, record, literal
 
 
-def _needs(literal: BodyFormula, variable: Variable) -> bool:
+def _needs(literal: BodyFormula, variable: e.Variable) -> bool:
     """Whether a variable occurs in a literal other than as a side of an equation."""
     if is_equation(literal):
         return any(variable in nodes_in(side) for side in (literal.left, literal.right) if side != variable)

@@ -21,14 +21,7 @@ from deltic.datalog.checks.subsumption import check_choices, subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.user_functors import check_functors
 from deltic.datalog.memory import ClauseMemory
-from deltic.datalog.syntax.program import (
-    Clause,
-    Declaration,
-    DirectiveItem,
-    FunctorDeclaration,
-    ParsedProgram,
-    TypeDeclaration,
-)
+from deltic.datalog.syntax import program as p
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import ProgramError
 
@@ -39,7 +32,7 @@ _NO_FUNCTIONS: Mapping[str, OfPython] = MappingProxyType({})
 
 
 def check(
-    programs: Sequence[ParsedProgram],
+    programs: Sequence[p.ParsedProgram],
     others: Mapping[str, ZSetType] | None = None,
     functions: Mapping[str, OfPython] = _NO_FUNCTIONS,
     memory: ClauseMemory | None = None,
@@ -57,17 +50,17 @@ def check(
     check_choices(written, findings)
     subsumed = subsume(written, findings)
     items = subsumed.items
-    declarations = [item for item in items if isinstance(item, Declaration)]
+    declarations = [item for item in items if isinstance(item, p.Declaration)]
     settings = settings_of(items, findings)
-    types = TypeTable([i for i in items if isinstance(i, TypeDeclaration)], settings.word_size, findings)
+    types = TypeTable([i for i in items if isinstance(i, p.TypeDeclaration)], settings.word_size, findings)
     others = {**(others or {}), **taken.types}
     declared = check_declarations(declarations, others, types, findings)
-    directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
-    clauses = [_resolved(item, memory, findings) for item in items if isinstance(item, Clause)]
+    directives = check_directives([item for item in items if isinstance(item, p.DirectiveItem)], declared, findings)
+    clauses = [_resolved(item, memory, findings) for item in items if isinstance(item, p.Clause)]
     clauses += equivalence_rules(declarations, declared)
     signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
     hints = hints_of(declarations, directives, {atom.relation for c in clauses for atom in c.heads}, findings)
-    functors = check_functors([i for i in items if isinstance(i, FunctorDeclaration)], types, functions, findings)
+    functors = check_functors([i for i in items if isinstance(i, p.FunctorDeclaration)], types, functions, findings)
     checker = RuleChecker(signatures, types, functors, settings, memory.rules, findings)
     if hints.inlined:
         clauses = _inlined(clauses, hints, others, checker, findings)
@@ -96,18 +89,18 @@ def check(
     )
 
 
-def declared_types(programs: Sequence[ParsedProgram]) -> dict[str, ZSetType]:
+def declared_types(programs: Sequence[p.ParsedProgram]) -> dict[str, ZSetType]:
     """The schemas of declared relations for other front ends; errors in them are left to `check`."""
     ignored: Findings = []
     items = [item for program in programs for item in program.items]
     size = settings_of(items, ignored).word_size
-    types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], size, ignored)
-    declarations = [item for item in items if isinstance(item, Declaration)]
+    types = TypeTable([item for item in items if isinstance(item, p.TypeDeclaration)], size, ignored)
+    declarations = [item for item in items if isinstance(item, p.Declaration)]
     signatures = check_declarations(declarations, {}, types, ignored)
     return {name: ZSetType(s.schema(size), True) for name, s in signatures.items() if None not in s.types}
 
 
-def _resolved(clause: Clause, memory: ClauseMemory, findings: Findings) -> Clause:
+def _resolved(clause: p.Clause, memory: ClauseMemory, findings: Findings) -> p.Clause:
     result = memory.resolved.get(clause)
     if result is None:
         before = len(findings)
@@ -118,12 +111,12 @@ def _resolved(clause: Clause, memory: ClauseMemory, findings: Findings) -> Claus
 
 
 def _inlined(
-    clauses: list[Clause],
+    clauses: list[p.Clause],
     hints: RelationHints,
     others: Mapping[str, ZSetType],
     checker: RuleChecker,
     findings: Findings,
-) -> list[Clause]:
+) -> list[p.Clause]:
     """The clauses with inlined relations expanded; with findings, the clauses of other relations as written."""
     checker.check_as_written(clauses)
     inlined = [] if findings else inline_relations(clauses, hints.inlined, findings)
@@ -133,7 +126,7 @@ def _inlined(
 
 
 def _relations(
-    declarations: Sequence[Declaration],
+    declarations: Sequence[p.Declaration],
     signatures: Signatures,
     directives: Sequence[Directive],
     heads: set[str],

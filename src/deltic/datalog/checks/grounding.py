@@ -6,33 +6,23 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import Expression, Variable, fields_of, variables
-from deltic.datalog.syntax.formulas import (
-    Aggregation,
-    BodyAtom,
-    BodyFormula,
-    Existential,
-    Negation,
-    bare,
-    expressions_of,
-    is_equation,
-    mentions_of,
-    with_inner,
-)
+from deltic.datalog.syntax.formulas import bare, expressions_of, is_equation, mentions_of, with_inner
 from deltic.errors import did_you_mean
 
 
-def bound_variables(body: Sequence[BodyFormula], given: Iterable[str] = ()) -> set[str]:
+def bound_variables(body: Sequence[f.BodyFormula], given: Iterable[str] = ()) -> set[str]:
     """The bound variables: those `given`, and arguments of positive atoms, with the fields of structures there.
 
     Also variables that equal an expression of bound variables, results of aggregates whose outer variables are bound,
     and variables that all bodies of an existential bind.
     """
-    atoms = [literal for literal in body if isinstance(literal, BodyAtom)]
+    atoms = [literal for literal in body if isinstance(literal, f.BodyAtom)]
     bound = {name for atom in atoms for argument in atom.arguments for name in taken_apart(argument)}
     bound |= set(given)
-    aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
-    existentials = [literal for literal in body if isinstance(literal, Existential)]
+    aggregations = [literal for literal in body if isinstance(literal, f.Aggregation)]
+    existentials = [literal for literal in body if isinstance(literal, f.Existential)]
     equations = [literal for literal in body if is_equation(literal)]
     size = -1
     while size < len(bound):
@@ -45,19 +35,19 @@ def bound_variables(body: Sequence[BodyFormula], given: Iterable[str] = ()) -> s
     return bound
 
 
-def bound_by_all(existential: Existential, given: Iterable[str]) -> set[str]:
+def bound_by_all(existential: f.Existential, given: Iterable[str]) -> set[str]:
     """The variables that every body of an existential binds, and those `given`."""
     return set.intersection(*(bound_variables(body, given) for body in existential.bodies))
 
 
-def check_bound(head: BodyAtom, body: Sequence[BodyFormula], alternatives: int, findings: Findings) -> None:
+def check_bound(head: f.BodyAtom, body: Sequence[f.BodyFormula], alternatives: int, findings: Findings) -> None:
     """Report each unbound variable of a rule at its first mention."""
     _check_scope(head.arguments, body, frozenset(), frozenset(), alternatives, findings)
 
 
 def _check_scope(
     arguments: Sequence[Expression],
-    body: Sequence[BodyFormula],
+    body: Sequence[f.BodyFormula],
     given: Set[str],
     local: Set[str],
     alternatives: int,
@@ -68,8 +58,8 @@ def _check_scope(
     `local` are the variables that only a quantifier around the body could bind.
     A variable that depends on an unbound aggregate is reported only if that aggregate depends on it in turn.
     """
-    aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
-    plain = [v for literal in body if not isinstance(literal, Aggregation) for v in mentions_of(literal)]
+    aggregations = [literal for literal in body if isinstance(literal, f.Aggregation)]
+    plain = [v for literal in body if not isinstance(literal, f.Aggregation) for v in mentions_of(literal)]
     first_mentions: dict[str, Variable] = {}
     for mention in (*(v for e in arguments for v in variables(e)), *plain):
         first_mentions.setdefault(mention.name, mention)
@@ -87,7 +77,7 @@ def _check_scope(
     given_inside = bound | first_mentions.keys()
     for inner in aggregations:
         _check_scope(inner.targets, inner.body, given_inside, frozenset(), 1, findings)
-    for existential in (part for literal in body if isinstance(part := bare(literal), Existential)):
+    for existential in (part for literal in body if isinstance(part := bare(literal), f.Existential)):
         for inside in existential.bodies:
             _check_scope([], inside, given_inside, existential.local, 1, findings)
 
@@ -108,7 +98,7 @@ def taken_apart(expression: Expression) -> set[str]:
     return {part.name for part in fields_of(expression) if isinstance(part, Variable)}
 
 
-def _remedy(mention: Variable, body: Sequence[BodyFormula], known: set[str], alternatives: int) -> str:
+def _remedy(mention: Variable, body: Sequence[f.BodyFormula], known: set[str], alternatives: int) -> str:
     name = mention.span.text
     if not body:
         return f'a fact has no variables; if you mean the word, write "{name}"'
@@ -118,8 +108,8 @@ def _remedy(mention: Variable, body: Sequence[BodyFormula], known: set[str], alt
         return near
     if alternatives > 1:
         return "use it in an atom of every alternative of `;`"
-    negated = [e for literal in with_inner(body) if isinstance(literal, Negation) for e in expressions_of(literal)]
-    aggregated = with_inner([literal for literal in body if isinstance(literal, Aggregation)])
+    negated = [e for literal in with_inner(body) if isinstance(literal, f.Negation) for e in expressions_of(literal)]
+    aggregated = with_inner([literal for literal in body if isinstance(literal, f.Aggregation)])
     if any(name == v.span.text for literal in aggregated for e in expressions_of(literal) for v in variables(e)):
         return "an aggregate gives values to its own variables only; use it in an atom outside of the aggregate too"
     if any(mention.name == variable.name for e in negated for variable in variables(e)):

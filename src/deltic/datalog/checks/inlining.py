@@ -17,31 +17,10 @@ from typing import Any
 from deltic.catalog.components import components
 from deltic.datalog.checks.normal_form import names_in
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import (
-    Cast,
-    Expression,
-    NumberLiteral,
-    SyntaxNode,
-    Variable,
-    Wildcard,
-    is_structure,
-    nodes_in,
-    rewrite,
-    transform,
-    variables,
-)
-from deltic.datalog.syntax.formulas import (
-    AggregateExpression,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Conjunction,
-    Disjunction,
-    Negation,
-    Quantified,
-    Truth,
-    with_expressions,
-)
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
+from deltic.datalog.syntax.expressions import is_structure, nodes_in, rewrite, transform, variables
+from deltic.datalog.syntax.formulas import with_expressions
 from deltic.datalog.syntax.program import Clause, Declaration
 
 
@@ -68,29 +47,29 @@ def inline_relations(clauses: Sequence[Clause], inlined: Mapping[str, Declaratio
 class _Rule:
     """One head of a clause with the clause's body; the body of a fact is true."""
 
-    head: BodyAtom
-    body: BodyFormula
+    head: f.BodyAtom
+    body: f.BodyFormula
 
-    def nodes(self) -> Iterator[SyntaxNode]:
+    def nodes(self) -> Iterator[e.SyntaxNode]:
         """All nodes of the body and in the head, including those of aggregates."""
         return (node for part in (self.body, *self.head.arguments) for node in nodes_in(part))
 
-    def atoms(self) -> list[BodyAtom]:
+    def atoms(self) -> list[f.BodyAtom]:
         """The atoms of the body and of aggregates."""
-        return [node for node in self.nodes() if isinstance(node, BodyAtom)]
+        return [node for node in self.nodes() if isinstance(node, f.BodyAtom)]
 
     def names(self) -> set[str]:
         """All variables, including those of aggregates."""
-        return {node.name for node in self.nodes() if isinstance(node, Variable)}
+        return {node.name for node in self.nodes() if isinstance(node, e.Variable)}
 
     def outside(self) -> set[str]:
         """The variables that occur outside of aggregates and quantifiers."""
-        return {v.name for e in self.head.arguments for v in variables(e)} | names_in(self.body)
+        return {v.name for argument in self.head.arguments for v in variables(argument)} | names_in(self.body)
 
     def targets(self) -> set[str]:
         """The variables of aggregates' targets, which are distinct from outer variables of the same name."""
-        targets = (e for node in self.nodes() if isinstance(node, AggregateExpression) for e in node.targets)
-        return {v.name for target in targets for v in variables(target)}
+        aggregates = (node for node in self.nodes() if isinstance(node, f.AggregateExpression))
+        return {v.name for aggregate in aggregates for target in aggregate.targets for v in variables(target)}
 
 
 class _Inlining:
@@ -103,7 +82,7 @@ class _Inlining:
 
     def resolve(self, clauses: Sequence[Clause]) -> None:
         """Expand the rules of inlined relations in dependency order."""
-        rules = [_Rule(head, c.body or Truth(True, span=c.span)) for c in clauses for head in c.heads]
+        rules = [_Rule(head, c.body or f.Truth(True, span=c.span)) for c in clauses for head in c.heads]
         written = {name: [rule for rule in rules if rule.head.relation == name] for name in self._inlined}
         reads = {name: [a.relation for rule in of for a in rule.atoms()] for name, of in written.items()}
         for names in components(reads):
@@ -121,94 +100,94 @@ class _Inlining:
         heads = tuple(with_expressions(head, self._expression) for head in clause.heads)
         return replace(clause, heads=heads, body=clause.body and self._formula(clause.body, _Around.RULE))
 
-    def _formula(self, formula: BodyFormula, around: _Around) -> BodyFormula:
+    def _formula(self, formula: f.BodyFormula, around: _Around) -> f.BodyFormula:
         """The formula with inlined relations expanded."""
-        if isinstance(formula, Conjunction | Disjunction):
+        if isinstance(formula, f.Conjunction | f.Disjunction):
             return replace(formula, parts=tuple(self._formula(part, around) for part in formula.parts))
-        if isinstance(formula, Negation | Quantified):
+        if isinstance(formula, f.Negation | f.Quantified):
             return replace(formula, part=self._formula(formula.part, _Around.QUANTIFIER))
         formula = with_expressions(formula, self._expression)
-        if isinstance(formula, BodyAtom) and formula.relation in self._rules:
+        if isinstance(formula, f.BodyAtom) and formula.relation in self._rules:
             return self._bodies(formula, around)
         return formula
 
-    def _expression(self, expression: Expression) -> Expression:
-        def inside(part: Expression) -> Expression:
-            if not isinstance(part, AggregateExpression):
+    def _expression(self, expression: e.Expression) -> e.Expression:
+        def inside(part: e.Expression) -> e.Expression:
+            if not isinstance(part, f.AggregateExpression):
                 return part
             targets = tuple(map(self._expression, part.targets))
             return replace(part, targets=targets, body=self._formula(part.body, _Around.AGGREGATE))
 
         return rewrite(expression, inside)
 
-    def _bodies(self, atom: BodyAtom, around: _Around) -> BodyFormula:
+    def _bodies(self, atom: f.BodyAtom, around: _Around) -> f.BodyFormula:
         """The disjunction of the rules' bodies for an atom of an inlined relation."""
         given, unnamed = self._named_arguments(atom)
         quantified = unnamed if around is _Around.QUANTIFIER else []
         bodies = [self._body(rule, atom, given, quantified, around) for rule in self._rules[atom.relation]]
-        return _joined(Disjunction, bodies, atom)
+        return _joined(f.Disjunction, bodies, atom)
 
     def _body(
         self,
         rule: _Rule,
-        atom: BodyAtom,
-        arguments: Sequence[Expression],
-        quantified: Sequence[Variable],
+        atom: f.BodyAtom,
+        arguments: Sequence[e.Expression],
+        quantified: Sequence[e.Variable],
         around: _Around,
-    ) -> BodyFormula:
+    ) -> f.BodyFormula:
         """The body of a rule for the arguments of an atom, with fresh names for its own variables.
 
         Its own variables and those `quantified` become an existential, except directly in a rule.
         """
-        names: dict[str, Expression] = {}
-        equations: list[tuple[Expression, Expression]] = []
+        names: dict[str, e.Expression] = {}
+        equations: list[tuple[e.Expression, e.Expression]] = []
         own = [*quantified]
         attributes = self._inlined[atom.relation].attributes
         for argument, attribute, given in zip(rule.head.arguments, attributes, arguments, strict=True):
-            if isinstance(argument, Variable) and argument.name not in names.keys() | rule.targets():
+            if isinstance(argument, e.Variable) and argument.name not in names.keys() | rule.targets():
                 names[argument.name] = given
             else:
-                typed = Cast(argument, attribute.type, span=argument.span) if is_structure(argument) else argument
+                typed = e.Cast(argument, attribute.type, span=argument.span) if is_structure(argument) else argument
                 equations.append((given, typed))
         fresh = {name: self._fresh(atom, name) for name in sorted(rule.names() - names.keys())}
         own += [fresh[name] for name in sorted(rule.outside() & fresh.keys())]
 
         def change(node: Any) -> Any:
-            if not isinstance(node, Variable):
+            if not isinstance(node, e.Variable):
                 return node
             return names.get(node.name) or replace(node, name=fresh[node.name].name)
 
         conditions = [
-            BodyComparison("=", given, transform(argument, change), span=atom.span) for given, argument in equations
+            f.BodyComparison("=", given, transform(argument, change), span=atom.span) for given, argument in equations
         ]
-        body = _joined(Conjunction, [*conditions, transform(rule.body, change)], atom)
-        return body if around is _Around.RULE else Quantified("exists", tuple(own), body, span=atom.span)
+        body = _joined(f.Conjunction, [*conditions, transform(rule.body, change)], atom)
+        return body if around is _Around.RULE else f.Quantified("exists", tuple(own), body, span=atom.span)
 
-    def _named_arguments(self, atom: BodyAtom) -> tuple[list[Expression], list[Variable]]:
+    def _named_arguments(self, atom: f.BodyAtom) -> tuple[list[e.Expression], list[e.Variable]]:
         """The arguments of an atom with wildcards named, and these names; an argument may be used in several places.
 
         Numbers and structures are cast to the types of the attributes.
         """
-        unnamed: list[Variable] = []
+        unnamed: list[e.Variable] = []
 
-        def named(part: Expression) -> Expression:
-            if not isinstance(part, Wildcard):
+        def named(part: e.Expression) -> e.Expression:
+            if not isinstance(part, e.Wildcard):
                 return part
             unnamed.append(self._fresh(part))
             return unnamed[-1]
 
         attributes = self._inlined[atom.relation].attributes
         arguments = [
-            Cast(rewrite(given, named), attribute.type, span=given.span)
-            if isinstance(given, NumberLiteral) or is_structure(given)
+            e.Cast(rewrite(given, named), attribute.type, span=given.span)
+            if isinstance(given, e.NumberLiteral) or is_structure(given)
             else rewrite(given, named)
             for given, attribute in zip(atom.arguments, attributes, strict=True)
         ]
         return arguments, unnamed
 
-    def _fresh(self, node: SyntaxNode, name: str = "_") -> Variable:
+    def _fresh(self, node: e.SyntaxNode, name: str = "_") -> e.Variable:
         """A variable that is unused in all rules, because names contain no dot."""
-        return Variable(f"{name}.{next(self._numbers)}", span=node.span)
+        return e.Variable(f"{name}.{next(self._numbers)}", span=node.span)
 
     def _refuse_cycle(self, names: Sequence[str], rules: Sequence[_Rule]) -> None:
         """Report inlined relations that depend on each other, at the first such atom."""
@@ -223,5 +202,7 @@ class _Inlining:
         return f"remove `inline` from its declaration at {self._inlined[name].span.place}"
 
 
-def _joined(kind: type[Conjunction | Disjunction], parts: Sequence[BodyFormula], atom: BodyAtom) -> BodyFormula:
+def _joined(
+    kind: type[f.Conjunction | f.Disjunction], parts: Sequence[f.BodyFormula], atom: f.BodyAtom
+) -> f.BodyFormula:
     return parts[0] if len(parts) == 1 else kind(tuple(parts), span=atom.span)

@@ -5,28 +5,15 @@ from __future__ import annotations
 from itertools import product
 
 from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import FunctorCall, subexpressions
-from deltic.datalog.syntax.formulas import (
-    AggregateExpression,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Conjunction,
-    Disjunction,
-    Existential,
-    Negation,
-    Quantified,
-    Test,
-    Truth,
-    expressions_of,
-    mentions_of,
-)
+from deltic.datalog.syntax.formulas import expressions_of, mentions_of
 
 MOST_ALTERNATIVES = 1024
 
 _OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
-Literals = tuple[BodyFormula, ...]
+Literals = tuple[f.BodyFormula, ...]
 
 
 class TooManyAlternativesError(Exception):
@@ -34,7 +21,7 @@ class TooManyAlternativesError(Exception):
 
 
 def alternatives(
-    formula: BodyFormula, negated: bool = False, counted: bool = False, inside: bool = False
+    formula: f.BodyFormula, negated: bool = False, counted: bool = False, inside: bool = False
 ) -> list[Literals]:
     """The conjunctions whose disjunction is equivalent to `formula` (or to its negation, if `negated`).
 
@@ -44,21 +31,21 @@ def alternatives(
     neither plainly nor under `!`; `inside` an existential its negation holds, because no row is excluded.
     Raises TooManyAlternativesError.
     """
-    if isinstance(formula, Negation) and isinstance(formula.part, BodyAtom) and not negated:
+    if isinstance(formula, f.Negation) and isinstance(formula.part, f.BodyAtom) and not negated:
         return [(formula,)]
-    if isinstance(formula, Negation):
+    if isinstance(formula, f.Negation):
         return alternatives(formula.part, not negated, counted, inside)
-    if isinstance(formula, Conjunction | Disjunction):
+    if isinstance(formula, f.Conjunction | f.Disjunction):
         parts = [alternatives(part, negated, counted, inside) for part in formula.parts]
-        return _both(parts) if isinstance(formula, Conjunction) is not negated else _either(parts)
-    if isinstance(formula, Quantified) and not negated and not counted:
+        return _both(parts) if isinstance(formula, f.Conjunction) is not negated else _either(parts)
+    if isinstance(formula, f.Quantified) and not negated and not counted:
         return alternatives(formula.part, inside=inside)
     if negated and inside and _may_be_undefined(formula):
-        formula = Existential(((formula,),), frozenset(), span=formula.span)
+        formula = f.Existential(((formula,),), frozenset(), span=formula.span)
     return [(_literal(formula, negated),)]
 
 
-def reported_alternatives(formula: BodyFormula, findings: Findings, counted: bool = False) -> list[Literals]:
+def reported_alternatives(formula: f.BodyFormula, findings: Findings, counted: bool = False) -> list[Literals]:
     """The alternatives of a body; none, and a finding, if there are too many."""
     try:
         return alternatives(formula, counted=counted)
@@ -68,21 +55,21 @@ def reported_alternatives(formula: BodyFormula, findings: Findings, counted: boo
         return []
 
 
-def _may_be_undefined(condition: BodyFormula) -> bool:
+def _may_be_undefined(condition: f.BodyFormula) -> bool:
     """Whether a condition computes a value that may be undefined."""
-    computes = (FunctorCall, AggregateExpression)
-    return isinstance(condition, BodyComparison | Test) and any(
+    computes = (FunctorCall, f.AggregateExpression)
+    return isinstance(condition, f.BodyComparison | f.Test) and any(
         isinstance(part, computes) for e in expressions_of(condition) for part in subexpressions(e)
     )
 
 
-def names_in(formula: BodyFormula) -> frozenset[str]:
+def names_in(formula: f.BodyFormula) -> frozenset[str]:
     """The variables that a formula mentions outside of aggregates, without those that it quantifies."""
-    if isinstance(formula, Conjunction | Disjunction):
+    if isinstance(formula, f.Conjunction | f.Disjunction):
         return frozenset().union(*map(names_in, formula.parts))
-    if isinstance(formula, Quantified):
+    if isinstance(formula, f.Quantified):
         return names_in(formula.part) - {v.name for v in formula.variables}
-    if isinstance(formula, Negation):
+    if isinstance(formula, f.Negation):
         return names_in(formula.part)
     return frozenset(v.name for v in mentions_of(formula))
 
@@ -100,21 +87,21 @@ def _either(parts: list[list[Literals]]) -> list[Literals]:
     return [conjunction for part in parts for conjunction in part]
 
 
-def _literal(formula: BodyFormula, negated: bool) -> BodyFormula:
-    if isinstance(formula, Quantified):
+def _literal(formula: f.BodyFormula, negated: bool) -> f.BodyFormula:
+    if isinstance(formula, f.Quantified):
         formula = _existential(formula)
     if not negated:
         return formula
-    if isinstance(formula, BodyComparison):
-        return BodyComparison(_OPPOSITES[formula.operator], formula.left, formula.right, span=formula.span)
-    if isinstance(formula, Truth):
-        return Truth(not formula.value, span=formula.span)
-    assert isinstance(formula, BodyAtom | Test | Existential)
-    return Negation(formula, span=formula.span)
+    if isinstance(formula, f.BodyComparison):
+        return f.BodyComparison(_OPPOSITES[formula.operator], formula.left, formula.right, span=formula.span)
+    if isinstance(formula, f.Truth):
+        return f.Truth(not formula.value, span=formula.span)
+    assert isinstance(formula, f.BodyAtom | f.Test | f.Existential)
+    return f.Negation(formula, span=formula.span)
 
 
-def _existential(formula: Quantified) -> Existential:
+def _existential(formula: f.Quantified) -> f.Existential:
     """The existential of a quantified formula; variables of `exists` in its bodies become local, too."""
     bodies = alternatives(formula.part, inside=True)
     mentioned = frozenset().union(*(names_in(literal) for body in bodies for literal in body))
-    return Existential(tuple(bodies), mentioned - names_in(formula), span=formula.span)
+    return f.Existential(tuple(bodies), mentioned - names_in(formula), span=formula.span)

@@ -16,11 +16,9 @@ from typing import TypeAlias
 from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.checks.normal_form import TooManyAlternativesError, alternatives, names_in
 from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import (
-    Expression,
-    NodeT,
-    SyntaxNode,
-    Variable,
     nodes_in,
     parts_of,
     renamed,
@@ -30,16 +28,7 @@ from deltic.datalog.syntax.expressions import (
     variables,
     with_parts,
 )
-from deltic.datalog.syntax.formulas import (
-    AggregateExpression,
-    BodyFormula,
-    Conjunction,
-    Disjunction,
-    Implication,
-    Negation,
-    Quantified,
-    with_expressions,
-)
+from deltic.datalog.syntax.formulas import with_expressions
 from deltic.datalog.syntax.program import Clause
 
 Names: TypeAlias = frozenset[str]
@@ -47,55 +36,55 @@ Names: TypeAlias = frozenset[str]
 
 def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
     """The clause with `exists` as its only quantifier; unused quantified variables are reported."""
-    values = (part for head in clause.heads for e in head.arguments for part in subexpressions(e))
-    if clause.body is None and not any(isinstance(part, AggregateExpression) for part in values):
+    values = (part for head in clause.heads for value in head.arguments for part in subexpressions(value))
+    if clause.body is None and not any(isinstance(part, f.AggregateExpression) for part in values):
         return clause
     heads = tuple(transform(head, _plain) for head in clause.heads)
-    outside = frozenset(v.name for head in heads for e in head.arguments for v in variables(e))
+    outside = frozenset(v.name for head in heads for value in head.arguments for v in variables(value))
     body = clause.body and transform(clause.body, _plain)
     around = outside | (names_in(body) if body else frozenset())
     scoped = replace(
         clause,
-        heads=tuple(with_expressions(head, lambda e: _in_aggregates(e, around)) for head in heads),
+        heads=tuple(with_expressions(head, lambda value: _in_aggregates(value, around)) for head in heads),
         body=body and _scoped(body, outside),
     )
     return _Apart(scoped, findings).renamed(scoped)
 
 
-def _plain(node: SyntaxNode) -> SyntaxNode:
+def _plain(node: e.SyntaxNode) -> e.SyntaxNode:
     """`->` and `forall` rewritten to `!`, `;` and `exists`."""
-    if isinstance(node, Implication):
-        return Disjunction((Negation(node.premise, span=node.premise.span), node.conclusion), span=node.span)
-    if isinstance(node, Quantified) and node.quantifier == "forall":
-        exception = Negation(node.part, span=node.part.span)
-        return Negation(replace(node, quantifier="exists", part=exception), span=node.span)
+    if isinstance(node, f.Implication):
+        return f.Disjunction((f.Negation(node.premise, span=node.premise.span), node.conclusion), span=node.span)
+    if isinstance(node, f.Quantified) and node.quantifier == "forall":
+        exception = f.Negation(node.part, span=node.part.span)
+        return f.Negation(replace(node, quantifier="exists", part=exception), span=node.span)
     return node
 
 
-def _scoped(formula: BodyFormula, outside: Names) -> BodyFormula:
+def _scoped(formula: f.BodyFormula, outside: Names) -> f.BodyFormula:
     """The formula with an `exists` for the own variables of each negation; `outside` are the variables around it."""
-    if isinstance(formula, Conjunction):
+    if isinstance(formula, f.Conjunction):
         names = [frozenset() if _may_own(part) else names_in(part) for part in formula.parts]
         others = [outside.union(*names[:i], *names[i + 1 :]) for i in range(len(names))]
         return replace(formula, parts=tuple(map(_scoped, formula.parts, others)))
-    if isinstance(formula, Disjunction):
+    if isinstance(formula, f.Disjunction):
         return replace(formula, parts=tuple(_scoped(part, outside) for part in formula.parts))
-    if isinstance(formula, Quantified):
+    if isinstance(formula, f.Quantified):
         return replace(formula, part=_scoped(formula.part, outside.union(v.name for v in formula.variables)))
-    if isinstance(formula, Negation):
+    if isinstance(formula, f.Negation):
         return replace(formula, part=_with_own(_scoped(formula.part, outside), outside))
     around = outside | names_in(formula)
     return with_expressions(formula, lambda expression: _in_aggregates(expression, around))
 
 
-def _may_own(formula: BodyFormula) -> bool:
+def _may_own(formula: f.BodyFormula) -> bool:
     """Whether it is a negation of several conditions."""
-    return isinstance(formula, Negation) and isinstance(formula.part, Conjunction | Disjunction)
+    return isinstance(formula, f.Negation) and isinstance(formula.part, f.Conjunction | f.Disjunction)
 
 
-def _in_aggregates(expression: Expression, around: Names) -> Expression:
-    def inside(part: Expression) -> Expression:
-        if not isinstance(part, AggregateExpression):
+def _in_aggregates(expression: e.Expression, around: Names) -> e.Expression:
+    def inside(part: e.Expression) -> e.Expression:
+        if not isinstance(part, f.AggregateExpression):
             return part
         targets = tuple(_in_aggregates(target, around) for target in part.targets)
         own = (v.name for target in targets for v in variables(target))
@@ -104,10 +93,10 @@ def _in_aggregates(expression: Expression, around: Names) -> Expression:
     return rewrite(expression, inside)
 
 
-def _with_own(part: BodyFormula, outside: Names) -> BodyFormula:
+def _with_own(part: f.BodyFormula, outside: Names) -> f.BodyFormula:
     """A negated formula with an `exists` for the variables that only it mentions and binds."""
     mentioned = names_in(part)
-    if not isinstance(part, Conjunction | Disjunction) or mentioned <= outside:
+    if not isinstance(part, f.Conjunction | f.Disjunction) or mentioned <= outside:
         return part
     try:
         bodies = alternatives(part)
@@ -117,9 +106,9 @@ def _with_own(part: BodyFormula, outside: Names) -> BodyFormula:
         name for body in bodies for name in frozenset().union(*map(names_in, body)) - bound_variables(body, outside)
     }
     own = mentioned - outside - ungiven
-    first = {v.name: v for v in reversed([n for n in nodes_in(part) if isinstance(n, Variable)]) if v.name in own}
+    first = {v.name: v for v in reversed([n for n in nodes_in(part) if isinstance(n, e.Variable)]) if v.name in own}
     quantified = tuple(reversed(first.values()))
-    return Quantified("exists", quantified, part, span=part.span) if quantified else part
+    return f.Quantified("exists", quantified, part, span=part.span) if quantified else part
 
 
 class _Apart:
@@ -127,15 +116,15 @@ class _Apart:
 
     def __init__(self, clause: Clause, findings: Findings) -> None:
         self._findings = findings
-        self._all = {node.name for node in nodes_in(clause) if isinstance(node, Variable)}
+        self._all = {node.name for node in nodes_in(clause) if isinstance(node, e.Variable)}
         self._taken = set(_free(clause, frozenset()))
 
-    def renamed(self, node: NodeT) -> NodeT:
+    def renamed(self, node: e.NodeT) -> e.NodeT:
         """The node with clashing quantified variables renamed, the outermost first."""
-        made = self._quantified(node) if isinstance(node, Quantified) else node
+        made = self._quantified(node) if isinstance(node, f.Quantified) else node
         return with_parts(made, self.renamed)  # type: ignore[return-value]
 
-    def _quantified(self, node: Quantified) -> Quantified:
+    def _quantified(self, node: f.Quantified) -> f.Quantified:
         mentioned = names_in(node.part)
         for variable in node.variables:
             if variable.name not in mentioned:
@@ -152,11 +141,11 @@ class _Apart:
         return result
 
 
-def _free(node: SyntaxNode, bound: Names) -> Iterator[str]:
+def _free(node: e.SyntaxNode, bound: Names) -> Iterator[str]:
     """The free variables, including those of aggregates."""
-    if isinstance(node, Variable) and node.name not in bound:
+    if isinstance(node, e.Variable) and node.name not in bound:
         yield node.name
-    if isinstance(node, Quantified):
+    if isinstance(node, f.Quantified):
         yield from _free(node.part, bound.union(v.name for v in node.variables))
     else:
         for part in parts_of(node):

@@ -20,16 +20,8 @@ from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.typing import Typing
 from deltic.datalog.checks.user_functors import Functors
 from deltic.datalog.memory import MadeOnce, RulesOf
-from deltic.datalog.syntax.expressions import (
-    Cast,
-    Expression,
-    FunctorCall,
-    Pack,
-    UserFunctorCall,
-    is_structure,
-    nodes_in,
-    rewrite,
-)
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax.expressions import is_structure, nodes_in, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, BodyAtom, BodyFormula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
@@ -127,20 +119,20 @@ def _says_little(literal: BodyFormula) -> int:
 
 def _plain(
     shapes: Mapping[Span, str], conversions: Mapping[Span, str], functors: Functors
-) -> Callable[[Expression], Expression]:
+) -> Callable[[e.Expression], e.Expression]:
     """A function that removes casts from an expression, and adds shapes to structures and functions to their calls."""
 
-    def part(expression: Expression) -> Expression:
-        if isinstance(expression, Cast):
+    def part(expression: e.Expression) -> e.Expression:
+        if isinstance(expression, e.Cast):
             functor = conversions.get(expression.span)
             return (
-                FunctorCall(functor, (expression.argument,), span=expression.span) if functor else expression.argument
+                e.FunctorCall(functor, (expression.argument,), span=expression.span) if functor else expression.argument
             )
         if is_structure(expression) and expression.span in shapes:
-            return Pack(expression.functor, expression.arguments, shapes[expression.span], span=expression.span)
-        if isinstance(expression, FunctorCall) and expression.functor in functors.functions:
+            return e.Pack(expression.functor, expression.arguments, shapes[expression.span], span=expression.span)
+        if isinstance(expression, e.FunctorCall) and expression.functor in functors.functions:
             function = functors.functions[expression.functor]
-            return UserFunctorCall(expression.functor, expression.arguments, function, span=expression.span)
+            return e.UserFunctorCall(expression.functor, expression.arguments, function, span=expression.span)
         return expression
 
     return lambda expression: rewrite(expression, part)

@@ -13,16 +13,9 @@ from typing import TypeAlias
 from deltic.datalog.checks.declarations import RelationSignature, Signatures
 from deltic.datalog.checks.nominal import Lattice, Names
 from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import Cast, Expression, FunctorCall, Variable, subexpressions
-from deltic.datalog.syntax.formulas import (
-    Aggregation,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Test,
-    expressions_of,
-    with_inner,
-)
+from deltic.datalog.syntax.formulas import expressions_of, with_inner
 from deltic.datalog.syntax.source import Span
 
 Parameters: TypeAlias = Sequence[str]
@@ -50,8 +43,8 @@ class _Source:
 
 
 def check_subtypes(
-    head: BodyAtom,
-    body: Sequence[BodyFormula],
+    head: f.BodyAtom,
+    body: Sequence[f.BodyFormula],
     fields: Mapping[Span, Parameters],
     declared: Declared,
     findings: Findings,
@@ -80,13 +73,13 @@ class _Rule:
         self._types: dict[str, Names] = {}
         self._sources: dict[str, _Source] = {}
 
-    def equate(self, literal: BodyFormula) -> None:
+    def equate(self, literal: f.BodyFormula) -> None:
         """Merge the variables on both sides of a comparison, and the result of an aggregate with its target."""
-        if isinstance(literal, BodyComparison):
+        if isinstance(literal, f.BodyComparison):
             self._equate(literal.left, literal.right)
-        elif isinstance(literal, Test):
+        elif isinstance(literal, f.Test):
             self._equate(*literal.arguments)
-        elif isinstance(literal, Aggregation) and literal.function in ("min", "max", "sum"):
+        elif isinstance(literal, f.Aggregation) and literal.function in ("min", "max", "sum"):
             self._equate(literal.result, *literal.targets)
 
     def _equate(self, left: Expression, right: Expression) -> None:
@@ -99,18 +92,18 @@ class _Rule:
             name = self._same[name]
         return name
 
-    def take(self, literal: BodyFormula) -> None:
+    def take(self, literal: f.BodyFormula) -> None:
         """Add the types of a positive literal of the body to its variables."""
         self.take_inside(literal)
-        if isinstance(literal, BodyAtom) and (signature := self._signature(literal)):
+        if isinstance(literal, f.BodyAtom) and (signature := self._signature(literal)):
             for argument, name, type_ in zip(literal.arguments, signature.attributes, signature.names, strict=True):
                 self._narrow(argument, type_, f"attribute `{name}` of `{literal.relation}`")
-        elif isinstance(literal, BodyComparison):
+        elif isinstance(literal, f.BodyComparison):
             for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
                 if isinstance(side, Variable) and (type_ := self._result_type(other)):
                     self._narrow(side, type_, f"`{other.span.text}`")
 
-    def take_inside(self, literal: BodyFormula) -> None:
+    def take_inside(self, literal: f.BodyFormula) -> None:
         """Add the parameter types of functors and structures to the variables in their arguments."""
         for outermost in expressions_of(literal):
             for part in subexpressions(outermost):
@@ -119,7 +112,7 @@ class _Rule:
                     for argument, type_ in zip(part.arguments, given, strict=False):
                         self._narrow(argument, type_, f"an argument of `{part.span.text}`")
 
-    def give(self, head: BodyAtom) -> None:
+    def give(self, head: f.BodyAtom) -> None:
         """Report the arguments of the head whose types are wider than their attributes."""
         signature = self._signature(head)
         if not signature:
@@ -172,7 +165,7 @@ class _Rule:
         source = self._sources.get(self._root(argument)) if isinstance(argument, Variable) else None
         return f"`{argument.span.text}` is {source.phrase} at {source.span.place}; " if source else ""
 
-    def _signature(self, atom: BodyAtom) -> RelationSignature | None:
+    def _signature(self, atom: f.BodyAtom) -> RelationSignature | None:
         """The signature of an atom's relation, if the number of arguments is right."""
         signature = self._declared.signatures.get(atom.relation)
         fits = signature and len(signature.names) == len(atom.arguments)

@@ -19,38 +19,18 @@ from deltic.datalog.checks.functors import (
 from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
 from deltic.datalog.checks.slots import Evidence, Slot, TypeSlots
 from deltic.datalog.checks.type_names import Findings, TypeTable
-from deltic.datalog.syntax.expressions import (
-    BRANCH,
-    FUNCTOR,
-    NIL,
-    Cast,
-    Expression,
-    FloatLiteral,
-    FunctorCall,
-    NumberLiteral,
-    StringLiteral,
-    UnsignedLiteral,
-    Variable,
-    is_structure,
-)
-from deltic.datalog.syntax.formulas import (
-    Aggregation,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Existential,
-    Negation,
-    Test,
-)
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
+from deltic.datalog.syntax.expressions import is_structure
 from deltic.datalog.syntax.source import Span
 from deltic.errors import count_of, did_you_mean
 from deltic.values.types import Type
 
-_LITERALS: dict[type[Expression], Types] = {
-    NumberLiteral: NUMERIC,
-    UnsignedLiteral: frozenset({Type.UINT64}),
-    FloatLiteral: frozenset({Type.FLOAT64}),
-    StringLiteral: frozenset({Type.STRING}),
+_LITERALS: dict[type[e.Expression], Types] = {
+    e.NumberLiteral: NUMERIC,
+    e.UnsignedLiteral: frozenset({Type.UINT64}),
+    e.FloatLiteral: frozenset({Type.FLOAT64}),
+    e.StringLiteral: frozenset({Type.STRING}),
 }
 
 
@@ -65,11 +45,11 @@ class Typing:
         self._slots, self._earlier = TypeSlots(), len(findings)
         known = (t for signature in signatures.values() for t in signature.types if t)
         self._any = ANY.union(known, type_table.structures)
-        self._structures: list[tuple[FunctorCall, Slot, list[Slot]]] = []
+        self._structures: list[tuple[e.FunctorCall, Slot, list[Slot]]] = []
         self._ordered = frozenset(type_ for type_ in self._any if not isinstance(type_, Structure))
         self._variables: dict[str, Slot] = {}
         self._expressions: dict[Span, Slot] = {}
-        self._casts: list[tuple[Cast, Slot, Base]] = []
+        self._casts: list[tuple[e.Cast, Slot, Base]] = []
         self._conversions: dict[Span, str] = {}
 
     def variables(self) -> Mapping[str, Type]:
@@ -108,7 +88,7 @@ class Typing:
 
         Report structures of ambiguous type.
         """
-        open_ = [result for result in self._structures if result[0].functor != NIL]
+        open_ = [result for result in self._structures if result[0].functor != e.NIL]
         while ready := [result for result in open_ if self._is_known(*result)] or self._alike(open_):
             open_ = [result for result in open_ if result not in ready]
             for apply, slot, fields in ready:
@@ -124,8 +104,8 @@ class Typing:
                 self._findings.append(apply.span.error(message, f"say which: `as({apply.span.text}, type)`"))
 
     def _alike(
-        self, open_: Sequence[tuple[FunctorCall, Slot, list[Slot]]]
-    ) -> list[tuple[FunctorCall, Slot, list[Slot]]]:
+        self, open_: Sequence[tuple[e.FunctorCall, Slot, list[Slot]]]
+    ) -> list[tuple[e.FunctorCall, Slot, list[Slot]]]:
         """The first structure whose possible types have the same fields, restricted to one type.
 
         Its text is the same.
@@ -139,7 +119,7 @@ class Typing:
                 return [result]
         return []
 
-    def _is_known(self, apply: FunctorCall, slot: Slot, fields: Sequence[Slot]) -> bool:
+    def _is_known(self, apply: e.FunctorCall, slot: Slot, fields: Sequence[Slot]) -> bool:
         """Whether the structure has one possible type left, after excluding types whose fields do not fit."""
         types, branch = self._slots.types(slot), _branch(apply)
         if len(types) > 1:
@@ -150,32 +130,32 @@ class Typing:
     def _may_hold(self, of: Sequence[tuple[str, Base | None]], fields: Sequence[Slot]) -> bool:
         return all(t is None or t in self._slots.types(field) for (_, t), field in zip(of, fields, strict=True))
 
-    def _shape(self, apply: FunctorCall, slot: Slot) -> str:
+    def _shape(self, apply: e.FunctorCall, slot: Slot) -> str:
         type_ = preferred(self._slots.types(slot))
-        known = isinstance(type_, Structure) and _branch(apply) in type_.branches and apply.functor != NIL
+        known = isinstance(type_, Structure) and _branch(apply) in type_.branches and apply.functor != e.NIL
         return type_.shape(_branch(apply)) if known and isinstance(type_, Structure) else ""
 
-    def literal(self, literal: BodyFormula) -> None:
+    def literal(self, literal: f.BodyFormula) -> None:
         """Add the type constraints of a literal; report conflicts."""
-        if isinstance(literal, Negation):
+        if isinstance(literal, f.Negation):
             literal = literal.part
-        if isinstance(literal, BodyAtom):
+        if isinstance(literal, f.BodyAtom):
             self._atom(literal)
-        elif isinstance(literal, BodyComparison):
+        elif isinstance(literal, f.BodyComparison):
             self._comparison(literal)
-        elif isinstance(literal, Test):
+        elif isinstance(literal, f.Test):
             self._arguments(literal.name, TESTS[literal.name], literal.arguments, literal.span)
-        elif isinstance(literal, Aggregation):
+        elif isinstance(literal, f.Aggregation):
             self._aggregation(literal)
-        elif isinstance(literal, Existential):
+        elif isinstance(literal, f.Existential):
             for body in literal.bodies:
                 self._body(body)
 
-    def _body(self, body: Sequence[BodyFormula]) -> None:
-        for literal in sorted(body, key=lambda part: not isinstance(part, BodyAtom)):
+    def _body(self, body: Sequence[f.BodyFormula]) -> None:
+        for literal in sorted(body, key=lambda part: not isinstance(part, f.BodyAtom)):
             self.literal(literal)
 
-    def _aggregation(self, aggregation: Aggregation) -> None:
+    def _aggregation(self, aggregation: f.Aggregation) -> None:
         """The targets of an aggregate are constrained like a functor's arguments, after its body."""
         self._body(aggregation.body)
         entry = aggregation.entry
@@ -186,7 +166,7 @@ class Typing:
         result = self._arguments(aggregation.function, profile, aggregation.targets, aggregation.span)
         self._slots.merge(self._expression(aggregation.result), result)
 
-    def _atom(self, atom: BodyAtom) -> None:
+    def _atom(self, atom: f.BodyAtom) -> None:
         signature = self._signatures.get(atom.relation)
         slots = [self._expression(argument) for argument in atom.arguments]
         if not signature or len(slots) != len(signature.types):
@@ -197,7 +177,7 @@ class Typing:
             if type_:
                 self._expect(slot, argument, frozenset({type_}), f"attribute `{name}` of `{atom.relation}`")
 
-    def _comparison(self, comparison: BodyComparison) -> None:
+    def _comparison(self, comparison: f.BodyComparison) -> None:
         left, right = self._expression(comparison.left), self._expression(comparison.right)
         if not self._slots.merge(left, right):
             message = f"cannot compare: {self._is(comparison.left, left)} and {self._is(comparison.right, right)}"
@@ -207,22 +187,22 @@ class Typing:
             message = f"{self._is(comparison.left, left)}, which has no order"
             self._findings.append(comparison.span.error(message, "structures are compared by `=` and `!=` only"))
 
-    def _expression(self, expression: Expression) -> Slot:
+    def _expression(self, expression: e.Expression) -> Slot:
         """The slot of an expression, after adding the constraints in it."""
-        if isinstance(expression, Variable):
+        if isinstance(expression, e.Variable):
             return self._variables.setdefault(expression.name, self._slots.new(self._any))
         slot = self._inner(expression)
         self._expressions[expression.span] = slot
         return slot
 
-    def _inner(self, expression: Expression) -> Slot:
-        if isinstance(expression, FunctorCall):
+    def _inner(self, expression: e.Expression) -> Slot:
+        if isinstance(expression, e.FunctorCall):
             return self._apply(expression)
-        if isinstance(expression, Cast):
+        if isinstance(expression, e.Cast):
             return self._cast(expression)
         return self._slots.new(_LITERALS.get(type(expression), self._any))
 
-    def _cast(self, cast: Cast) -> Slot:
+    def _cast(self, cast: e.Cast) -> Slot:
         slot = self._expression(cast.argument)
         type_ = self._type_table.base(cast.type)
         if not type_:
@@ -234,12 +214,12 @@ class Typing:
             self._decide(cast, slot, type_)
         return result
 
-    def _is_reinterpreted(self, cast: Cast, slot: Slot, type_: Base) -> bool:
+    def _is_reinterpreted(self, cast: e.Cast, slot: Slot, type_: Base) -> bool:
         """Whether a cast may have to convert between number and unsigned, which only explicit casts do."""
         others = INTEGER - {type_}
         return type_ in INTEGER and cast.span != cast.argument.span and not others.isdisjoint(self._slots.types(slot))
 
-    def _decide(self, cast: Cast, slot: Slot, type_: Base) -> None:
+    def _decide(self, cast: e.Cast, slot: Slot, type_: Base) -> None:
         """Restrict the argument of a cast to its type, or convert it; report it if neither is possible."""
         if self._slots.restrict(slot, frozenset({type_}), Evidence("`as`", cast.span)):
             return
@@ -250,12 +230,12 @@ class Typing:
         hint = f"compute one with `{CONVERSIONS[type_]}(...)`" if type_ in CONVERSIONS else ""
         self._findings.append(cast.span.error(message, hint))
 
-    def _structure(self, apply: FunctorCall) -> Slot:
+    def _structure(self, apply: e.FunctorCall) -> Slot:
         """The slot of a record, `nil` or branch value, with all types that have such a branch."""
         fields = [self._expression(argument) for argument in apply.arguments]
         structures, branch = self._type_table.structures, _branch(apply)
         named = [structure for structure in structures if branch in structure.branches]
-        fitting = [s for s in named if apply.functor == NIL or len(s.branches[branch]) == len(fields)]
+        fitting = [s for s in named if apply.functor == e.NIL or len(s.branches[branch]) == len(fields)]
         if not fitting:
             self._findings.append(apply.span.error(*_no_structure(apply, named, structures)))
             return self._slots.new(self._any)
@@ -263,7 +243,7 @@ class Typing:
         self._structures.append((apply, slot, fields))
         return slot
 
-    def _apply(self, apply: FunctorCall) -> Slot:
+    def _apply(self, apply: e.FunctorCall) -> Slot:
         if is_structure(apply):
             return self._structure(apply)
         profile = FUNCTORS.get(apply.functor) or self._functors.get(apply.functor)
@@ -274,7 +254,7 @@ class Typing:
         self._findings.append(apply.span.error(*_unknown_functor(apply.functor, self._signatures)))
         return self._slots.new(self._any)
 
-    def _arguments(self, name: str, profile: FunctorProfile, arguments: tuple[Expression, ...], span: Span) -> Slot:
+    def _arguments(self, name: str, profile: FunctorProfile, arguments: tuple[e.Expression, ...], span: Span) -> Slot:
         """The slot of the result of a functor or test."""
         slots = [self._expression(argument) for argument in arguments]
         if not profile.accepts(len(arguments)):
@@ -292,7 +272,7 @@ class Typing:
             return same if fits else self._slots.new(self._any)
         return self._slots.new(profile.result)
 
-    def _join(self, same: Slot, slot: Slot, argument: Expression, name: str, first: Expression) -> bool:
+    def _join(self, same: Slot, slot: Slot, argument: e.Expression, name: str, first: e.Expression) -> bool:
         """Merge an argument with the others of the same type; report a conflict and return False."""
         if self._slots.merge(same, slot):
             return True
@@ -305,7 +285,7 @@ class Typing:
         self._findings.append(argument.span.error(message, hint))
         return False
 
-    def _expect(self, slot: Slot, expression: Expression, types: Types, place: str) -> bool:
+    def _expect(self, slot: Slot, expression: e.Expression, types: Types, place: str) -> bool:
         """Restrict an expression to `types`; report a conflict and return False."""
         if self._slots.restrict(slot, types, Evidence(place, expression.span)):
             return True
@@ -313,29 +293,29 @@ class Typing:
         self._findings.append(expression.span.error(message, self._reasons((slot, expression))))
         return False
 
-    def _is(self, expression: Expression, slot: Slot) -> str:
+    def _is(self, expression: e.Expression, slot: Slot) -> str:
         return f"`{expression.span.text}` is {phrase([preferred(self._slots.types(slot))])}"
 
-    def _reasons(self, *slots: tuple[Slot, Expression]) -> str:
+    def _reasons(self, *slots: tuple[Slot, e.Expression]) -> str:
         """The reasons for the types of variables, as a hint."""
         reasons = []
         for slot, expression in slots:
             evidence = self._slots.evidence(slot)
-            if evidence and isinstance(expression, Variable):
+            if evidence and isinstance(expression, e.Variable):
                 reasons.append(f"`{expression.span.text}` has the type of {evidence.phrase} at {evidence.span.place}")
         return "; ".join(reasons)
 
 
-def _branch(apply: FunctorCall) -> str:
+def _branch(apply: e.FunctorCall) -> str:
     """The branch name of a structure; "" for a record."""
-    return apply.functor.removeprefix(BRANCH) if apply.functor.startswith(BRANCH) else ""
+    return apply.functor.removeprefix(e.BRANCH) if apply.functor.startswith(e.BRANCH) else ""
 
 
-def _no_structure(apply: FunctorCall, named: Sequence[Structure], structures: Sequence[Structure]) -> tuple[str, str]:
+def _no_structure(apply: e.FunctorCall, named: Sequence[Structure], structures: Sequence[Structure]) -> tuple[str, str]:
     """The message and the hint for a structure that no type has."""
     branch, count = _branch(apply), len(apply.arguments)
     if not branch:
-        kind = "record type" if apply.functor == NIL else f"record type of {count_of(count, 'field')}"
+        kind = "record type" if apply.functor == e.NIL else f"record type of {count_of(count, 'field')}"
         return f"there is no {kind}", "declare it: `.type pair = [first: number, second: number]`"
     if named:
         number = len(named[0].branches[branch])
@@ -354,7 +334,7 @@ def _conversion(first: Types, second: Types) -> str:
 
 
 def _unknown_functor(name: str, signatures: Signatures) -> tuple[str, str]:
-    if name.startswith(FUNCTOR):
+    if name.startswith(e.FUNCTOR):
         return f"there is no functor `{name}`", f"declare it: `.functor {name[1:]}(x: number): number`"
     if name in signatures:
         return f"`{name}` is a relation and has no value", f"as a condition it stands on its own: `..., {name}(...)`"

@@ -16,19 +16,9 @@ from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.lowering.simplify import simplify
+from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import Expression, Variable
-from deltic.datalog.syntax.formulas import (
-    Aggregation,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Existential,
-    Test,
-    bare,
-    bodies_in,
-    mentions_of,
-    with_inner,
-)
+from deltic.datalog.syntax.formulas import bare, bodies_in, mentions_of, with_inner
 from deltic.values.types import Column, Schema
 
 LowerRule = Callable[[CheckedRule, Schema, LoweringScope, bool], int]
@@ -42,7 +32,7 @@ class InnerBody:
     `keys` are the columns of its outer variables.
     """
 
-    literal: Aggregation | Existential
+    literal: f.Aggregation | f.Existential
     rule: CheckedRule
     scope: LoweringScope
     lower_rule: LowerRule
@@ -56,16 +46,16 @@ class InnerBody:
         is_before = self._binds_all or names <= bound_variables(self._known)
         self.place = self.scope.outside if is_before and not self._is_recursive() else self.scope
 
-    def derive(self, arguments: Sequence[Expression], body: Sequence[BodyFormula], columns: Sequence[Column]) -> int:
+    def derive(self, arguments: Sequence[Expression], body: Sequence[f.BodyFormula], columns: Sequence[Column]) -> int:
         """A node with the values of the arguments for each binding for which the body holds."""
         schema = Schema(tuple(columns))
-        head = BodyAtom("", tuple(arguments), span=self.literal.span)
+        head = f.BodyAtom("", tuple(arguments), span=self.literal.span)
         plain = simplify(replace(self.rule, head=head, body=tuple(body)))
         if plain:
-            return self.lower_rule(plain, schema, self.place, isinstance(self.literal, Existential))
+            return self.lower_rule(plain, schema, self.place, isinstance(self.literal, f.Existential))
         return self.place.constant(schema)
 
-    def guard(self, node: int | None) -> tuple[BodyFormula, ...]:
+    def guard(self, node: int | None) -> tuple[f.BodyFormula, ...]:
         """An atom with the outer variables' values in `node`, if some body does not bind all of them itself.
 
         If the bodies are computed before a recursion, these are the values that are known there.
@@ -80,19 +70,19 @@ class InnerBody:
             free, node = self.free, self.derive(self.free, self._known, self.keys)
         columns = [self._column(variable) for variable in free]
         number = make_set(builder, project(builder, node, columns, [column(c.name) for c in columns]))
-        return (BodyAtom(self.place.hidden(number), free, span=self.literal.span),)
+        return (f.BodyAtom(self.place.hidden(number), free, span=self.literal.span),)
 
     def _column(self, variable: Variable) -> Column:
         return Column(variable.name, self.rule.type_of(variable))
 
     def _is_recursive(self) -> bool:
         literals = (part for body in bodies_in(self.literal) for part in with_inner(body))
-        atoms = (atom for literal in literals if isinstance(atom := bare(literal), BodyAtom))
+        atoms = (atom for literal in literals if isinstance(atom := bare(literal), f.BodyAtom))
         return any(self.scope.is_recursive(atom.relation) for atom in atoms)
 
 
 def lower_existential(
-    existential: Existential, rule: CheckedRule, scope: LoweringScope, node: int | None, lower_rule: LowerRule
+    existential: f.Existential, rule: CheckedRule, scope: LoweringScope, node: int | None, lower_rule: LowerRule
 ) -> int:
     """A set with one column for each outer variable: the values for which one of the bodies holds.
 
@@ -106,15 +96,15 @@ def lower_existential(
     return scope.bring(make_set(builder, total), inner.place)
 
 
-def _known_before(body: Sequence[BodyFormula], scope: LoweringScope) -> Iterator[BodyFormula]:
+def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> Iterator[f.BodyFormula]:
     """The literals that do not depend on the recursion: atoms of other relations, and conditions on their variables."""
 
-    def is_known(literal: BodyFormula) -> bool:
+    def is_known(literal: f.BodyFormula) -> bool:
         atom = bare(literal)
-        return not (isinstance(atom, BodyAtom) and scope.is_recursive(atom.relation))
+        return not (isinstance(atom, f.BodyAtom) and scope.is_recursive(atom.relation))
 
-    plain = [c for c in body if isinstance(bare(c), BodyAtom | BodyComparison | Test) and is_known(c)]
+    plain = [c for c in body if isinstance(bare(c), f.BodyAtom | f.BodyComparison | f.Test) and is_known(c)]
     bound = bound_variables(plain)
     for literal in plain:
-        if (isinstance(literal, BodyAtom)) or all(v.name in bound for v in mentions_of(literal)):
+        if (isinstance(literal, f.BodyAtom)) or all(v.name in bound for v in mentions_of(literal)):
             yield literal

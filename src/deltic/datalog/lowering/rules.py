@@ -21,18 +21,9 @@ from deltic.datalog.lowering.ranges import is_range, lower_range
 from deltic.datalog.lowering.scalars import converted, predicate, scalar
 from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.lowering.wide import in_groups
+from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import Expression, FunctorCall, Variable, variables
-from deltic.datalog.syntax.formulas import (
-    Aggregation,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Existential,
-    Negation,
-    bare,
-    is_equation,
-    mentions_of,
-)
+from deltic.datalog.syntax.formulas import bare, is_equation, mentions_of
 from deltic.values.types import Column, Schema
 
 
@@ -49,27 +40,29 @@ class _RuleLowering:
 
     def __init__(self, rule: CheckedRule, scope: LoweringScope, as_set: bool) -> None:
         self._rule, self._scope, self._builder, self._as_set = rule, scope, scope.builder, as_set
-        self._pending = [part for part in rule.body if not isinstance(bare(part), BodyAtom | Aggregation | Existential)]
-        self._inner = [literal for literal in rule.body if isinstance(literal, Aggregation | Existential)]
-        self._results = {inner.result for inner in self._inner if isinstance(inner, Aggregation)}
+        self._pending = [
+            part for part in rule.body if not isinstance(bare(part), f.BodyAtom | f.Aggregation | f.Existential)
+        ]
+        self._inner = [literal for literal in rule.body if isinstance(literal, f.Aggregation | f.Existential)]
+        self._results = {inner.result for inner in self._inner if isinstance(inner, f.Aggregation)}
         self._shared = self._computed_by_several()
         self._values: dict[str, tuple[exp.Expression, list[str]]] = {}
 
     def lower(self, schema: Schema) -> int:
-        atoms = [self._atom(literal) for literal in self._rule.body if isinstance(literal, BodyAtom)]
+        atoms = [self._atom(literal) for literal in self._rule.body if isinstance(literal, f.BodyAtom)]
         node = self._add_inner(self._compute(self._join([*atoms, *self._sets()])))
         for literal in self._rule.body:
-            if isinstance(literal, Negation) and isinstance(literal.part, BodyAtom | Existential):
+            if isinstance(literal, f.Negation) and isinstance(literal.part, f.BodyAtom | f.Existential):
                 node = self._builder.add(ops.Antijoin(), node, self._excluded(literal.part, node))
         arguments = zip(self._rule.head.arguments, schema, strict=True)
         values = [converted(argument, self._rule, column.type) for argument, column in arguments]
         return project(self._builder, node, schema.columns, values)
 
-    def _atom(self, atom: BodyAtom) -> int:
+    def _atom(self, atom: f.BodyAtom) -> int:
         """An atom, with the conditions on it alone and computed variables that join it to other atoms."""
         node = lower_atom(atom, self._rule, self._scope)
         elsewhere = {
-            v.name for a in self._rule.body if isinstance(a, BodyAtom) and a is not atom for v in mentions_of(a)
+            v.name for a in self._rule.body if isinstance(a, f.BodyAtom) and a is not atom for v in mentions_of(a)
         }
         wanted = elsewhere | self._shared
         for name, needed in reversed(self._given_by(atom).items()):
@@ -97,11 +90,11 @@ class _RuleLowering:
 
     def _computed_by_several(self) -> set[str]:
         """The variables that several atoms bind or determine independently: they join those atoms."""
-        atoms = [literal for literal in self._rule.body if isinstance(literal, BodyAtom)]
+        atoms = [literal for literal in self._rule.body if isinstance(literal, f.BodyAtom)]
         counts = Counter(name for atom in atoms for name in self._given_by(atom))
         return {name for name, count in counts.items() if count > 1}
 
-    def _given_by(self, atom: BodyAtom) -> dict[str, set[str]]:
+    def _given_by(self, atom: f.BodyAtom) -> dict[str, set[str]]:
         """The variables of an atom, and those that equations compute from them, each with the variables it needs."""
         given: dict[str, set[str]] = {variable.name: set() for variable in mentions_of(atom)}
         pending = [c for c in self._pending if is_equation(c)]
@@ -113,7 +106,7 @@ class _RuleLowering:
 
     def _sets(self) -> list[int]:
         """The existentials whose bodies need no outer bindings, as sets to join with."""
-        whole = [i for i in self._inner if isinstance(i, Existential) and i.free().keys() <= bound_by_all(i, ())]
+        whole = [i for i in self._inner if isinstance(i, f.Existential) and i.free().keys() <= bound_by_all(i, ())]
         self._inner = [inner for inner in self._inner if inner not in whole]
         return [lower_existential(each, self._rule, self._scope, None, lower_rule) for each in whole]
 
@@ -123,7 +116,7 @@ class _RuleLowering:
             names = self._builder.type_of(node).schema.names
             ready = next(inner for inner in self._inner if inner.free().keys() <= _given(inner, names))
             self._inner.remove(ready)
-            if isinstance(ready, Aggregation):
+            if isinstance(ready, f.Aggregation):
                 node = lower_aggregation(ready, self._rule, self._scope, node, lower_rule)
             else:
                 result = lower_existential(ready, self._rule, self._scope, node, lower_rule)
@@ -131,9 +124,9 @@ class _RuleLowering:
             node = self._compute(node)
         return node
 
-    def _excluded(self, part: BodyAtom | Existential, node: int) -> int:
+    def _excluded(self, part: f.BodyAtom | f.Existential, node: int) -> int:
         """The bindings for which the negated literal holds."""
-        if isinstance(part, BodyAtom):
+        if isinstance(part, f.BodyAtom):
             return lower_absent_atom(part, self._rule, self._scope)
         return lower_existential(part, self._rule, self._scope, node, lower_rule)
 
@@ -160,7 +153,7 @@ class _RuleLowering:
                 return node
             node = self._extend(node, *binding)
 
-    def _may(self, binding: tuple[Variable, Expression, BodyFormula], wanted: set[str] | None) -> bool:
+    def _may(self, binding: tuple[Variable, Expression, f.BodyFormula], wanted: set[str] | None) -> bool:
         """Whether an equation may bind its variable; results of aggregates are bound by the aggregates."""
         variable, value, _ = binding
         if variable in self._results:
@@ -169,12 +162,12 @@ class _RuleLowering:
             return True
         return variable.name in wanted and not is_range(value) and not self._rule.type_of(variable).is_float
 
-    def _filter(self, node: int, conditions: Sequence[BodyFormula]) -> int:
+    def _filter(self, node: int, conditions: Sequence[f.BodyFormula]) -> int:
         self._pending = [condition for condition in self._pending if condition not in conditions]
         predicates = [predicate(condition, self._rule) for condition in conditions]
         return self._builder.add(ops.Filter(conjunction(predicates)), node)
 
-    def _extend(self, node: int, variable: Variable, value: Expression, equation: BodyFormula) -> int:
+    def _extend(self, node: int, variable: Variable, value: Expression, equation: f.BodyFormula) -> int:
         self._pending.remove(equation)
         if is_range(value):
             return self._range(node, variable.name, value)
@@ -185,11 +178,11 @@ class _RuleLowering:
         self._values[variable.name] = computed, [v.name for v in variables(value)]
         return project(self._builder, node, (*columns, new), (*values, computed))
 
-    def _within_ranges(self, node: int, conditions: Sequence[BodyFormula]) -> int:
+    def _within_ranges(self, node: int, conditions: Sequence[f.BodyFormula]) -> int:
         """The rows in which bound variables lie in all ranges that they equal."""
         schema = self._builder.type_of(node).schema
         for condition in conditions:
-            if isinstance(condition, BodyComparison) and is_range(condition.right):
+            if isinstance(condition, f.BodyComparison) and is_range(condition.right):
                 self._pending.remove(condition)
                 name = next(new for i in itertools.count() if (new := f"_in{i}") not in schema.names)
                 node = self._range(node, name, condition.right)
@@ -208,12 +201,12 @@ class _RuleLowering:
         return self._builder.add(ops.Join(), node, self._scope.bring(values, outside))
 
 
-def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:
+def _given(inner: f.Aggregation | f.Existential, names: Sequence[str]) -> set[str]:
     """The variables that are bound if these columns are."""
-    return bound_by_all(inner, names) if isinstance(inner, Existential) else set(names)
+    return bound_by_all(inner, names) if isinstance(inner, f.Existential) else set(names)
 
 
-def _binding(condition: BodyFormula, names: Sequence[str]) -> tuple[Variable, Expression, BodyFormula] | None:
+def _binding(condition: f.BodyFormula, names: Sequence[str]) -> tuple[Variable, Expression, f.BodyFormula] | None:
     """The variable that an equation binds from these columns, the value, and the equation; None if it binds none."""
     if not is_equation(condition):
         return None

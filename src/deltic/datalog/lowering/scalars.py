@@ -14,19 +14,7 @@ from sqlglot import exp
 from deltic.circuit.expressions import balanced, cast, column, literal
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.souffle.words import CONVERSIONS
-from deltic.datalog.syntax.expressions import (
-    NIL,
-    Expression,
-    FloatLiteral,
-    FunctorCall,
-    NumberLiteral,
-    Pack,
-    StringLiteral,
-    Unpack,
-    UnsignedLiteral,
-    UserFunctorCall,
-    Variable,
-)
+from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax.formulas import BodyComparison, BodyFormula, Negation, Test
 from deltic.functions import call
 from deltic.functions.names import MATHEMATICS
@@ -55,25 +43,25 @@ _BINARY: Mapping[str, type[Tree]] = {
 }
 
 
-def scalar(expression: Expression, rule: CheckedRule) -> Tree:
+def scalar(expression: e.Expression, rule: CheckedRule) -> Tree:
     """The value of an expression of the rule."""
-    if isinstance(expression, Variable):
+    if isinstance(expression, e.Variable):
         return column(expression.name)
     type_ = rule.type_of(expression)
-    if isinstance(expression, FunctorCall) and expression.functor == NIL:
-        return literal(NIL, Type.STRING)
-    if isinstance(expression, Pack):
+    if isinstance(expression, e.FunctorCall) and expression.functor == e.NIL:
+        return literal(e.NIL, Type.STRING)
+    if isinstance(expression, e.Pack):
         fields = (scalar(argument, rule) for argument in expression.arguments)
         return call("pack", literal(expression.shape, Type.STRING), *fields)
-    if isinstance(expression, Unpack):
+    if isinstance(expression, e.Unpack):
         shape, index = literal(expression.shape, Type.STRING), literal(expression.index, Type.INT64)
         return call("unpack", shape, index, scalar(expression.arguments[0], rule))
-    if isinstance(expression, UserFunctorCall):
+    if isinstance(expression, e.UserFunctorCall):
         function = expression.function
         pairs = zip(expression.arguments, function.arguments, strict=True)
         taken = [converted(argument, rule, wanted) for argument, wanted in pairs]
         return _as(function.applied(taken), function.returns.type, type_)
-    if isinstance(expression, FunctorCall):
+    if isinstance(expression, e.FunctorCall):
         arguments = [scalar(argument, rule) for argument in expression.arguments]
         if expression.functor == "substr":
             arguments[1:] = (converted(place, rule, Type.INT64) for place in expression.arguments[1:])
@@ -81,7 +69,7 @@ def scalar(expression: Expression, rule: CheckedRule) -> Tree:
     return literal(literal_value(expression, type_), type_)
 
 
-def converted(expression: Expression, rule: CheckedRule, type_: Type) -> Tree:
+def converted(expression: e.Expression, rule: CheckedRule, type_: Type) -> Tree:
     """The value of an expression as a number of another width, cast if necessary."""
     return _as(scalar(expression, rule), rule.type_of(expression), type_)
 
@@ -90,9 +78,9 @@ def _as(value: Tree, type_: Type, wanted: Type) -> Tree:
     return value if type_ is wanted else cast(value, wanted)
 
 
-def literal_value(expression: Expression, type_: Type) -> object:
+def literal_value(expression: e.Expression, type_: Type) -> object:
     """The Python value of a literal of this type."""
-    assert isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
+    assert isinstance(expression, e.NumberLiteral | e.UnsignedLiteral | e.FloatLiteral | e.StringLiteral)
     return float(expression.value) if type_.is_float else expression.value
 
 

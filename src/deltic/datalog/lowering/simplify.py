@@ -13,38 +13,17 @@ from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.ranges import is_range, name_ranges
 from deltic.datalog.lowering.scalars import predicate, scalar
 from deltic.datalog.lowering.structures import unify_structures, unpack_structures
-from deltic.datalog.syntax.expressions import (
-    Expression,
-    FloatLiteral,
-    FunctorCall,
-    NumberLiteral,
-    StringLiteral,
-    UnsignedLiteral,
-    UserFunctorCall,
-    Variable,
-    rewrite,
-    substituted,
-    variables,
-)
-from deltic.datalog.syntax.formulas import (
-    Aggregation,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Existential,
-    Truth,
-    bare,
-    expressions_of,
-    is_equation,
-    with_expressions,
-)
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
+from deltic.datalog.syntax.expressions import rewrite, substituted, variables
+from deltic.datalog.syntax.formulas import bare, expressions_of, is_equation, with_expressions
 from deltic.values.types import Type
 
-_LITERALS: Mapping[Type, Callable[..., Expression]] = {
-    **dict.fromkeys((Type.INT32, Type.INT64), NumberLiteral),
-    **dict.fromkeys((Type.UINT32, Type.UINT64), UnsignedLiteral),
-    **dict.fromkeys((Type.FLOAT32, Type.FLOAT64), FloatLiteral),
-    Type.STRING: StringLiteral,
+_LITERALS: Mapping[Type, Callable[..., e.Expression]] = {
+    **dict.fromkeys((Type.INT32, Type.INT64), e.NumberLiteral),
+    **dict.fromkeys((Type.UINT32, Type.UINT64), e.UnsignedLiteral),
+    **dict.fromkeys((Type.FLOAT32, Type.FLOAT64), e.FloatLiteral),
+    Type.STRING: e.StringLiteral,
 }
 
 
@@ -58,19 +37,19 @@ def simplify(rule: CheckedRule) -> CheckedRule | None:
     rule = unify_structures(fold_constants(name_ranges(rule)))
     while equation := next(_substitutions(rule), None):
         rule = unify_structures(fold_constants(_substitute(rule, *equation)))
-    if Truth(False, span=rule.head.span) in rule.body:
+    if f.Truth(False, span=rule.head.span) in rule.body:
         return None
-    rule = replace(rule, body=tuple(literal for literal in rule.body if not isinstance(literal, Truth)))
+    rule = replace(rule, body=tuple(literal for literal in rule.body if not isinstance(literal, f.Truth)))
     return unpack_structures(_name_computed_arguments(rule))
 
 
 def fold_constants(rule: CheckedRule) -> CheckedRule:
     """The rule with closed expressions and conditions replaced by their values, where these are defined."""
 
-    def fold(part: Expression) -> Expression:
-        return _value(part, rule) if isinstance(part, FunctorCall) else part
+    def fold(part: e.Expression) -> e.Expression:
+        return _value(part, rule) if isinstance(part, e.FunctorCall) else part
 
-    def fold_all(expression: Expression) -> Expression:
+    def fold_all(expression: e.Expression) -> e.Expression:
         return rewrite(expression, fold)
 
     folded = [with_expressions(literal, fold_all) for literal in rule.body]
@@ -78,10 +57,10 @@ def fold_constants(rule: CheckedRule) -> CheckedRule:
     return replace(rule, head=with_expressions(rule.head, fold_all), body=body)
 
 
-def _value(apply: FunctorCall, rule: CheckedRule) -> Expression:
+def _value(apply: e.FunctorCall, rule: CheckedRule) -> e.Expression:
     if (
         not all(_is_literal(argument) for argument in apply.arguments)
-        or isinstance(apply, UserFunctorCall)
+        or isinstance(apply, e.UserFunctorCall)
         or is_range(apply)
     ):
         return apply
@@ -91,36 +70,38 @@ def _value(apply: FunctorCall, rule: CheckedRule) -> Expression:
     return _LITERALS[rule.type_of(apply)](value, span=apply.span)
 
 
-def _truth(literal: BodyFormula, rule: CheckedRule) -> BodyFormula:
+def _truth(literal: f.BodyFormula, rule: CheckedRule) -> f.BodyFormula:
     """A condition on literals alone as a truth value; false if it is undefined."""
     inner = bare(literal)
-    if isinstance(inner, Aggregation | BodyAtom | Existential | Truth) or any(
-        is_range(e) or any(True for _ in variables(e)) for e in expressions_of(literal)
+    if isinstance(inner, f.Aggregation | f.BodyAtom | f.Existential | f.Truth) or any(
+        is_range(value) or any(True for _ in variables(value)) for value in expressions_of(literal)
     ):
         return literal
-    return Truth(evaluate(predicate(literal, rule), {}, {}) is True, span=literal.span)
+    return f.Truth(evaluate(predicate(literal, rule), {}, {}) is True, span=literal.span)
 
 
-def _is_literal(expression: Expression) -> TypeGuard[NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral]:
-    return isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
+def _is_literal(
+    expression: e.Expression,
+) -> TypeGuard[e.NumberLiteral | e.UnsignedLiteral | e.FloatLiteral | e.StringLiteral]:
+    return isinstance(expression, e.NumberLiteral | e.UnsignedLiteral | e.FloatLiteral | e.StringLiteral)
 
 
-def _substitutions(rule: CheckedRule) -> Iterator[tuple[Variable, Expression, BodyFormula]]:
+def _substitutions(rule: CheckedRule) -> Iterator[tuple[e.Variable, e.Expression, f.BodyFormula]]:
     """The equations that make a variable redundant.
 
     Floats are excluded, because equal ones may differ, as 0.0 and -0.0 do. So are results of aggregates.
     """
-    results = [literal.result for literal in rule.body if isinstance(literal, Aggregation)]
+    results = [literal.result for literal in rule.body if isinstance(literal, f.Aggregation)]
     for literal in rule.body:
         if not is_equation(literal):
             continue
         for side, other in ((literal.right, literal.left), (literal.left, literal.right)):
-            plain = (isinstance(other, Variable) or _is_literal(other)) and not {side, other} & {*results}
-            if isinstance(side, Variable) and plain and not rule.type_of(side).is_float:
+            plain = (isinstance(other, e.Variable) or _is_literal(other)) and not {side, other} & {*results}
+            if isinstance(side, e.Variable) and plain and not rule.type_of(side).is_float:
                 yield side, other, literal
 
 
-def _substitute(rule: CheckedRule, variable: Variable, value: Expression, equation: BodyFormula) -> CheckedRule:
+def _substitute(rule: CheckedRule, variable: e.Variable, value: e.Expression, equation: f.BodyFormula) -> CheckedRule:
     """The rule with the variable replaced by the value, and without the equation."""
     body = tuple(substituted(literal, variable, value) for literal in rule.body if literal is not equation)
     return replace(rule, head=substituted(rule.head, variable, value), body=body)
@@ -130,15 +111,15 @@ def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
     """The rule with a new variable and an equation for each computed argument of the body's atoms."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_{number}") not in rule.variables)
-    equations: list[BodyFormula] = []
+    equations: list[f.BodyFormula] = []
 
-    def named(argument: Expression) -> Expression:
-        if not isinstance(argument, FunctorCall):
+    def named(argument: e.Expression) -> e.Expression:
+        if not isinstance(argument, e.FunctorCall):
             return argument
-        variable = Variable(next(names), span=argument.span)
+        variable = e.Variable(next(names), span=argument.span)
         types[variable.name] = rule.type_of(argument)
-        equations.append(BodyComparison("=", variable, argument, span=argument.span))
+        equations.append(f.BodyComparison("=", variable, argument, span=argument.span))
         return variable
 
-    body = (with_expressions(part, named) if isinstance(bare(part), BodyAtom) else part for part in rule.body)
+    body = (with_expressions(part, named) if isinstance(bare(part), f.BodyAtom) else part for part in rule.body)
     return replace(rule, body=(*body, *equations), variables=types)

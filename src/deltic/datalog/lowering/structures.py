@@ -15,16 +15,8 @@ from typing import TypeGuard
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_variables, taken_apart
 from deltic.datalog.souffle.functions.structures import FLOATS, KINDS, letters_of
-from deltic.datalog.syntax.expressions import (
-    Expression,
-    FunctorCall,
-    Pack,
-    Unpack,
-    Variable,
-    Wildcard,
-    fields_of,
-    variables,
-)
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax.expressions import fields_of, variables
 from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Truth, is_equation
 
 
@@ -40,7 +32,7 @@ def unify_structures(rule: CheckedRule) -> CheckedRule:
     """
     if not any(map(_is_match, rule.body)):
         return rule
-    first: dict[Expression, Pack] = {}
+    first: dict[e.Expression, e.Pack] = {}
     unpacking, body = _Unpacking(rule), list[BodyFormula]()
     for literal in (part for given in rule.body for part in unpacking.split(given)):
         if not (_is_match(literal) and _is_plain_match(literal)):
@@ -55,16 +47,16 @@ def unify_structures(rule: CheckedRule) -> CheckedRule:
 
 def _is_plain_match(equation: BodyComparison) -> bool:
     structure, value = _match(equation)
-    parts = [part for part in fields_of(structure) if isinstance(part, Wildcard)]
-    return isinstance(value, Variable) and not parts and not {*letters_of(structure.shape)} & {*FLOATS}
+    parts = [part for part in fields_of(structure) if isinstance(part, e.Wildcard)]
+    return isinstance(value, e.Variable) and not parts and not {*letters_of(structure.shape)} & {*FLOATS}
 
 
 def _is_match(literal: BodyFormula) -> TypeGuard[BodyComparison]:
     """Whether a literal is an equation with a structure."""
-    return is_equation(literal) and any(isinstance(side, Pack) for side in _sides(literal))
+    return is_equation(literal) and any(isinstance(side, e.Pack) for side in _sides(literal))
 
 
-def _sides(equation: BodyComparison) -> tuple[Expression, Expression]:
+def _sides(equation: BodyComparison) -> tuple[e.Expression, e.Expression]:
     return equation.left, equation.right
 
 
@@ -72,21 +64,21 @@ def _hidden(literal: BodyFormula) -> BodyFormula:
     """An equation with a structure, changed so that it binds no variables of the structure."""
     if not _is_match(literal):
         return literal
-    sides = (FunctorCall("", s.arguments, span=s.span) if isinstance(s, Pack) else s for s in _sides(literal))
+    sides = (e.FunctorCall("", s.arguments, span=s.span) if isinstance(s, e.Pack) else s for s in _sides(literal))
     return BodyComparison("=", *sides, span=literal.span)
 
 
-def _match(equation: BodyComparison) -> tuple[Pack, Expression]:
+def _match(equation: BodyComparison) -> tuple[e.Pack, e.Expression]:
     """The structure of an equation, and the other side."""
     left, right = _sides(equation)
-    structure, value = (left, right) if isinstance(left, Pack) else (right, left)
-    assert isinstance(structure, Pack)
+    structure, value = (left, right) if isinstance(left, e.Pack) else (right, left)
+    assert isinstance(structure, e.Pack)
     return structure, value
 
 
-def _field_variables(literal: BodyFormula) -> Iterator[Variable]:
+def _field_variables(literal: BodyFormula) -> Iterator[e.Variable]:
     """The variable that an equation binds to a field of a structure."""
-    if is_equation(literal) and isinstance(literal.right, Unpack) and isinstance(literal.left, Variable):
+    if is_equation(literal) and isinstance(literal.right, e.Unpack) and isinstance(literal.left, e.Variable):
         yield literal.left
 
 
@@ -110,16 +102,16 @@ class _Unpacking:
             yield literal
             return
         left, right = _sides(literal)
-        if not (isinstance(left, Pack) and isinstance(right, Pack)):
+        if not (isinstance(left, e.Pack) and isinstance(right, e.Pack)):
             yield literal
         elif left.shape != right.shape:
             yield Truth(False, span=literal.span)
         else:
             for one, other in zip(left.arguments, right.arguments, strict=True):
-                if not isinstance(one, Wildcard) and not isinstance(other, Wildcard):
+                if not isinstance(one, e.Wildcard) and not isinstance(other, e.Wildcard):
                     yield from self.split(BodyComparison("=", one, other, span=literal.span))
 
-    def _unbinding(self, body: Sequence[BodyFormula]) -> tuple[int, Pack, Expression] | None:
+    def _unbinding(self, body: Sequence[BodyFormula]) -> tuple[int, e.Pack, e.Expression] | None:
         """The position of an equation to unpack, its structure and its other side; None if there is none.
 
         Its other side is a value in an atom, so that its fields join it with other atoms; or it must bind variables of
@@ -131,25 +123,25 @@ class _Unpacking:
             if _is_match(literal):
                 others = bound_variables([*map(_hidden, body[:place]), *map(_hidden, body[place + 1 :])])
                 structure, value = _match(literal)
-                has_wildcards = any(isinstance(part, Wildcard) for part in fields_of(structure))
+                has_wildcards = any(isinstance(part, e.Wildcard) for part in fields_of(structure))
                 is_known = not has_wildcards and taken_apart(structure) <= others
                 if value in stored or (not is_known and all(v.name in others for v in variables(value))):
                     return place, structure, value
         return None
 
-    def _fields(self, structure: Pack, value: Expression) -> Iterator[BodyFormula]:
+    def _fields(self, structure: e.Pack, value: e.Expression) -> Iterator[BodyFormula]:
         """The equations for the fields of a value; at least one, because that also compares the shape."""
         computed = False
         for index, argument in enumerate(structure.arguments):
-            if isinstance(argument, Wildcard) and (computed or index + 1 < len(structure.arguments)):
+            if isinstance(argument, e.Wildcard) and (computed or index + 1 < len(structure.arguments)):
                 continue
             computed = True
             self._types[argument.span] = type_ = KINDS[letters_of(structure.shape)[index]]
-            field = Unpack("field", (value,), structure.shape, index, span=argument.span)
-            if isinstance(argument, Pack) and argument.arguments:
+            field = e.Unpack("field", (value,), structure.shape, index, span=argument.span)
+            if isinstance(argument, e.Pack) and argument.arguments:
                 yield from self._fields(argument, field)
-            elif isinstance(argument, Wildcard):
-                unused = Variable(next(self._names), span=argument.span)
+            elif isinstance(argument, e.Wildcard):
+                unused = e.Variable(next(self._names), span=argument.span)
                 self._variables[unused.name] = type_
                 yield BodyComparison("=", unused, field, span=argument.span)
             else:

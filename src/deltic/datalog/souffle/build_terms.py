@@ -8,37 +8,8 @@ from lark import Token, Tree
 
 from deltic.datalog.souffle.chains import LONGEST, chain_of, family_of
 from deltic.datalog.souffle.context import UNSUPPORTED, ParseContext, Parsed, Part, tokens, tree, trees
-from deltic.datalog.syntax.expressions import (
-    BRANCH,
-    FUNCTOR,
-    NIL,
-    RECORD,
-    Cast,
-    Expression,
-    FloatLiteral,
-    FunctorCall,
-    NumberLiteral,
-    StringLiteral,
-    TypeName,
-    UnsignedLiteral,
-    Variable,
-    Wildcard,
-)
-from deltic.datalog.syntax.formulas import (
-    AggregateExpression,
-    BodyAtom,
-    BodyComparison,
-    BodyFormula,
-    Conjunction,
-    Disjunction,
-    Implication,
-    Negation,
-    OperatorAtom,
-    Quantified,
-    RelationName,
-    Test,
-    Truth,
-)
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.source import Span
 
 ESCAPES = {
@@ -60,29 +31,29 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 class TermBuilder(ParseContext):
     """Builds expressions and formulas. The method `_x` builds the trees that the grammar calls `x`."""
 
-    def expression(self, part: Part) -> Expression:
+    def expression(self, part: Part) -> e.Expression:
         """The expression for a tree of the grammar's `expression`; a wildcard for an unsupported one."""
         assert isinstance(part, Tree)
         if part.data in UNSUPPORTED:
             self.reject(part, part.data)
-            return Wildcard(span=self.span(part))
-        built: Expression = getattr(self, f"_{part.data}")(part, self.span(part))
+            return e.Wildcard(span=self.span(part))
+        built: e.Expression = getattr(self, f"_{part.data}")(part, self.span(part))
         return built
 
-    def formula(self, part: Part) -> BodyFormula:
+    def formula(self, part: Part) -> f.BodyFormula:
         """The formula for a tree of the grammar's `disjunction`."""
         assert isinstance(part, Tree)
-        built: BodyFormula = getattr(self, f"_{part.data}")(part, self.span(part))
+        built: f.BodyFormula = getattr(self, f"_{part.data}")(part, self.span(part))
         return built
 
-    def arguments(self, parent: Parsed) -> tuple[Expression, ...]:
+    def arguments(self, parent: Parsed) -> tuple[e.Expression, ...]:
         """The expressions between the parentheses of an atom or a call."""
         arguments = tree(parent, "arguments")
         return tuple(self.expression(child) for child in arguments.children) if arguments else ()
 
-    def type_name(self, parsed: Parsed) -> TypeName:
+    def type_name(self, parsed: Parsed) -> e.TypeName:
         """The type name of a tree."""
-        return TypeName(self.qualified(tokens(parsed)[0]), span=self.span(parsed))
+        return e.TypeName(self.qualified(tokens(parsed)[0]), span=self.span(parsed))
 
     def string_value(self, token: Token) -> str:
         """The value of a quoted string; unknown escapes are reported."""
@@ -96,124 +67,124 @@ class TermBuilder(ParseContext):
 
     # Expressions
 
-    def _number(self, parsed: Parsed, span: Span) -> Expression:
-        return NumberLiteral(_whole_number(tokens(parsed)[0]), span=span)
+    def _number(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.NumberLiteral(_whole_number(tokens(parsed)[0]), span=span)
 
-    def _unsigned(self, parsed: Parsed, span: Span) -> Expression:
-        return UnsignedLiteral(_whole_number(tokens(parsed)[0]), span=span)
+    def _unsigned(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.UnsignedLiteral(_whole_number(tokens(parsed)[0]), span=span)
 
-    def _address(self, parsed: Parsed, span: Span) -> Expression:
+    def _address(self, parsed: Parsed, span: Span) -> e.Expression:
         """An IPv4 address as a 32-bit number."""
         parts = [int(part) for part in tokens(parsed)[0].split(".")]
         if max(parts) > 255:
             self.report(parsed, f"{tokens(parsed)[0]} is no internet address", "its parts are numbers from 0 to 255")
-        return NumberLiteral(int.from_bytes([min(part, 255) for part in parts], "big"), span=span)
+        return e.NumberLiteral(int.from_bytes([min(part, 255) for part in parts], "big"), span=span)
 
-    def _float(self, parsed: Parsed, span: Span) -> Expression:
-        return FloatLiteral(float(tokens(parsed)[0]), span=span)
+    def _float(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.FloatLiteral(float(tokens(parsed)[0]), span=span)
 
-    def _string(self, parsed: Parsed, span: Span) -> Expression:
-        return StringLiteral(self.string_value(tokens(parsed)[0]), span=span)
+    def _string(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.StringLiteral(self.string_value(tokens(parsed)[0]), span=span)
 
-    def _variable(self, parsed: Parsed, span: Span) -> Expression:
-        return Variable(self.name(tokens(parsed)[0]), span=span)
+    def _variable(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.Variable(self.name(tokens(parsed)[0]), span=span)
 
-    def _wildcard(self, parsed: Parsed, span: Span) -> Expression:
-        return Wildcard(span=span)
+    def _wildcard(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.Wildcard(span=span)
 
-    def _binary(self, parsed: Parsed, span: Span) -> Expression:
+    def _binary(self, parsed: Parsed, span: Span) -> e.Expression:
         if family := family_of(parsed):
             first, rest = chain_of(parsed)
             if len(rest) > LONGEST:
                 others = (self._link(operator, operand) for operator, operand in rest)
-                return FunctorCall(family, (self.expression(first), *others), span=span)
+                return e.FunctorCall(family, (self.expression(first), *others), span=span)
         left, operator, right = parsed.children
         operands = self.expression(left), self.expression(right)
-        return FunctorCall(str(operator), operands, span=span)
+        return e.FunctorCall(str(operator), operands, span=span)
 
-    def _link(self, operator: Token, operand: Part) -> Expression:
+    def _link(self, operator: Token, operand: Part) -> e.Expression:
         """An operand of a chain, negated if it is subtracted."""
         built = self.expression(operand)
         if operator != "-":
             return built
         place = self.source.place(operator.start_pos or 0, operand.meta.end_pos if isinstance(operand, Tree) else 0)
-        return FunctorCall("-", (built,), span=place)
+        return e.FunctorCall("-", (built,), span=place)
 
-    def _prefix(self, parsed: Parsed, span: Span) -> Expression:
+    def _prefix(self, parsed: Parsed, span: Span) -> e.Expression:
         operator, operand = parsed.children
         if operator == "-" and isinstance(operand, Tree) and operand.data == "number":
-            return NumberLiteral(-_whole_number(tokens(operand)[0]), span=span)
+            return e.NumberLiteral(-_whole_number(tokens(operand)[0]), span=span)
         if operator == "-" and isinstance(operand, Tree) and operand.data == "float":
-            return FloatLiteral(-float(tokens(operand)[0]), span=span)
-        return FunctorCall(str(operator), (self.expression(operand),), span=span)
+            return e.FloatLiteral(-float(tokens(operand)[0]), span=span)
+        return e.FunctorCall(str(operator), (self.expression(operand),), span=span)
 
-    def _call(self, parsed: Parsed, span: Span) -> Expression:
-        return FunctorCall(str(tokens(parsed)[0]), self.arguments(parsed), span=span)
+    def _call(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.FunctorCall(str(tokens(parsed)[0]), self.arguments(parsed), span=span)
 
-    def _extremum(self, parsed: Parsed, span: Span) -> Expression:
+    def _extremum(self, parsed: Parsed, span: Span) -> e.Expression:
         functor, first, _ = parsed.children
         arguments = self.expression(first), *self.arguments(parsed)
-        return FunctorCall(str(functor), arguments, span=span)
+        return e.FunctorCall(str(functor), arguments, span=span)
 
-    def _cast(self, parsed: Parsed, span: Span) -> Expression:
+    def _cast(self, parsed: Parsed, span: Span) -> e.Expression:
         argument, type_name = parsed.children
         assert not isinstance(type_name, Token)
-        return Cast(self.expression(argument), self.type_name(type_name), span=span)
+        return e.Cast(self.expression(argument), self.type_name(type_name), span=span)
 
-    def _record(self, parsed: Parsed, span: Span) -> Expression:
-        return FunctorCall(RECORD, self.arguments(parsed), span=span)
+    def _record(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.FunctorCall(e.RECORD, self.arguments(parsed), span=span)
 
-    def _nil(self, parsed: Parsed, span: Span) -> Expression:
-        return FunctorCall(NIL, (), span=span)
+    def _nil(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.FunctorCall(e.NIL, (), span=span)
 
-    def _adt_value(self, parsed: Parsed, span: Span) -> Expression:
-        return FunctorCall(BRANCH + self.qualified(tokens(parsed)[0]), self.arguments(parsed), span=span)
+    def _adt_value(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.FunctorCall(e.BRANCH + self.qualified(tokens(parsed)[0]), self.arguments(parsed), span=span)
 
-    def _user_functor(self, parsed: Parsed, span: Span) -> Expression:
-        return FunctorCall(FUNCTOR + tokens(parsed)[0], self.arguments(parsed), span=span)
+    def _user_functor(self, parsed: Parsed, span: Span) -> e.Expression:
+        return e.FunctorCall(e.FUNCTOR + tokens(parsed)[0], self.arguments(parsed), span=span)
 
     # Formulas
 
-    def _atom(self, parsed: Parsed, span: Span) -> BodyAtom:
-        return BodyAtom(self.qualified(tokens(parsed)[0]), self.arguments(parsed), span=span)
+    def _atom(self, parsed: Parsed, span: Span) -> f.BodyAtom:
+        return f.BodyAtom(self.qualified(tokens(parsed)[0]), self.arguments(parsed), span=span)
 
-    def _applied(self, parsed: Parsed, span: Span) -> BodyFormula:
+    def _applied(self, parsed: Parsed, span: Span) -> f.BodyFormula:
         named = [(self.qualified(tokens(part)[0]), self.span(part)) for part in trees(parsed, "qualified")]
-        inputs = tuple(RelationName(name, span=place) for name, place in named)
-        return OperatorAtom(str(tokens(parsed)[0]), inputs, self.arguments(parsed), span=span)
+        inputs = tuple(f.RelationName(name, span=place) for name, place in named)
+        return f.OperatorAtom(str(tokens(parsed)[0]), inputs, self.arguments(parsed), span=span)
 
-    def _comparison(self, parsed: Parsed, span: Span) -> BodyFormula:
+    def _comparison(self, parsed: Parsed, span: Span) -> f.BodyFormula:
         left, operator, right = parsed.children
-        return BodyComparison(str(operator), self.expression(left), self.expression(right), span=span)
+        return f.BodyComparison(str(operator), self.expression(left), self.expression(right), span=span)
 
-    def _test(self, parsed: Parsed, span: Span) -> BodyFormula:
-        return Test(str(tokens(parsed)[0]), self.arguments(parsed), span=span)
+    def _test(self, parsed: Parsed, span: Span) -> f.BodyFormula:
+        return f.Test(str(tokens(parsed)[0]), self.arguments(parsed), span=span)
 
-    def _truth(self, parsed: Parsed, span: Span) -> BodyFormula:
-        return Truth(tokens(parsed)[0] == "true", span=span)
+    def _truth(self, parsed: Parsed, span: Span) -> f.BodyFormula:
+        return f.Truth(tokens(parsed)[0] == "true", span=span)
 
-    def _negation(self, parsed: Parsed, span: Span) -> BodyFormula:
-        return Negation(self.formula(parsed.children[0]), span=span)
+    def _negation(self, parsed: Parsed, span: Span) -> f.BodyFormula:
+        return f.Negation(self.formula(parsed.children[0]), span=span)
 
-    def _conjunction(self, parsed: Parsed, span: Span) -> BodyFormula:
-        return Conjunction(tuple(self.formula(child) for child in parsed.children), span=span)
+    def _conjunction(self, parsed: Parsed, span: Span) -> f.BodyFormula:
+        return f.Conjunction(tuple(self.formula(child) for child in parsed.children), span=span)
 
-    def _disjunction(self, parsed: Parsed, span: Span) -> BodyFormula:
-        return Disjunction(tuple(self.formula(child) for child in parsed.children), span=span)
+    def _disjunction(self, parsed: Parsed, span: Span) -> f.BodyFormula:
+        return f.Disjunction(tuple(self.formula(child) for child in parsed.children), span=span)
 
-    def _implication(self, parsed: Parsed, span: Span) -> BodyFormula:
+    def _implication(self, parsed: Parsed, span: Span) -> f.BodyFormula:
         premise, conclusion = parsed.children
-        return Implication(self.formula(premise), self.formula(conclusion), span=span)
+        return f.Implication(self.formula(premise), self.formula(conclusion), span=span)
 
-    def _quantified(self, parsed: Parsed, span: Span) -> BodyFormula:
+    def _quantified(self, parsed: Parsed, span: Span) -> f.BodyFormula:
         quantifier, *names = tokens(parsed)
-        bound = tuple(Variable(self.name(name), span=self.span(name)) for name in names)
-        return Quantified(str(quantifier), bound, self.formula(parsed.children[-1]), span=span)
+        bound = tuple(e.Variable(self.name(name), span=self.span(name)) for name in names)
+        return f.Quantified(str(quantifier), bound, self.formula(parsed.children[-1]), span=span)
 
-    def _aggregate(self, parsed: Parsed, span: Span) -> Expression:
+    def _aggregate(self, parsed: Parsed, span: Span) -> e.Expression:
         function, *targets, body = parsed.children
         values = tuple(self.expression(target) for target in targets)
-        return AggregateExpression(str(function), values, self.formula(body), span=span)
+        return f.AggregateExpression(str(function), values, self.formula(body), span=span)
 
 
 def _whole_number(text: str) -> int:

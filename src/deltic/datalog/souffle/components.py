@@ -11,28 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from deltic.datalog.syntax import program as p
 from deltic.datalog.syntax.expressions import BRANCH, FunctorCall, TypeName, transform
 from deltic.datalog.syntax.formulas import BodyAtom, RelationName
-from deltic.datalog.syntax.program import (
-    Branch,
-    Clause,
-    ComponentDeclaration,
-    ComponentInstance,
-    ComponentName,
-    Declaration,
-    DirectiveItem,
-    Item,
-    Override,
-    StructureType,
-    Subsumption,
-    TypeDeclaration,
-)
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
 
 DEEPEST = 100
 
-_Statement: TypeAlias = "tuple[Item, _Scope]"
+_Statement: TypeAlias = "tuple[p.Item, _Scope]"
 
 
 @dataclass
@@ -47,7 +34,7 @@ class _Names:
     types: set[str] = field(default_factory=set)
     branches: set[str] = field(default_factory=set)
     instances: dict[str, Span] = field(default_factory=dict)
-    components: dict[str, ComponentDeclaration] = field(default_factory=dict)
+    components: dict[str, p.ComponentDeclaration] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,7 +74,7 @@ class _Scope:
             return self.names.prefix + name
         return self._around.type(name) if self._around else name
 
-    def component(self, name: str) -> tuple[ComponentDeclaration, _Names] | None:
+    def component(self, name: str) -> tuple[p.ComponentDeclaration, _Names] | None:
         """The component of a name, and the names among which it is declared.
 
         For a parameter, a component visible here takes precedence over one visible where the argument was given.
@@ -119,8 +106,8 @@ class _Scope:
 
 
 def instantiate(
-    items: Sequence[Item], earlier: Mapping[str, ComponentDeclaration], findings: list[Diagnostic]
-) -> tuple[Item, ...]:
+    items: Sequence[p.Item], earlier: Mapping[str, p.ComponentDeclaration], findings: list[Diagnostic]
+) -> tuple[p.Item, ...]:
     """The statements, with instances replaced by their components' statements.
 
     `earlier` has components of other programs.
@@ -132,21 +119,21 @@ class _Instantiation:
     def __init__(self, findings: list[Diagnostic]) -> None:
         self._findings = findings
 
-    def program(self, items: Sequence[Item], earlier: Mapping[str, ComponentDeclaration]) -> Iterator[Item]:
+    def program(self, items: Sequence[p.Item], earlier: Mapping[str, p.ComponentDeclaration]) -> Iterator[p.Item]:
         """The statements of a program; component declarations are kept for later programs."""
         top = _Scope(_Names())
         top.names.components.update(earlier)
         statements = [(item, top) for item in items]
         self._declare(top.names, statements)
         for item in items:
-            if isinstance(item, ComponentInstance):
+            if isinstance(item, p.ComponentInstance):
                 yield from self._instance(item, top, 1)
-            elif isinstance(item, Override):
+            elif isinstance(item, p.Override):
                 self._error(item.span, f"`{item.relation}` is overridden outside of a component")
             else:
                 yield item
 
-    def _instance(self, instance: ComponentInstance, scope: _Scope, depth: int) -> Iterator[Item]:
+    def _instance(self, instance: p.ComponentInstance, scope: _Scope, depth: int) -> Iterator[p.Item]:
         if depth > DEEPEST:
             self._error(instance.span, f"the component of `{instance.name}` has an instance of itself, without end")
             return
@@ -154,13 +141,13 @@ class _Instantiation:
         statements = list(self._contents(instance.component, scope, _Scope(names, scope), frozenset(), depth))
         self._declare(names, statements)
         for item, inner in statements:
-            if isinstance(item, ComponentInstance):
+            if isinstance(item, p.ComponentInstance):
                 yield from self._instance(item, inner, depth + 1)
-            elif not isinstance(item, ComponentDeclaration | Override):
+            elif not isinstance(item, p.ComponentDeclaration | p.Override):
                 yield transform(item, _renaming(inner))
 
     def _contents(
-        self, mention: ComponentName, scope: _Scope, bare: _Scope, overridden: frozenset[str], depth: int
+        self, mention: p.ComponentName, scope: _Scope, bare: _Scope, overridden: frozenset[str], depth: int
     ) -> Iterator[_Statement]:
         """The statements of a component in `scope`, after those of its bases, without rules for `overridden` relations.
 
@@ -180,9 +167,9 @@ class _Instantiation:
         if depth > DEEPEST:
             self._error(mention.span, f"the component `{mention.name}` is a base of itself")
             return
-        arguments = {p: (a, scope) for p, a in zip(component.parameters, mention.arguments, strict=True)}
+        arguments = {name: (given, scope) for name, given in zip(component.parameters, mention.arguments, strict=True)}
         inner = replace(bare, arguments=arguments, home=home)
-        overrides = [item for item in component.items if isinstance(item, Override)]
+        overrides = [item for item in component.items if isinstance(item, p.Override)]
         gone = overridden.union(override.relation for override in overrides)
         inherited = [
             statement for base in component.bases for statement in self._contents(base, inner, bare, gone, depth + 1)
@@ -190,17 +177,17 @@ class _Instantiation:
         self._check_overrides(overrides, component, inherited)
         yield from inherited
         for item in component.items:
-            if isinstance(item, Clause):
+            if isinstance(item, p.Clause):
                 heads = tuple(atom for atom in item.heads if atom.relation not in overridden)
                 if heads:
                     yield replace(item, heads=heads), inner
-            elif not (isinstance(item, Subsumption) and item.lesser.relation in overridden):
+            elif not (isinstance(item, p.Subsumption) and item.lesser.relation in overridden):
                 yield item, inner
 
     def _check_overrides(
-        self, overrides: Sequence[Override], component: ComponentDeclaration, inherited: Sequence[_Statement]
+        self, overrides: Sequence[p.Override], component: p.ComponentDeclaration, inherited: Sequence[_Statement]
     ) -> None:
-        declared = {item.name: item for item, _ in inherited if isinstance(item, Declaration)}
+        declared = {item.name: item for item, _ in inherited if isinstance(item, p.Declaration)}
         for override in overrides:
             if override.relation not in declared:
                 message = f"no base of the component `{component.name}` declares `{override.relation}`"
@@ -212,21 +199,21 @@ class _Instantiation:
     def _declare(self, names: _Names, statements: Sequence[_Statement]) -> None:
         """Add the declarations of statements to the names."""
         for item, _ in statements:
-            if isinstance(item, Declaration):
+            if isinstance(item, p.Declaration):
                 names.relations.add(item.name)
-            elif isinstance(item, TypeDeclaration):
+            elif isinstance(item, p.TypeDeclaration):
                 names.types.add(item.name)
-                if isinstance(item, StructureType):
+                if isinstance(item, p.StructureType):
                     names.branches.update(branch.name for branch in item.branches if branch.name)
-            elif isinstance(item, ComponentInstance):
+            elif isinstance(item, p.ComponentInstance):
                 first = names.instances.setdefault(item.name, item.span)
                 if first is not item.span:
                     hint = f"the other is at {first.place}"
                     self._error(item.span, f"there are two instances called `{item.name}`", hint)
-            elif isinstance(item, ComponentDeclaration):
+            elif isinstance(item, p.ComponentDeclaration):
                 self._declare_component(item, names, [other for other, _ in statements])
 
-    def _declare_component(self, component: ComponentDeclaration, names: _Names, items: Sequence[Item]) -> None:
+    def _declare_component(self, component: p.ComponentDeclaration, names: _Names, items: Sequence[p.Item]) -> None:
         first = names.components.get(component.name)
         if first is not None and any(first is item for item in items):
             hint = f"it was declared at {first.span.place}"
@@ -244,7 +231,7 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
     def change(node: Any) -> Any:
         if isinstance(node, BodyAtom):
             return replace(node, relation=scope.relation(node.relation))
-        if isinstance(node, DirectiveItem):
+        if isinstance(node, p.DirectiveItem):
             return replace(node, relation=scope.relation(node.relation))
         if isinstance(node, RelationName):
             return replace(node, name=scope.relation(node.name))
@@ -252,9 +239,9 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
             return replace(node, name=scope.type(node.name))
         if isinstance(node, FunctorCall) and node.functor.startswith(BRANCH):
             return replace(node, functor=BRANCH + scope.branch(node.functor.removeprefix(BRANCH)))
-        if isinstance(node, Branch) and node.name:
+        if isinstance(node, p.Branch) and node.name:
             return replace(node, name=scope.names.prefix + node.name)
-        if isinstance(node, Declaration | TypeDeclaration):
+        if isinstance(node, p.Declaration | p.TypeDeclaration):
             return replace(node, name=scope.names.prefix + node.name)
         return node
 
