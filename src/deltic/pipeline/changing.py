@@ -56,17 +56,12 @@ class Changing(Reading):
         """
         return self._noted(self._transaction(conflicts, timeout, token, positions or {}, late=late))
 
-    def open_transaction(
-        self,
-        conflicts: Conflicts | None = None,
-        positions: Mapping[str, Any] | None = None,
-        late: LatePolicy | None = None,
-    ) -> Transaction:
+    def open_transaction(self) -> Transaction:
         """An open transaction that belongs to no thread, for a server with one per client.
 
         `commit` or `discard` ends it, in any thread; `pipeline.epochs.grouping` says which may be committed together.
         """
-        return self._transaction(conflicts, None, positions=positions, late=late).__enter__()
+        return self._transaction(None, None).__enter__()
 
     def advance(self, to: Time | None = None) -> Transaction:
         """An epoch in which only time passes: `current_timestamp` becomes `to`, or the machine's time.

@@ -54,7 +54,7 @@ class Connecting(Watching):
     @property
     def attached(self) -> Mapping[str, External]:
         """The sources that `attach` gave to tables, by table; sources of definitions are not included."""
-        return self._definitions.outside.attached
+        return self._definitions.attached
 
     def refresh(self, full: bool = False, tables: Iterable[str] | None = None) -> RefreshReport:
         """Read the new rows of all sources, or of those of the named tables, in one epoch; publish views.
@@ -78,13 +78,13 @@ class Connecting(Watching):
         """
         self._check_view(view)
         publication = self._refreshing.publication(view, to)
-        if not self._definitions.outside.of(view, publication.to):
+        if not self._definitions.published(view, publication.to):
             self._evolving.evolve(lambda now: now.publishing(publication))
 
     def unpublish(self, view: str, to: External | str | Path | None = None) -> None:
         """Stop publishing a view, to one target or to all. What was published stays. Raises DelticError."""
         place = None if to is None else self._refreshing.publication(view, to).to
-        if not self._definitions.outside.of(view, place):
+        if not self._definitions.published(view, place):
             raise DelticError(f"{view} is not published{'' if place is None else f' to {place}'}")
         self._evolving.evolve(lambda now: now.unpublishing(view, place))
 

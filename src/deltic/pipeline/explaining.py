@@ -63,7 +63,7 @@ def _outside(name: str, definitions: Definitions) -> Iterator[str]:
     """The sources of the tables that a view depends on, and its publications."""
     below = [op.name for op in definitions.catalog.circuit_of(name).operators if isinstance(op, Source)]
     yield from (f"{t} has the rows of {definitions.sources[t]}" for t in below if t in definitions.sources)
-    yield from (f"published to {made.to}" for made in definitions.outside.of(name, None))
+    yield from (f"published to {made.to}" for made in definitions.published(name))
 
 
 def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:

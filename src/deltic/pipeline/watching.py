@@ -87,7 +87,7 @@ class Watching(Changing):
     @property
     def publications(self) -> tuple[Publication, ...]:
         """The published views, and their targets."""
-        return self._definitions.outside.publications
+        return self._definitions.publications
 
     def explain(self, name: str, full: bool = False) -> PlanText:
         """How a view is updated: what its parts cost and keep, and its delta queries; notebooks draw its circuit.

@@ -29,10 +29,9 @@ def row_hashes(rows: pa.Table, columns: Sequence[str]) -> Hashes:
     return result
 
 
-def digest(hashes: Hashes, weights: npt.NDArray[np.int64] | None = None) -> int:
-    """Return the sum of hashes times weights."""
-    summed = hashes.sum(dtype=np.uint64) if weights is None else (hashes * weights.view(np.uint64)).sum(dtype=np.uint64)
-    return int(summed)
+def digest(hashes: Hashes) -> int:
+    """Return the sum of hashes."""
+    return int(hashes.sum(dtype=np.uint64))
 
 
 def _hashes(column: pa.ChunkedArray) -> Hashes:

@@ -116,7 +116,7 @@ def _with_renamed_view(now: Definitions, name: str, to: str) -> Definitions:
         now.catalog.check_free(to)
     if readers := now.catalog.dependents(name):
         raise CatalogError(f"view {name} cannot be renamed: {_readers(readers)} it; drop or replace what does first")
-    if now.outside.of(name, None):
+    if now.published(name):
         raise CatalogError(f"view {name} cannot be renamed: it is published; call unpublish first")
     if any(view.name.name == name for view in now.sql.declared):
         raise CatalogError(f"view {name} cannot be renamed: it was declared by that name; drop it")

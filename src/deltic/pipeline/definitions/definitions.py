@@ -16,7 +16,7 @@ from deltic.datalog import CheckedProgram, ParsedProgram, check, declared_types,
 from deltic.datalog.edits import components, defined, replacing, with_pragmas, without
 from deltic.datalog.memory import ClauseMemory
 from deltic.errors import CatalogError
-from deltic.pipeline.connectors.declared import Attachments, Publication, to_json
+from deltic.pipeline.connectors.declared import Publication, to_json
 from deltic.pipeline.definitions.written import Edit, table_to_json
 from deltic.sql.statements.program import SqlProgram
 
@@ -33,8 +33,8 @@ class Definitions:
     """All programs, SQL statements, and definitions of Python; immutable, a change makes a new value.
 
     `history` has the changes that led here, as texts; `functions` are Python functions by their lower-case names.
-    `parts` are those of front ends of other packages. `pragmas` are added to each Datalog program. `memory` caches
-    clauses and is shared with earlier values.
+    `attached` are sources that tables got after their definition. `parts` are definitions of front ends of other
+    packages. `pragmas` are added to each Datalog program. `memory` caches clauses and is shared with earlier values.
     """
 
     programs: tuple[ParsedProgram, ...] = ()
@@ -42,7 +42,8 @@ class Definitions:
     sql: SqlProgram = field(default_factory=SqlProgram)
     history: tuple[Edit, ...] = field(default=(), compare=False)
     functions: Functions = field(default_factory=dict)
-    outside: Attachments = field(default_factory=Attachments)
+    attached: Mapping[str, External] = field(default_factory=dict)
+    publications: tuple[Publication, ...] = ()
     parts: tuple[FrontEndDefinitions, ...] = ()
     pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
     memory: ClauseMemory = field(default_factory=ClauseMemory, compare=False, repr=False)
@@ -83,7 +84,7 @@ class Definitions:
 
     def _with_sources(self, part: FrontEndDefinitions) -> FrontEndDefinitions:
         """Return a part with attached sources entered in its tables."""
-        attached = self.outside.attached
+        attached = self.attached
         if not any(table.name in attached for table in part.tables):
             return part
         tables = (replace(table, source=attached.get(table.name, table.source)) for table in part.tables)
@@ -168,22 +169,28 @@ class Definitions:
 
     def attaching(self, name: str, source: External | None) -> Definitions:
         """Attach a source to a table in place of its present one; None returns to that of the definition."""
-        if self.outside.attached.get(name) == source:
+        if self.attached.get(name) == source:
             return self
-        made = replace(self, outside=self.outside.attaching(name, source))
+        attached = {table: place for table, place in {**self.attached, name: source}.items() if place is not None}
+        made = replace(self, attached=attached)
         return made.after(self, "attach", name=name, source=None if source is None else to_json(source))
+
+    def published(self, view: str, to: External | None = None) -> tuple[Publication, ...]:
+        """The publications of a view, or the one to a place."""
+        return tuple(each for each in self.publications if each.view == view and to in (None, each.to))
 
     def publishing(self, publication: Publication) -> Definitions:
         """Add a publication, unless that view is already published to that place."""
-        if self.outside.of(publication.view, publication.to):
+        if self.published(publication.view, publication.to):
             return self
-        made = replace(self, outside=self.outside.publishing(publication))
+        made = replace(self, publications=(*self.publications, publication))
         to = to_json(publication.to)
         return made.after(self, "publish", view=publication.view, to=to, id=publication.id)
 
     def unpublishing(self, view: str, to: External | None) -> Definitions:
         """Remove the publications of a view, or the one to a place."""
-        made = replace(self, outside=self.outside.unpublishing(view, to))
+        gone = self.published(view, to)
+        made = replace(self, publications=tuple(each for each in self.publications if each not in gone))
         return made.after(self, "unpublish", view=view, to=None if to is None else to_json(to))
 
     def with_view(self, definition: ViewDefinitions, replaces: bool) -> Definitions:
@@ -215,7 +222,8 @@ class Definitions:
             programs=programs,
             python=_part_without(self.python, names),
             sql=self.sql.without(names),
-            outside=self.outside.without(names),
+            attached={name: source for name, source in self.attached.items() if name not in names},
+            publications=tuple(each for each in self.publications if each.view not in names),
         )
 
 

@@ -7,7 +7,6 @@ from functools import reduce
 from pathlib import Path
 
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.connectors.declared import Attachments
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.front_ends import front_end, front_end_of
@@ -53,8 +52,10 @@ def program_definitions(
     made, text = front.program(start, text, file, options, before)
     made.check()
     made = made.after(Definitions(), "program", text=text, file=file, language=language, **options.written)
-    stays = before.outside.without(before.catalog.relations.keys() - made.catalog.relations.keys())
-    return _connected(made, stays)
+    gone = before.catalog.relations.keys() - made.catalog.relations.keys()
+    for name, source in before.attached.items():
+        made = made if name in gone else made.attaching(name, source)
+    return reduce(Definitions.publishing, (each for each in before.publications if each.view not in gone), made)
 
 
 def with_program(now: Definitions, text: str, file: str, language: str, options: SourceOptions) -> Definitions:
@@ -62,10 +63,3 @@ def with_program(now: Definitions, text: str, file: str, language: str, options:
     front = front_end(language)
     front.check(options)
     return front.define(now, text, file, options)
-
-
-def _connected(definitions: Definitions, outside: Attachments) -> Definitions:
-    """Return definitions with these attached sources and publications."""
-    for name, source in outside.attached.items():
-        definitions = definitions.attaching(name, source)
-    return reduce(Definitions.publishing, outside.publications, definitions)

@@ -19,12 +19,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from deltic.circuit.graph import Circuit
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
+from deltic.engine.keyed import Keyed, shared_keys
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, unfailing
@@ -34,11 +37,11 @@ from deltic.errors import BrokenError, DelticError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import ChangeHistory
-from deltic.pipeline.epochs.keys import check_keys
 from deltic.pipeline.epochs.lateness import AdmittedChanges, WatermarkGate
 from deltic.pipeline.names import check_least
 from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading.reading import PublishedEpoch
+from deltic.values.hashing import xxhash64
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from deltic.engine.comparing import Beside
     from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea
     from deltic.engine.keyed import KeyedChange, RowChange
+    from deltic.engine.version import Version
     from deltic.engine.watermark import Mask, Watermark
 
 Batches = Mapping[str, Batch]
@@ -183,7 +187,7 @@ class Epochs:
         if conflicts != "trust":
             try:
                 checked = {n: b for n, b in batches.items() if not self.engine.checks_keys(n)}
-                check_keys(catalog.tables, checked, self.engine.version, epoch.version)
+                _check_keys(catalog.tables, checked, self.engine.version, epoch.version)
             except BaseException:
                 epoch.abort()
                 raise
@@ -318,3 +322,28 @@ class WriteLock:
         if isinstance(error, BrokenError):
             self._epochs.failure = error
         self._section.leave()
+
+
+def _check_keys(
+    tables: Mapping[str, CatalogTable], changes: Mapping[str, Batch], before: Version, version: Version
+) -> None:
+    """Raise SharedKeys if an inserted row has the key of another row, in the tables after the prepared epoch.
+
+    `before` is the version of the epoch before.
+    """
+    for name, batch in changes.items():
+        table = tables[name]
+        parts = batch.parts() if table.key else ()
+        for number, rows in enumerate(parts):
+            come = rows.select(table.key).filter(pc.greater(rows.column(WEIGHT), 0))
+            is_whole = not number and len(rows) == batch.count()
+            if not len(come) or (is_whole and not before.entries(table.name) and _differ(come)):
+                continue
+            if (version.count_each(table.name, come) > 1).any():
+                raise shared_keys(Keyed(table.name, table.key), version.lookup_all(table.name, come))
+
+
+def _differ(keys: pa.Table) -> bool:
+    """Return whether all keys surely differ, because their hashes do."""
+    hashes = np.sort(xxhash64(keys.columns, len(keys)))
+    return bool((hashes[1:] != hashes[:-1]).all())
