@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from deltic.demo.edits import add_import, remove_function, remove_import
+from deltic.demo.scenario import add_import, remove_function, remove_import
 from deltic.errors import DelticError
 
 TEXT = dedent('''\

@@ -2,8 +2,8 @@
 
 import random
 
-from deltic.demo.edits import add_import, remove_function
 from deltic.demo.insights import first_insights
+from deltic.demo.scenario import add_import, remove_function
 from deltic.demo.tree import Edit, Tree
 from deltic.demo.verify import differences
 from deltic.pipeline.epochs.report import RowCounts

@@ -17,7 +17,7 @@ from deltic.engine.size import Size
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DelticError
 from deltic.pipeline.changing import Changing
-from deltic.pipeline.connectors.declared import Publication
+from deltic.pipeline.definitions.written import Publication
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.epochs.report import EpochReport, report_of

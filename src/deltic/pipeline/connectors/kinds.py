@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltic.catalog import External
-from deltic.pipeline.connectors.declared import Publication
 from deltic.pipeline.connectors.source import ExternalSource, filled
 from deltic.pipeline.connectors.target import ViewTarget
+from deltic.pipeline.definitions.written import Publication
 
 if TYPE_CHECKING:
     from deltic.pipeline.connectors.tasks import Tasks

@@ -1,19 +1,41 @@
-"""Changes of definitions in their stored form, and tables in them."""
+"""Changes of definitions in their stored form: tables, places outside, publications."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from deltic.catalog import CatalogTable
+from deltic.catalog import CatalogTable, External
 from deltic.catalog.lateness import Lateness
 from deltic.catalog.storing import ColumnStorage
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Source
-from deltic.pipeline.connectors.declared import of_json, to_json
 
 Edit = Mapping[str, Any]
 """A change of definitions as what was written, in JSON: what is done by `do`, and its arguments."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A view, and where it is published. The `id` is written there, so that the place shows its owner."""
+
+    view: str
+    to: External
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.view} to {self.to}"
+
+
+def to_json(place: External) -> dict[str, Any]:
+    """Return a place as JSON."""
+    return {"kind": place.kind, "options": dict(place.options)}
+
+
+def of_json(kept: Mapping[str, Any]) -> External:
+    """Return a place from its JSON."""
+    return External(kept["kind"], **kept["options"])
 
 
 def table_to_json(table: CatalogTable) -> dict[str, Any]:
