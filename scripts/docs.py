@@ -30,7 +30,9 @@ def main() -> int:
     for page in pages.rglob("*.md"):
         page.write_text(_between_pages(page.read_text(encoding="utf-8")), encoding="utf-8")
     with (pages / "CONTRIBUTING.md").open("a", encoding="utf-8") as page:
-        page.write("\n## Folders\n\n" + "\n".join(f"* `{folder}/`: {about}" for folder, about in folders().items()) + "\n")
+        page.write(
+            "\n## Folders\n\n" + "\n".join(f"* `{folder}/`: {about}" for folder, about in folders().items()) + "\n"
+        )
     shutil.copy(ROOT / "mkdocs.yml", BUILD)
     status = subprocess.run(
         [Path(sys.executable).with_name("zensical"), "build", "--strict"], cwd=BUILD, check=False
