@@ -193,12 +193,10 @@ class ForEach(TypedExpression):
     body: TypedExpression
 
 
-class BreakLoop(TypedExpression):
-    """Leaves a loop."""
+class LeaveLoop(TypedExpression):
+    """Leaves a loop by `break`, or continues with its next item by `continue`."""
 
-
-class ContinueLoop(TypedExpression):
-    """Continues with the next item of a loop."""
+    word: str
 
 
 class ReturnValue(TypedExpression):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
-from deltic.errors import Diagnostic, did_you_mean
+from deltic.errors import Diagnostic
 from deltic_ddlog import syntax as s
 from deltic_ddlog import types as t
 from deltic_ddlog.modules import Module, Names
@@ -210,16 +211,10 @@ class Declarations:
     def _named(self, mention: s.TypeReference, module: Module, variables: Collection[str]) -> t.DdlogType:
         if not mention.arguments and mention.name in _BUILT_IN:
             return _BUILT_IN[mention.name]
-        result = self.types.find(module, mention.name)
-        if len(result) != 1:
-            message = f"there is no type `{mention.name}`" if not result else f"`{mention.name}` is ambiguous: "
-            message += " or ".join(f"`{name}`" for name in result)
-            hint = (
-                did_you_mean(mention.name, [*self.types.visible(module), *_BUILT_IN, "bit<32>"]) if not result else ""
-            )
-            self.report(mention.span, message, hint)
+        report = partial(self.report, mention.span)
+        entry = self.types.only(module, mention.name, "type", report, [*_BUILT_IN, "bit<32>"])
+        if entry is None:
             return t.BROKEN
-        entry = self.types.entries[result[0]]
         arguments = tuple(self.type(argument, module, variables) for argument in mention.arguments)
         if len(arguments) != len(entry.parameters):
             wanted = len(entry.parameters)

@@ -231,9 +231,9 @@ def _in_order(emitter: Emitter, type_: DdlogType, items: str) -> str:
     return f"sorted({items}, key={order})" if order else items
 
 
-@emits(core.BreakLoop, core.ContinueLoop)
-def _leave_loop(emitter: Emitter, node: core.BreakLoop | core.ContinueLoop) -> str:
-    emitter.line("break" if isinstance(node, core.BreakLoop) else "continue")
+@emits(core.LeaveLoop)
+def _leave_loop(emitter: Emitter, node: core.LeaveLoop) -> str:
+    emitter.line(node.word)
     return "()"
 
 

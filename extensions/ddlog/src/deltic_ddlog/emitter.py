@@ -245,12 +245,11 @@ EmitT = TypeVar("EmitT", bound=Callable[..., str])
 _EMIT: dict[type[core.TypedExpression], Emit] = {}
 
 
-def emits(*forms: type[core.TypedExpression]) -> Callable[[EmitT], EmitT]:
-    """Register the decorated function for forms of expressions."""
+def emits(form: type[core.TypedExpression]) -> Callable[[EmitT], EmitT]:
+    """Register the decorated function for a form of expressions."""
 
     def register(function: EmitT) -> EmitT:
-        for form in forms:
-            _EMIT[form] = function
+        _EMIT[form] = function
         return function
 
     return register

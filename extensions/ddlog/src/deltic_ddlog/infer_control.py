@@ -86,12 +86,11 @@ def element_of(inference: Inference, span: Span, type_: DdlogType) -> DdlogType:
     return element
 
 
-@infers(s.Break, s.Continue)
-def _leave(inference: Inference, node: s.Break | s.Continue) -> InferredExpression:
+@infers(s.Leave)
+def _leave(inference: Inference, node: s.Leave) -> InferredExpression:
     if not inference.loops:
-        inference.report(node.span, f"`{node.span.text}` stands outside of a loop")
-    form = core.BreakLoop if isinstance(node, s.Break) else core.ContinueLoop
-    return inference.made(form, node.span, inference.unknown())
+        inference.report(node.span, f"`{node.word}` stands outside of a loop")
+    return inference.made(core.LeaveLoop, node.span, inference.unknown(), node.word)
 
 
 @infers(s.Return)

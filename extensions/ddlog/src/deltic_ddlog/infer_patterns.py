@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in
@@ -130,17 +131,8 @@ class PatternOf:
 
 def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntry | None:
     """The constructor of a name; None, and a finding, where there is none, or several."""
-    names = inference.declarations.constructors
-    result = names.find(inference.module, node.constructor)
-    if len(result) == 1:
-        return names.entries[result[0]]
-    if result:
-        message = " or ".join(f"`{name}`" for name in result)
-        inference.report(node.span, f"`{node.constructor}` is ambiguous: {message}", "write one of these in full")
-    else:
-        hint = did_you_mean(node.constructor, names.visible(inference.module))
-        inference.report(node.span, f"there is no constructor `{node.constructor}`", hint)
-    return None
+    constructors, report = inference.declarations.constructors, partial(inference.report, node.span)
+    return constructors.only(inference.module, node.constructor, "constructor", report)
 
 
 def place_arguments(

@@ -274,12 +274,11 @@ InferT = TypeVar("InferT", bound=Callable[..., InferredExpression])
 _INFER: dict[type[s.ParsedExpression], Infer] = {}
 
 
-def infers(*forms: type[s.ParsedExpression]) -> Callable[[InferT], InferT]:
-    """Register the decorated function for forms of expressions."""
+def infers(form: type[s.ParsedExpression]) -> Callable[[InferT], InferT]:
+    """Register the decorated function for a form of expressions."""
 
     def register(function: InferT) -> InferT:
-        for form in forms:
-            _INFER[form] = function
+        _INFER[form] = function
         return function
 
     return register

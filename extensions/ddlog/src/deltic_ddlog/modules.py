@@ -182,6 +182,25 @@ class Names(Generic[EntryT]):
             candidates = [module.full(name), *imported]
         return [result for result in dict.fromkeys(candidates) if result in self.entries]
 
+    def only(
+        self,
+        module: Module,
+        name: str,
+        kind: str,
+        report: Callable[[str, str], None],
+        others: Sequence[str] = (),
+    ) -> EntryT | None:
+        """What a name means; None, and a finding, where that is nothing, or one of several things."""
+        found = self.find(module, name)
+        if len(found) == 1:
+            return self.entries[found[0]]
+        if found:
+            message = " or ".join(f"`{each}`" for each in found)
+            report(f"`{name}` is ambiguous: {message}", "write one of these in full")
+        else:
+            report(f"there is no {kind} `{name}`", did_you_mean(name, [*self.visible(module), *others]))
+        return None
+
     def visible(self, module: Module) -> list[str]:
         """The names that can be used in a module as they are, for messages."""
         prefixes = {module.path, *(path for path, alias in module.imports if alias is None)}

@@ -225,10 +225,8 @@ class ExpressionParser(TypeParser):
                 return s.WildcardPattern(span=span)
             case "true" | "false":
                 return s.BoolLiteral(token.text == "true", span=span)
-            case "break":
-                return s.Break(span=span)
-            case "continue":
-                return s.Continue(span=span)
+            case "break" | "continue":
+                return s.Leave(token.text, span=span)
             case "i" if self.token.kind == LIT and self.token.start == token.end:
                 return s.InternedString(self._string(), span=self.span(start))
         if token.text in RESERVED:

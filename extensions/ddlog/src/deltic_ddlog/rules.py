@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in, transform
 from deltic.datalog.syntax.source import Span
-from deltic.errors import Diagnostic, did_you_mean
+from deltic.errors import Diagnostic
 from deltic_ddlog import checked as c
 from deltic_ddlog import core
 from deltic_ddlog import syntax as s
@@ -87,17 +88,8 @@ class _Checking:
 
     def relation(self, atom: s.AtomClause) -> RelationEntry | None:
         """The relation that an atom names."""
-        names = self.declarations.relations
-        result = names.find(self.module, atom.relation)
-        if len(result) == 1:
-            return names.entries[result[0]]
-        if result:
-            message = " or ".join(f"`{name}`" for name in result)
-            self.inference.report(atom.span, f"`{atom.relation}` is ambiguous: {message}", "write one of these in full")
-            return None
-        hint = did_you_mean(atom.relation, names.visible(self.module))
-        self.inference.report(atom.span, f"there is no relation `{atom.relation}`", hint)
-        return None
+        relations, report = self.declarations.relations, partial(self.inference.report, atom.span)
+        return relations.only(self.module, atom.relation, "relation", report)
 
     def _constructor(self, atom: s.AtomClause, entry: RelationEntry) -> ConstructorEntry | None:
         """The constructor whose fields are an atom's arguments: the one of the relation's name, or the only one."""

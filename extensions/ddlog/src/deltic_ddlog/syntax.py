@@ -273,12 +273,10 @@ class For(ParsedExpression):
     body: ParsedExpression
 
 
-class Break(ParsedExpression):
-    """`break`."""
+class Leave(ParsedExpression):
+    """`break` or `continue`."""
 
-
-class Continue(ParsedExpression):
-    """`continue`."""
+    word: str
 
 
 class Return(ParsedExpression):

@@ -17,7 +17,7 @@ from deltic.datalog.checks.quantifiers import resolve_quantifiers
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.settings import check_widths, settings_of
 from deltic.datalog.checks.stratification import check_stratification
-from deltic.datalog.checks.subsumption import check_choices, subsume
+from deltic.datalog.checks.subsumption import subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.user_functors import check_functors
 from deltic.datalog.memory import ClauseMemory
@@ -46,9 +46,7 @@ def check(
     findings: Findings = []
     memory = memory or ClauseMemory()
     taken = take_python((item for program in programs for item in program.items), functions, findings)
-    written = taken.items
-    check_choices(written, findings)
-    subsumed = subsume(written, findings)
+    subsumed = subsume(taken.items, findings)
     items = subsumed.items
     declarations = [item for item in items if isinstance(item, p.Declaration)]
     settings = settings_of(items, findings)

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from deltic.catalog.components import Graph, components
+from deltic.catalog.components import components
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import SyntaxNode, Variable, Wildcard, nodes_in, transform
 from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula, Conjunction, Negation
 from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Item, Subsumption
+from deltic.datalog.syntax.source import Span
 from deltic.errors import did_you_mean
 
 
@@ -30,80 +32,89 @@ class Subsumed:
 
 
 def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
-    """The statements with subsumptions rewritten to rules; unsupported subsumptions are reported."""
+    """The statements with subsumptions rewritten to rules; unsupported ones and choice domains are reported."""
+    views = _Views(items, findings)
+    views.check_choices()
     if not any(isinstance(item, Subsumption) for item in items):
         return Subsumed(list(items), {})
-    declarations = {item.name: item for item in items if isinstance(item, Declaration)}
-    graph = _graph(items)
     dominations: dict[str, list[Subsumption]] = defaultdict(list)
     for item in items:
-        if isinstance(item, Subsumption) and _may_be(item, declarations, items, graph, findings):
+        if isinstance(item, Subsumption) and views.may_subsume(item):
             dominations[item.lesser.relation].append(item)
     plain = [_raw(item, dominations.keys()) for item in items if not isinstance(item, Subsumption)]
-    recursive = {name for group in components(graph) for name in group if len(group) > 1 or name in graph[name]}
-    rules = [rule for name, of in dominations.items() for rule in _dominated(declarations[name], of, name in recursive)]
+    recursive = views.recursive()
+    rules = [
+        rule for name, of in dominations.items() for rule in _dominated(views.declared[name], of, name in recursive)
+    ]
     return Subsumed(plain + rules, {name: (_every(name), _gone(name)) for name in dominations})
 
 
-def check_choices(items: Sequence[Item], findings: Findings) -> None:
-    """Report choice domains of relations that are no views, and those of unknown attributes."""
-    chosen = [item for item in items if isinstance(item, Declaration) and item.choices]
-    graph = _graph(items) if chosen else {}
-    for declaration in chosen:
-        _may_be_chosen(declaration, "choice-domain", declaration, items, graph, findings)
-        names = [attribute.name for attribute in declaration.attributes]
-        for name in (name for key in declaration.choices for name in key if name not in names):
-            hint = did_you_mean(name, names) or f"its attributes are {', '.join(names)}"
-            findings.append(declaration.span.error(f"`{declaration.name}` has no attribute `{name}`", hint))
+class _Views:
+    """The relations of a program, of which only views may leave out rows; misuse is reported."""
 
+    def __init__(self, items: Sequence[Item], findings: Findings) -> None:
+        self._items, self._findings = items, findings
+        self.declared = {item.name: item for item in items if isinstance(item, Declaration)}
+        self._inputs = {item.relation for item in items if isinstance(item, DirectiveItem) and item.kind == "input"}
 
-def _may_be(
-    item: Subsumption,
-    declarations: Mapping[str, Declaration],
-    items: Sequence[Item],
-    graph: Graph,
-    findings: Findings,
-) -> bool:
-    """Whether a subsumption is supported; otherwise it is reported."""
-    name = item.lesser.relation
-    if item.greater.relation != name:
-        message = f"`{name}` cannot be subsumed by `{item.greater.relation}`"
-        findings.append(item.span.error(message, "both sides of `<=` are rows of one relation"))
-        return False
-    if name not in declarations:
-        findings.append(item.lesser.span.error(f"there is no relation `{name}`", did_you_mean(name, declarations)))
-        return False
-    declaration = declarations[name]
-    if any(len(a.arguments) != len(declaration.attributes) for a in (item.lesser, item.greater)):
-        message = f"`{name}` has {len(declaration.attributes)} attributes, and here another number"
-        findings.append(item.span.error(message, f"it is declared at {declaration.span.place}"))
-        return False
-    return _may_be_chosen(item, "subsumption", declaration, items, graph, findings)
+    @cached_property
+    def _graph(self) -> Mapping[str, list[str]]:
+        """The relations that the rules and facts of each relation read."""
+        graph: dict[str, list[str]] = defaultdict(list)
+        for item in self._items:
+            if isinstance(item, Clause):
+                arguments = (argument for head in item.heads for argument in head.arguments)
+                read = _read((*arguments, *([item.body] if item.body else [])))
+                for head in item.heads:
+                    graph[head.relation] += read
+            elif isinstance(item, Subsumption):
+                name = item.lesser.relation
+                graph[name] += [read for read in _read([item.body]) if read != name]
+        return graph
 
+    def recursive(self) -> set[str]:
+        """The relations that depend on themselves."""
+        groups = components(self._graph)
+        return {name for names in groups for name in names if len(names) > 1 or name in self._graph[name]}
 
-def _may_be_chosen(
-    place: SyntaxNode,
-    what: str,
-    declaration: Declaration,
-    items: Sequence[Item],
-    graph: Graph,
-    findings: Findings,
-) -> bool:
-    """Whether rows may be left out of a relation, because it is a view; otherwise it is reported."""
-    name = declaration.name
-    is_table = any(isinstance(i, DirectiveItem) and i.kind == "input" and i.relation == name for i in items)
-    if "eqrel" in declaration.qualifiers:
-        message = f"{what} of an equivalence is not supported: it would be no equivalence without some of its rows"
+    def check_choices(self) -> None:
+        """Report choice domains of relations that are no views, and those of unknown attributes."""
+        for declaration in (item for item in self._items if isinstance(item, Declaration) and item.choices):
+            self._may_be_chosen(declaration, "choice-domain", declaration)
+            names = [attribute.name for attribute in declaration.attributes]
+            for name in (name for key in declaration.choices for name in key if name not in names):
+                hint = did_you_mean(name, names) or f"its attributes are {', '.join(names)}"
+                self._report(declaration.span, f"`{declaration.name}` has no attribute `{name}`", hint)
+
+    def may_subsume(self, item: Subsumption) -> bool:
+        """Whether a subsumption is supported."""
+        name, declaration = item.lesser.relation, self.declared.get(item.lesser.relation)
+        if item.greater.relation != name:
+            message = f"`{name}` cannot be subsumed by `{item.greater.relation}`"
+            return self._report(item.span, message, "both sides of `<=` are rows of one relation")
+        if declaration is None:
+            return self._report(item.lesser.span, f"there is no relation `{name}`", did_you_mean(name, self.declared))
+        if any(len(a.arguments) != len(declaration.attributes) for a in (item.lesser, item.greater)):
+            message = f"`{name}` has {len(declaration.attributes)} attributes, and here another number"
+            return self._report(item.span, message, f"it is declared at {declaration.span.place}")
+        return self._may_be_chosen(item, "subsumption", declaration)
+
+    def _may_be_chosen(self, place: SyntaxNode, what: str, declaration: Declaration) -> bool:
+        """Whether rows may be left out of a relation, because it is a view."""
         hint = "derive another relation from it, and declare that one so"
-    elif is_table or name not in graph:
-        message = f"{what} of a table is not supported: rows of `{name}` come from outside"
-        hint = "derive another relation from it, and declare that one so"
-    elif "inline" in declaration.qualifiers:
-        message, hint = f"{what} of an inlined relation is not supported", "remove `inline`"
-    else:
+        if "eqrel" in declaration.qualifiers:
+            message = f"{what} of an equivalence is not supported: it would be no equivalence without some of its rows"
+            return self._report(place.span, message, hint)
+        if declaration.name in self._inputs or declaration.name not in self._graph:
+            message = f"{what} of a table is not supported: rows of `{declaration.name}` come from outside"
+            return self._report(place.span, message, hint)
+        if "inline" in declaration.qualifiers:
+            return self._report(place.span, f"{what} of an inlined relation is not supported", "remove `inline`")
         return True
-    findings.append(place.span.error(message, hint))
-    return False
+
+    def _report(self, span: Span, message: str, hint: str) -> bool:
+        self._findings.append(span.error(message, hint))
+        return False
 
 
 def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is_recursive: bool) -> Iterator[Item]:
@@ -171,21 +182,6 @@ def _every(name: str) -> str:
 
 def _gone(name: str) -> str:
     return f"{name}.dominated"
-
-
-def _graph(items: Sequence[Item]) -> dict[str, list[str]]:
-    """The relations that the rules and facts of each relation read."""
-    graph: dict[str, list[str]] = defaultdict(list)
-    for item in items:
-        if isinstance(item, Clause):
-            arguments = (argument for head in item.heads for argument in head.arguments)
-            read = _read((*arguments, *([item.body] if item.body else [])))
-            for head in item.heads:
-                graph[head.relation] += read
-        elif isinstance(item, Subsumption):
-            name = item.lesser.relation
-            graph[name] += [read for read in _read([item.body]) if read != name]
-    return graph
 
 
 def _read(parts: Iterable[SyntaxNode]) -> list[str]:
