@@ -12,7 +12,7 @@ from deltic_ddlog.infer_calls import call, function_value, text_of
 from deltic_ddlog.infer_patterns import PatternOf, find_constructor, place_arguments
 from deltic_ddlog.inference import Inference, InferredExpression, infers
 from deltic_ddlog.runtime import single
-from deltic_ddlog.types import bounds, content
+from deltic_ddlog.types import content
 from deltic_ddlog.unification import Kind, TypeUnknown, is_number, resolve, shown, unify
 
 _INTERN, _DEFAULT = "internment::Intern", "ddlog_std::default"
@@ -44,12 +44,18 @@ def _integer(inference: Inference, node: s.IntLiteral, value: int) -> InferredEx
     else:
         type_ = inference.number(TypeUnknown("number"))
 
+    return _number(inference, node, type_, value)
+
+
+def _number(inference: Inference, node: SyntaxNode, type_: t.DdlogType, value: float) -> InferredExpression:
+    """A number of a type that may be found later."""
+
     def build() -> core.TypedExpression:
         known = inference.known(type_)
         if isinstance(known, t.Float | t.Double):
             number = single(float(value)) if isinstance(known, t.Float) else float(value)
             return core.LiteralValue(known, number, span=node.span)
-        low, high = bounds(known)
+        low, high = t.bounds(known)
         if not low <= value <= high:
             inference.report(node.span, f"{value} does not fit into `{known}`")
         return core.LiteralValue(known, value, span=node.span)
@@ -65,20 +71,13 @@ def _float(inference: Inference, node: s.FloatExpression) -> InferredExpression:
         unify(unknown, t.Float() if node.width == 32 else t.Double())
 
     def decided() -> bool:
-        result = resolve(unknown)
-        return isinstance(result, t.Float | t.Double)
+        return isinstance(resolve(unknown), t.Float | t.Double)
 
     def fail() -> None:
         inference.report(node.span, f"this is a `double`, and `{shown(unknown)}` is expected here")
 
     inference.wait(decided, fail, lambda: isinstance(resolve(unknown), TypeUnknown) and unify(unknown, t.Double()))
-
-    def build() -> core.TypedExpression:
-        known = inference.known(unknown)
-        value = single(node.value) if isinstance(known, t.Float) else node.value
-        return core.LiteralValue(known, value, span=node.span)
-
-    return InferredExpression(unknown, build)
+    return _number(inference, node, unknown, node.value)
 
 
 @infers(s.Interpolation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,23 @@ def is_interned(type_: t.DdlogType) -> bool:
 def _fields(types: Mapping[str, TypeDefinition], type_: t.Named) -> list[tuple[t.DdlogType, ...]]:
     """The types of the fields of each constructor."""
     return [types[type_.name].at(type_, fields) for _, fields in types[type_.name].constructors]
+
+
+def types_in(
+    types: Mapping[str, TypeDefinition], type_: t.DdlogType, look: Callable[[t.DdlogType], t.DdlogType]
+) -> Iterator[t.DdlogType]:
+    """A type and those of the parts of its values, each once and as `look` gives it; nothing of functions."""
+    pending, seen = [type_], set[t.DdlogType]()
+    while pending:
+        type_ = look(pending.pop())
+        if type_ in seen:
+            continue
+        seen.add(type_)
+        yield type_
+        if isinstance(type_, t.Tuple | t.Named):
+            pending += t.parts(type_)
+        if isinstance(type_, t.Named):
+            pending += [field for fields in _fields(types, type_) for field in fields]
 
 
 class Hashes:
@@ -138,21 +155,10 @@ class TypeOrder:
 
     def has_own(self, type_: t.DdlogType) -> bool:
         """Whether there are interned values or functions in values of the type, which Python orders otherwise."""
-        pending, seen = [type_], set[t.DdlogType]()
-        while pending:
-            type_ = _inside(pending.pop())
-            if type_ in seen:
-                continue
-            seen.add(type_)
-            if isinstance(type_, t.Tuple):
-                pending += type_.items
-            elif isinstance(type_, t.CallableType):
-                return True
-            elif isinstance(type_, t.Named):
-                if type_.name == _INTERN:
-                    return True
-                pending += [*type_.arguments, *(field for fields in _fields(self._types, type_) for field in fields)]
-        return False
+        return any(
+            isinstance(each, t.CallableType) or (isinstance(each, t.Named) and each.name == _INTERN)
+            for each in types_in(self._types, type_, _inside)
+        )
 
     def key(self, type_: t.DdlogType) -> Callable[[Any], Any]:
         """What gives of a value what it is ordered by."""

@@ -19,7 +19,7 @@ from deltic_ddlog import types as t
 from deltic_ddlog.checked import TypeDefinition
 from deltic_ddlog.closures import Closures
 from deltic_ddlog.json_values import Json, JsonError
-from deltic_ddlog.order import TypeOrder
+from deltic_ddlog.order import TypeOrder, types_in
 from deltic_ddlog.runtime import single
 from deltic_ddlog.texts import show_float, show_string, unquoted
 from deltic_ddlog.values import LISTS, NONE, Group, MapValue, Struct, Vec, some
@@ -263,19 +263,8 @@ class Codecs:
 
     def check(self, type_: t.DdlogType) -> None:
         """Raises RecordError for a type some of whose values are no records."""
-        pending, seen = [type_], set[t.DdlogType]()
-        while pending:
-            type_ = t.content(pending.pop())
-            if type_ in seen:
-                continue
-            seen.add(type_)
-            self.of(type_)
-            if isinstance(type_, t.Tuple):
-                pending += type_.items
-            elif isinstance(type_, t.Named):
-                definition = self._types[type_.name]
-                pending += [field for _, fields in definition.constructors for field in definition.at(type_, fields)]
-                pending += type_.arguments
+        for each in types_in(self._types, type_, t.content):
+            self.of(each)
 
     def _make(self, type_: t.DdlogType) -> Codec:
         if (simple := _simple(type_)) is not None:
@@ -288,7 +277,7 @@ class Codecs:
             case t.Named(name, arguments) if name in LISTS:
                 return self._list(type_, arguments[0], LISTS[name])
             case t.Named("ddlog_std::Map", arguments):
-                return self._map(type_, *arguments)
+                return self._list(type_, t.Tuple(arguments), MapValue.of)
             case t.Named("ddlog_std::Group", arguments):
                 return self._group(type_, *arguments)
             case t.Named("ddlog_std::Any"):
@@ -364,10 +353,6 @@ class Codecs:
             return None
         key = self._order.key(element)
         return lambda values: sorted(values, key=key)
-
-    def _map(self, type_: t.DdlogType, key: t.DdlogType, value: t.DdlogType) -> Codec:
-        pairs = self._list(type_, t.Tuple((key, value)), MapValue.of)
-        return Codec(type_, pairs.read, pairs.show)
 
     def _group(self, type_: t.DdlogType, key: t.DdlogType, value: t.DdlogType) -> Codec:
         parts = self.of(t.Tuple((key, t.Named("ddlog_std::Vec", (t.Tuple((value, t.Signed(64))),)))))

@@ -139,9 +139,7 @@ class _Lowering:
         limits = [_limit(r.name, r.limit, inside) for r in relations if r.limit is not None]
         for name in growing:
             inside.builder.add(ops.Sink(name), _limited(name, self._node(name, inside), limits, inside))
-        fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
-        for name in growing:
-            scope.relations[name] = scope.builder.add(ops.BundleRelation(name), fixpoint)
+        scope.relations |= inside.close()
         for helper in helpers:
             scope.relations[helper] = self._node(helper, scope)
 

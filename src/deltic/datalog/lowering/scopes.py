@@ -137,6 +137,11 @@ class Inside(LoweringScope):
             return self.builder.add(ops.Feedback(name, self._members[name]))
         return self.bring(self._outside.relation(name), self._outside)
 
+    def close(self) -> dict[str, int]:
+        """The nodes of the whole circuit for the members, once the body has a sink for each."""
+        fixpoint = self._outside.builder.add(ops.Fixpoint(self.builder.build()), *self.inputs)
+        return {name: self._outside.builder.add(ops.BundleRelation(name), fixpoint) for name in self._members}
+
     def bring(self, number: int, place: LoweringScope) -> int:
         if place is self:
             return number

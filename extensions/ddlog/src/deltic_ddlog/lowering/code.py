@@ -7,7 +7,7 @@ first call of one in a process compiles it, and of a program that is not known t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from typing import Any
@@ -263,19 +263,21 @@ class GroupedList(ColumnFunction):
 
     def _order(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
         """By what rows are ordered, whose values are behind a value and a number. Functions are as their texts are."""
-        parts, start = list[tuple[Callable[..., Any], int, int]](), 2
-        for each in self.row:
-            parts.append((self.of.columns.ordering(each.type, each.read.function), start, start + each.width))
-            start += each.width
-        return lambda row: tuple(part(*row[begin:end]) for part, begin, end in parts)
+        ordering = self.of.columns.ordering
+        parts = [(ordering(each.type, each.read.function), place) for each, place in _places(self.row, 2)]
+        return lambda row: tuple(part(*row[place]) for part, place in parts)
 
 
 def reading(function: Callable[..., Any], given: Sequence[Given]) -> Callable[..., Any]:
     """A function of variables as one of their columns."""
     if all(isinstance(each.read, Stored) and native_type(each.read.type) for each in given):
         return function
-    ends, start = list[tuple[Callable[..., Any], int, int]](), 0
+    parts = [(each.read.function, place) for each, place in _places(given)]
+    return lambda *values: function(*(read(*values[place]) for read, place in parts))
+
+
+def _places(given: Sequence[Given], start: int = 0) -> Iterator[tuple[Given, slice]]:
+    """The variables, each with the place of its columns among those of all."""
     for each in given:
-        ends.append((each.read.function, start, start + each.width))
+        yield each, slice(start, start + each.width)
         start += each.width
-    return lambda *values: function(*(read(*values[begin:end]) for read, begin, end in ends))

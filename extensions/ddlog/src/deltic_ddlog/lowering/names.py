@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from deltic_ddlog.checked import AbsentStep, MatchStep
-
 INDEX, INSPECTED = "index?", "inspect?"
 
 
@@ -20,8 +18,3 @@ def delayed_name(relation: str, delay: int) -> str:
 def index_name(index: str) -> str:
     """The name of the view of an index's records with what they are found by."""
     return f"{INDEX}.{catalog_name(index)}"
-
-
-def place_of(atom: MatchStep | AbsentStep) -> str:
-    """The name of what an atom reads."""
-    return delayed_name(atom.relation, atom.delay)

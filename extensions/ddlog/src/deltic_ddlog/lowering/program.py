@@ -182,13 +182,11 @@ class Lowered:
 
     def _recursive(self, relations: Sequence[c.ResolvedRelation]) -> ViewDefinitions:
         scope = self._scope()
-        members = {catalog_name(r.name): self.form(r.name).schema for r in relations}
-        inside = Inside(scope, members)
+        inside = Inside(scope, {catalog_name(r.name): self.form(r.name).schema for r in relations})
         for relation in relations:
             inside.builder.add(ops.Sink(catalog_name(relation.name)), self._union(relation, inside))
-        fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
-        for name in members:
-            scope.builder.add(ops.Sink(name), scope.builder.add(ops.BundleRelation(name), fixpoint))
+        for name, node in inside.close().items():
+            scope.builder.add(ops.Sink(name), node)
         return ViewDefinitions(tuple(map(self._view, relations)), scope.builder.build())
 
     def _inspections(self, relations: Sequence[c.ResolvedRelation]) -> Iterator[ViewDefinitions]:

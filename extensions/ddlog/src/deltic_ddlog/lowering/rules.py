@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import cast, checked, column, literal, type_of
+from deltic.circuit.expressions import cast, checked, column, conjunction, literal, type_of
 from deltic.circuit.graph import CircuitBuilder
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import LoweringScope
@@ -31,7 +30,7 @@ from deltic_ddlog.checked import (
 from deltic_ddlog.lowering.code import Compiled, Given, GroupedList, RowRecord, Stored, VariableBinding
 from deltic_ddlog.lowering.columns import Form
 from deltic_ddlog.lowering.expressions import Expressions, field_name, plain, wrapped
-from deltic_ddlog.lowering.names import place_of
+from deltic_ddlog.lowering.names import delayed_name
 from deltic_ddlog.lowering.reductions import Reduce, Step, row_of
 
 Tree = exp.Expression
@@ -99,7 +98,7 @@ class RuleBindings:
 
     def _match(self, match: MatchStep) -> None:
         form = self._forms(match.relation)
-        source = self._scope.relation(place_of(match))
+        source = self._scope.relation(delayed_name(match.relation, match.delay))
         pattern, compared = self._without_variables(match.pattern)
         node, result = _selected(self._builder, source, form, pattern, self._expressions.unguarded())
         self._join_on(compared, node, result)
@@ -142,7 +141,7 @@ class RuleBindings:
                 equal.append(exp.EQ(this=kept[each.name][1], expression=value))
             else:
                 kept[each.name] = (each, value)
-        node = self._builder.add(ops.Filter(_every(equal)), node) if equal else node
+        node = self._builder.add(ops.Filter(conjunction(equal)), node) if equal else node
         return project(self._builder, node, [c for c, _ in kept.values()], [v for _, v in kept.values()])
 
     def _named(self, expression: core.TypedExpression, fresh: str) -> str:
@@ -155,7 +154,7 @@ class RuleBindings:
 
     def _absent(self, absent: AbsentStep) -> None:
         """The records that have the pattern are found where they do not depend on a recursion, if they do not."""
-        form, name = self._forms(absent.relation), place_of(absent)
+        form, name = self._forms(absent.relation), delayed_name(absent.relation, absent.delay)
         pattern, compared = self._without_variables(absent.pattern)
         place = self._scope if self._scope.is_recursive(name) else self._scope.outside
         source, result = _selected(place.builder, place.relation(name), form, pattern, self._expressions.unguarded())
@@ -204,7 +203,7 @@ class RuleBindings:
 
     def _filter(self, conditions: Sequence[Tree]) -> None:
         if conditions:
-            self._atoms = [self._builder.add(ops.Filter(_every(conditions)), self.node)]
+            self._atoms = [self._builder.add(ops.Filter(conjunction(conditions)), self.node)]
 
     def _extend(self, new: Sequence[tuple[Column, Tree]]) -> None:
         """Add columns to the bindings."""
@@ -391,7 +390,7 @@ def _selected(
             for name, (part_type, tree) in variables.items():
                 assert isinstance(tree, Tree)  # relations have no others
                 result[name] = (expressions.of.binding(name, part_type), [tree])
-    return builder.add(ops.Filter(_every(conditions)), source) if conditions else source, result
+    return builder.add(ops.Filter(conjunction(conditions)), source) if conditions else source, result
 
 
 def _whole(
@@ -403,8 +402,3 @@ def _whole(
         return of.binding(name, type_), trees
     own = tuple(replace(each, name=f"{name}.{each.name}") for each in columns)
     return VariableBinding(type_, own, RowRecord(of, form.record), is_one=False), trees
-
-
-def _every(conditions: Sequence[Tree]) -> Tree:
-    """That all conditions hold."""
-    return reduce(lambda left, right: exp.And(this=left, expression=right), conditions)
