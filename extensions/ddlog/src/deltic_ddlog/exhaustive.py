@@ -17,6 +17,8 @@ from deltic_ddlog.values import Constructor
 Row = tuple[core.Pattern, ...]
 Head = Constructor | bool | None
 """What a value begins with: a constructor, a Boolean, or the tuple of its items (None)."""
+Signature = tuple[tuple[Head, tuple[DdlogType, ...]], ...]
+"""What values of a type may begin with, each with the types of what is in it."""
 
 
 def check_patterns(declarations: Declarations, expression: core.TypedExpression) -> Iterator[Diagnostic]:
@@ -31,7 +33,7 @@ def check_patterns(declarations: Declarations, expression: core.TypedExpression)
                 )
             for place, (pattern, _) in enumerate(node.cases):
                 # What a `match` of statements ends with has no place of its own.
-                if pattern.span != node.span and not is_useful(declarations, rows[:place], (pattern,), (type_,)):
+                if pattern.span != node.span and uncovered(declarations, rows[:place], (type_,), (pattern,)) is None:
                     yield pattern.span.error("the cases before this one cover all that it covers", "remove it")
         elif isinstance(node, core.AssignTo | core.ForEach):
             pattern = node.target if isinstance(node, core.AssignTo) else node.pattern
@@ -40,39 +42,30 @@ def check_patterns(declarations: Declarations, expression: core.TypedExpression)
                 yield pattern.span.error(message, "use `match`, which has a case for each")
 
 
-def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[DdlogType, ...]) -> tuple[str, ...] | None:
-    """An example of values of these types that no row of patterns covers; None where there is none."""
+def uncovered(
+    declarations: Declarations, rows: Sequence[Row], types: tuple[DdlogType, ...], within: Row | None = None
+) -> tuple[str, ...] | None:
+    """An example of values of these types that no row of patterns covers; None where there is none.
+
+    With a row `within`, of the values that it covers.
+    """
     if not types:
         return None if rows else ()
     rows = [(_inside(first), *rest) for first, *rest in rows]
-    heads = {_head(first) for first, *_ in rows if _has_head(first)}
-    signature = _signature(declarations, content(types[0])) if heads else ()
+    own, rest = (_inside(within[0]), within[1:]) if within else (None, None)
+    left = [tuple(others) for first, *others in rows if _is_any(first) or (own and _is_same(first, own))]
+    signature: Signature = ()
+    if own is None or _is_any(own) or _has_head(own):
+        has_heads = any(_has_head(first) for first, *_ in ([*rows, (own,)] if own else rows))
+        signature = _signature(declarations, content(types[0])) if has_heads else ()
     for head, fields in signature:
-        result = uncovered(declarations, [*_specialised(rows, head, len(fields))], (*fields, *types[1:]))
-        if result is not None:
-            return (_shown(head, result[: len(fields)]), *result[len(fields) :])
-    if signature:
-        return None
-    rest = uncovered(declarations, [tuple(rest) for first, *rest in rows if _is_any(first)], types[1:])
-    return None if rest is None else ("_", *rest)
-
-
-def is_useful(declarations: Declarations, rows: Sequence[Row], row: Row, types: tuple[DdlogType, ...]) -> bool:
-    """Whether a row of patterns covers values of these types that no one of `rows` covers."""
-    if not types:
-        return not rows
-    first, rest = _inside(row[0]), row[1:]
-    rows = [(_inside(each), *others) for each, *others in rows]
-    if not (_is_any(first) or _has_head(first)):
-        same = [tuple(others) for each, *others in rows if _is_any(each) or _is_same(each, first)]
-        return is_useful(declarations, same, rest, types[1:])
-    signature = _signature(declarations, content(types[0])) if any(_has_head(r[0]) for r in (row, *rows)) else ()
-    for head, fields in signature:
-        for own in _specialised([(first, *rest)], head, len(fields)):
-            if is_useful(declarations, [*_specialised(rows, head, len(fields))], own, (*fields, *types[1:])):
-                return True
-    others = [tuple(others) for each, *others in rows if _is_any(each)]
-    return not signature and is_useful(declarations, others, rest, types[1:])
+        behind = [*_specialised(rows, head, len(fields))]
+        for inside in [None] if own is None or rest is None else _specialised([(own, *rest)], head, len(fields)):
+            result = uncovered(declarations, behind, (*fields, *types[1:]), inside)
+            if result is not None:
+                return (_shown(head, result[: len(fields)]), *result[len(fields) :])
+    result = None if signature else uncovered(declarations, left, types[1:], rest)
+    return None if result is None else ("_", *result)
 
 
 def _is_same(one: core.Pattern, other: core.Pattern) -> bool:
@@ -80,7 +73,7 @@ def _is_same(one: core.Pattern, other: core.Pattern) -> bool:
     return _value(one) is not None and _value(one) == _value(other)
 
 
-def _signature(declarations: Declarations, type_: DdlogType) -> tuple[tuple[Head, tuple[DdlogType, ...]], ...]:
+def _signature(declarations: Declarations, type_: DdlogType) -> Signature:
     """What values of a type may begin with, and what is in it; nothing where they are too many to tell."""
     match type_:
         case Bool():

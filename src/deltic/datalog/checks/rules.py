@@ -7,12 +7,11 @@ from typing import TypeVar
 
 from deltic.datalog.checks.aggregates import name_aggregates
 from deltic.datalog.checks.anonymous_records import compare_fields
-from deltic.datalog.checks.atoms import check_atoms, check_wildcards
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.grounding import check_bound
 from deltic.datalog.checks.kinds import sized
-from deltic.datalog.checks.literals import check_literals
+from deltic.datalog.checks.literals import check_atoms, check_literals, check_wildcards
 from deltic.datalog.checks.normal_form import Literals, reported_alternatives
 from deltic.datalog.checks.settings import ProgramSettings
 from deltic.datalog.checks.subtypes import Declared, check_subtypes

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from deltic.datalog.checks.declarations import RelationSignature, Signatures
-from deltic.datalog.checks.nominal import Lattice, Names
-from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.checks.type_names import Findings, Lattice, Names
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import Cast, Expression, FunctorCall, Variable, subexpressions
 from deltic.datalog.syntax.formulas import expressions_of, with_inner

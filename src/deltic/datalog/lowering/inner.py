@@ -6,11 +6,16 @@ of the same iteration: a helper under a negation that lags an iteration behind m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from sqlglot import exp
+
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.own import UserAggregate
+from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.graph import CircuitBuilder
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.lowering.atoms import make_set, project
@@ -19,7 +24,7 @@ from deltic.datalog.lowering.simplify import simplify
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import bare, bodies_in, mentions_of, with_inner
-from deltic.values.types import Column, Schema
+from deltic.values.types import Column, Schema, Type
 
 LowerRule = Callable[[CheckedRule, Schema, LoweringScope, bool], int]
 """The type of `lower_rule`, which is passed as a parameter because both modules need each other."""
@@ -42,7 +47,7 @@ class InnerBody:
         self.keys = [self._column(variable) for variable in self.free]
         names = {variable.name for variable in self.free}
         self._binds_all = all(names <= bound_variables(body) for body in bodies_in(self.literal))
-        self._known = [] if self._binds_all else list(_known_before(self.rule.body, self.scope))
+        self._known = [] if self._binds_all else _known_before(self.rule.body, self.scope)
         is_before = self._binds_all or names <= bound_variables(self._known)
         self.place = self.scope.outside if is_before and not self._is_recursive() else self.scope
 
@@ -96,7 +101,7 @@ def lower_existential(
     return scope.bring(make_set(builder, total), inner.place)
 
 
-def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> Iterator[f.BodyFormula]:
+def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> list[f.BodyFormula]:
     """The literals that do not depend on the recursion: atoms of other relations, and conditions on their variables."""
 
     def is_known(literal: f.BodyFormula) -> bool:
@@ -105,6 +110,67 @@ def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> Iterat
 
     plain = [c for c in body if isinstance(bare(c), f.BodyAtom | f.BodyComparison | f.Test) and is_known(c)]
     bound = bound_variables(plain)
-    for literal in plain:
-        if (isinstance(literal, f.BodyAtom)) or all(v.name in bound for v in mentions_of(literal)):
-            yield literal
+    return [c for c in plain if isinstance(c, f.BodyAtom) or all(v.name in bound for v in mentions_of(c))]
+
+
+def lower_aggregation(
+    aggregation: f.Aggregation, rule: CheckedRule, scope: LoweringScope, node: int, lower_rule: LowerRule
+) -> int:
+    """The bindings of `node`, which has all outer variables, with a column for the result of an aggregate.
+
+    For a binding without a group `count` and `sum` are 0; `min`, `max` and `mean` have no value, so the binding is
+    dropped.
+    """
+    inner, builder = InnerBody(aggregation, rule, scope, lower_rule), scope.builder
+    number = _groups(inner, aggregation, node)
+    joined = builder.add(ops.Join(), node, scope.bring(number, inner.place))
+    if aggregation.function not in ("count", "sum"):
+        return joined
+    keys = project(inner.place.builder, number, inner.keys, [column(key.name) for key in inner.keys])
+    missing = builder.add(ops.Antijoin(), node, scope.bring(make_set(inner.place.builder, keys), inner.place))
+    result = Column(aggregation.result.name, rule.type_of(aggregation.result))
+    return builder.add(ops.Plus(), joined, builder.add(_zero(result, builder.type_of(missing).schema), missing))
+
+
+def _groups(inner: InnerBody, aggregation: f.Aggregation, node: int) -> int:
+    """The keys and the result of each group, at least for the bindings of `node`."""
+    name, targets = aggregation.result.name, aggregation.targets
+    wanted = _taken(aggregation, inner.rule)
+    values = [Column(f"{name}{'.' * i}", type_) for i, type_ in enumerate(wanted)]
+    rows = inner.derive((*inner.free, *targets), (*inner.guard(node), *aggregation.body), [*inner.keys, *values])
+    first, *others = (column.name for column in values) if values else ("",)
+    call = ops.AggregateCall(aggregation.entry or aggregation.function, first, name, tuple(others))
+    builder = inner.place.builder
+    result = builder.add(ops.Aggregate(tuple(key.name for key in inner.keys), (call,)), rows)
+    columns = builder.type_of(result).schema.columns
+    result = _defined(builder, result, columns) if columns[-1].nullable else result
+    type_ = inner.rule.type_of(aggregation.result)
+    if columns[-1].type is type_:
+        return result
+    values_of = (*(column(key.name) for key in columns[:-1]), cast(column(name), type_))
+    return project(builder, result, (*columns[:-1], Column(name, type_)), values_of)
+
+
+def _taken(aggregation: f.Aggregation, rule: CheckedRule) -> list[Type]:
+    """The types of an aggregate's targets; Python aggregates take 64-bit numbers for any word size."""
+    if aggregation.entry:
+        own = ACCUMULATORS[aggregation.entry]
+        assert isinstance(own, UserAggregate)
+        return [column.type for column in own.of]
+    return [rule.type_of(target) for target in aggregation.targets]
+
+
+def _defined(builder: CircuitBuilder, number: int, columns: Sequence[Column]) -> int:
+    """The groups whose result, in the last column, is not NULL."""
+    is_null = exp.Is(this=column(columns[-1].name), expression=exp.Null())
+    there = builder.add(ops.Filter(exp.Not(this=is_null)), number)
+    plain = (*columns[:-1], replace(columns[-1], nullable=False))
+    return builder.add(ops.Map(plain, tuple(column(c.name) for c in plain), partial=True), there)
+
+
+def _zero(result: Column, bindings: Schema) -> ops.Operator:
+    """Adds a result of 0 to bindings; if an atom has bound the result already, it keeps bindings with 0."""
+    nothing = literal(0, result.type)
+    if result.name in bindings.names:
+        return ops.Filter(exp.EQ(this=column(result.name), expression=nothing))
+    return ops.Map((*bindings.columns, result), (*map(column, bindings.names), nothing))

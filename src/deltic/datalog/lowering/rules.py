@@ -14,9 +14,8 @@ from deltic.circuit.isolating import solve
 from deltic.circuit.operators.keep import Keep
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_by_all
-from deltic.datalog.lowering.aggregates import lower_aggregation
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, make_set, project
-from deltic.datalog.lowering.inner import lower_existential
+from deltic.datalog.lowering.inner import lower_aggregation, lower_existential
 from deltic.datalog.lowering.ranges import is_range, lower_range
 from deltic.datalog.lowering.scalars import converted, predicate, scalar
 from deltic.datalog.lowering.scopes import LoweringScope

@@ -1,4 +1,4 @@
-"""How DDlog's values stand in circuits: records as rows, and values in columns.
+"""How DDlog's values stand in circuits: relations by their names, records as rows, and values in columns.
 
 Booleans, strings, numbers of floating point and integers of up to 64 bits are columns of those types, so that joins,
 comparisons and arithmetic work on them at full speed. All other values are texts, as dumps print them. A record of a
@@ -20,6 +20,22 @@ from deltic_ddlog.values import Constructor, Struct
 
 RECORD = "record"
 """The column of relations whose records have no fields."""
+INDEX, INSPECTED = "index?", "inspect?"
+
+
+def catalog_name(relation: str) -> str:
+    """The name of a relation, `module.R` for `module::R`."""
+    return relation.replace("::", ".")
+
+
+def delayed_name(relation: str, delay: int) -> str:
+    """The name of the table that has what a relation had so many transactions ago."""
+    return f"{catalog_name(relation)}.delayed{delay}" if delay else catalog_name(relation)
+
+
+def index_name(index: str) -> str:
+    """The name of the view of an index's records with what they are found by."""
+    return f"{INDEX}.{catalog_name(index)}"
 
 
 def native_type(type_: t.DdlogType) -> Type | None:

@@ -19,9 +19,8 @@ from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog import checked as c
 from deltic_ddlog import core
 from deltic_ddlog.lowering.code import Compiled, Environment
-from deltic_ddlog.lowering.columns import Form
+from deltic_ddlog.lowering.columns import INSPECTED, Form, catalog_name, delayed_name, index_name
 from deltic_ddlog.lowering.expressions import Expressions
-from deltic_ddlog.lowering.names import INSPECTED, catalog_name, delayed_name, index_name
 from deltic_ddlog.lowering.reductions import Step, reduced, with_rows
 from deltic_ddlog.lowering.rules import RuleBindings
 from deltic_ddlog.records import RecordError

@@ -28,9 +28,8 @@ from deltic_ddlog.checked import (
     MatchStep,
 )
 from deltic_ddlog.lowering.code import Compiled, Given, GroupedList, RowRecord, Stored, VariableBinding
-from deltic_ddlog.lowering.columns import Form
+from deltic_ddlog.lowering.columns import Form, delayed_name
 from deltic_ddlog.lowering.expressions import Expressions, field_name, plain, wrapped
-from deltic_ddlog.lowering.names import delayed_name
 from deltic_ddlog.lowering.reductions import Reduce, Step, row_of
 
 Tree = exp.Expression
