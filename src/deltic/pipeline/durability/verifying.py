@@ -12,7 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deltic.duck import in_memory
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.batches import with_weights
+from deltic.engine.comparing import netted
 from deltic.engine.files.files import Files
 from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.image import Image
@@ -112,15 +117,10 @@ def _compare(place: str | Path, sample: int | None, found: VerificationReport) -
             )
 
 
-def _same(one: object, other: object) -> bool:
-    """Return whether two tables have the same rows, in any order."""
-    query = "SELECT count(*) FROM ((SELECT * FROM one EXCEPT ALL SELECT * FROM other) UNION ALL "
-    query += "(SELECT * FROM other EXCEPT ALL SELECT * FROM one))"
-    with in_memory() as connection:
-        connection.register("one", one)
-        connection.register("other", other)
-        row = connection.execute(query).fetchone()
-    return row is not None and row[0] == 0
+def _same(one: pa.Table, other: pa.Table) -> bool:
+    """Return whether two tables with weights have the same rows, in any order."""
+    negated = with_weights(other.drop_columns([WEIGHT]), -np.asarray(other.column(WEIGHT)))
+    return not len(netted(pa.concat_tables([one, negated])))
 
 
 def _pipeline(state: StateDirectory, tables_alone: bool) -> Pipeline:

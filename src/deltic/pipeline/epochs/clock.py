@@ -10,10 +10,9 @@ from deltic.catalog import Catalog
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
-from deltic.circuit.tables import WEIGHT
-from deltic.duck import in_memory
 from deltic.engine.batches import TableBatch
 from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.comparing import netted
 from deltic.engine.protocol import Engine
 from deltic.errors import DelticError
 from deltic.pipeline.io.parsed import arrow_schema
@@ -90,8 +89,4 @@ def both(first: Changes, second: Changes) -> Changes:
 
 
 def _sum(changes: list[ViewChange]) -> ViewChange:
-    rows = pa.concat_tables([change.to_arrow() for change in changes])
-    query = f"SELECT * REPLACE (sum({WEIGHT}) AS {WEIGHT}) FROM rows GROUP BY ALL HAVING sum({WEIGHT}) <> 0"
-    with in_memory() as connection:
-        connection.register("rows", rows)
-        return ViewChange.of(connection.sql(query).to_arrow_table().cast(rows.schema))
+    return ViewChange.of(netted(pa.concat_tables([change.to_arrow() for change in changes])))
