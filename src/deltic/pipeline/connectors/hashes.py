@@ -46,17 +46,13 @@ def _words(column: pa.ChunkedArray) -> Hashes:
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
         if not pa.types.is_integer(kind):
-            column = column.cast(pa.int8() if pa.types.is_boolean(kind) else _integer(kind.bit_width))
+            column = column.cast({1: pa.int8(), 32: pa.int32()}.get(kind.bit_width, pa.int64()))
         values = np.asarray(column.fill_null(0))
         return _mixed(values.astype(np.uint64 if values.dtype == np.uint64 else np.int64).view(np.uint64))
     if pa.types.is_floating(kind):
         floats = np.asarray(column.fill_null(0).cast(pa.float64())) + 0.0
         return _mixed(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
     return xxhash64([_texts(column)], len(column))
-
-
-def _integer(bits: int) -> pa.DataType:
-    return pa.int32() if bits == 32 else pa.int64()
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from deltic.catalog import External
 from deltic.engine.files.address import local_path
 from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.errors import DelticError, UnsupportedError
-from deltic.pipeline.connectors.buckets import BucketFile, BucketPlan, Listing, planned
+from deltic.pipeline.connectors.buckets import BucketPlan, Listing, planned
 from deltic.pipeline.connectors.source import filled
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.connectors.target_files import marked, naming, read_listing, rows_of, write_listing, write_part
@@ -47,7 +48,7 @@ class ParquetTarget:
         with naming(str(self.path)):
             result = self._read()
             there = None if result is None else Listing.of_json(result["listing"])
-            plan = planned(self._place, shown, there, delta, self._rows)
+            plan = planned(self._place, shown, there, delta, partial(rows_of, self._files(self.path)))
             if there is not None and plan.kept == there.parts and not plan.new:
                 write_listing(self._files(self.path.resolve()), shown.mark, there)
                 return PublishedRows(plan.how, kept=len(there.parts))
@@ -61,9 +62,6 @@ class ParquetTarget:
         if self.path.exists() and not self.path.is_symlink():
             raise DelticError(f"{self.path}: there is something else; remove it, or publish to another path")
         return read_listing(self._files(self.path))
-
-    def _rows(self, part: BucketFile) -> pa.Table | None:
-        return rows_of(self._files(self.path), part)
 
     def _next(self, plan: BucketPlan, mark: TargetMark) -> PublishedRows:
         """Write the next version, and redirect the path to it."""

@@ -43,31 +43,6 @@ def _language(now: Definitions, do: str, text: str, file: str, directories: Sequ
     return with_program(now, text, file, do, SourceOptions(directories=tuple(directories)))
 
 
-def _table(now: Definitions, **written: Any) -> Definitions:
-    return now.with_table(table_of_json(**written))
-
-
-def _view(now: Definitions, name: str, text: str, hidden: bool, replaces: bool) -> Definitions:
-    return now.with_view(view_definition(name, text, hidden), replaces)
-
-
-def _attach(now: Definitions, name: str, source: Mapping[str, Any] | None) -> Definitions:
-    return now.attaching(name, _place(source))
-
-
-def _publish(now: Definitions, **written: Any) -> Definitions:
-    return now.publishing(Publication(written["view"], of_json(written["to"]), written["id"]))
-
-
-def _unpublish(now: Definitions, view: str, to: Mapping[str, Any] | None) -> Definitions:
-    return now.unpublishing(view, _place(to))
-
-
-def _function(now: Definitions, name: str) -> Definitions:
-    """Replay a function, which the caller has provided."""
-    return now.after(now, "function", name=name)
-
-
 def _place(written: Mapping[str, Any] | None) -> External | None:
     return None if written is None else of_json(written)
 
@@ -75,13 +50,14 @@ def _place(written: Mapping[str, Any] | None) -> External | None:
 _AGAIN: Mapping[str, Callable[..., Definitions]] = {
     "program": _program,
     "replace": Definitions.replacing,
-    "table": _table,
-    "view": _view,
+    "table": lambda now, **table: now.with_table(table_of_json(**table)),
+    "view": lambda now, name, text, hidden, replaces: now.with_view(view_definition(name, text, hidden), replaces),
     "drop": Definitions.dropping,
     "alter": altering,
-    "attach": _attach,
-    "publish": _publish,
-    "unpublish": _unpublish,
-    "function": _function,
+    "attach": lambda now, name, source: now.attaching(name, _place(source)),
+    "publish": lambda now, **made: now.publishing(Publication(made["view"], of_json(made["to"]), made["id"])),
+    "unpublish": lambda now, view, to: now.unpublishing(view, _place(to)),
+    # The caller has provided functions.
+    "function": lambda now, name: now.after(now, "function", name=name),
 }
 """What makes a change again, by what it is called, with the arguments that were written; others are of languages."""

@@ -85,13 +85,8 @@ def check_names(names: Iterable[str], layout: FileLayout) -> None:
             spare = [name for name in known if name not in layout.schema.names]
             result = nearest(column, spare)
             raise Malformed(f"column {column} is missing", hint=f"there is a column {result}" if result else "")
-    if layout.signed and not _tells(known, layout):
+    if layout.signed and not any(name in known for name in weight_columns(layout)):
         raise Malformed(f"neither an insertion nor a deletion: expected {_signs_wanted(layout)}")
-
-
-def _tells(names: Iterable[str], layout: FileLayout) -> bool:
-    """Return whether there is a column that tells insertions from deletions."""
-    return any(name in names for name in weight_columns(layout))
 
 
 def _signs_wanted(layout: FileLayout) -> str:

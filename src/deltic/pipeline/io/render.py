@@ -28,7 +28,7 @@ def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool, quoted: Sequence[s
     names = [name for name in rows.column_names if name != WEIGHT]
     columns = [_text(rows[n], delimiter, rfc4180, n in quoted) for n in names] or [_constant("()", len(rows))]
     if WEIGHT in rows.column_names:
-        columns.insert(0, _op(rows[WEIGHT]))
+        columns.insert(0, pc.if_else(pc.greater(rows[WEIGHT], 0), "+", "-"))
     return _joined(columns, delimiter)
 
 
@@ -77,10 +77,6 @@ def unit_weights(changes: pa.Table) -> pa.Table:
     return taken.set_column(
         taken.schema.get_field_index(WEIGHT), changes.schema.field(WEIGHT), pc.sign(taken[WEIGHT]).cast(pa.int64())
     )
-
-
-def _op(weights: Any) -> Any:
-    return pc.if_else(pc.greater(weights, 0), "+", "-")
 
 
 def _text(values: Any, delimiter: str, rfc4180: bool, always: bool) -> Any:
@@ -169,17 +165,12 @@ def printed(rows: pa.Table, structures: Mapping[str, str], rfc4180: bool) -> pa.
             digits = _DIGITS["g" if field.type == pa.float32() else "f"]
             texts = map_distinct(rows[field.name], lambda value, digits=digits: f"{value:.{digits}g}")
             rows = rows.set_column(place, field.name, texts)
-        elif (family := structures.get(field.name)) and _may_differ(family):
+        elif (family := structures.get(field.name)) and ("symbol" in family or "float" in family):
             texts = map_distinct(
                 rows[field.name], lambda text, family=family: rewritten(family, text, field_of) or text
             )
             rows = rows.set_column(place, field.name, texts)
     return rows
-
-
-def _may_differ(family: str) -> bool:
-    """Return whether the values of a family contain symbols or floats."""
-    return "symbol" in family or "float" in family
 
 
 def _field(letter: str, value: Any) -> str:

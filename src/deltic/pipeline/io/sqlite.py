@@ -79,12 +79,8 @@ def write_sqlite(rows: pa.Table, name: str, schema: Schema, path: Path) -> None:
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
     """Yield rows of SQLite's values. Numbers above its greatest become text."""
-    columns = [[_held(value) for value in column.to_pylist()] for column in batch.columns]
-    return zip(*columns, strict=True)
-
-
-def _held(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and value > _GREATEST else value
+    for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        yield tuple(str(value) if isinstance(value, int) and value > _GREATEST else value for value in row)
 
 
 def _affinity(type_: Type) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -111,8 +110,9 @@ class Reading(ABC):
         """
         from deltic.pipeline.reading.queries import answer
 
-        read = partial(_columns_of, self._version())
-        return Rows(TableBatch(answer(text, self._schemas, read, external_access)), self.spark)
+        version = self._version()
+        rows = answer(text, self._schemas, lambda name, columns: version.read(name, columns=columns), external_access)
+        return Rows(TableBatch(rows), self.spark)
 
     def why(
         self, name: str, row: RowPattern, *, depth: int | None = None, budget: int = 100_000, through: bool = True
@@ -274,7 +274,3 @@ class View(Tabular):
         """The number of rows for a display, without starting an epoch."""
         version = self._reading._source.last.version
         return count_of(version.count(self.name), "row") if version.epoch else "no epoch yet"
-
-
-def _columns_of(version: Version, name: str, columns: Sequence[str]) -> pa.Table:
-    return version.read(name, columns=columns)

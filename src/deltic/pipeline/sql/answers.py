@@ -15,7 +15,7 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.types import written
-from deltic.values.types import Column, Schema
+from deltic.values.types import Column
 
 
 class TextAnswer(Rows):
@@ -62,7 +62,7 @@ def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:
 
 def columns_table(catalog: Catalog, name: str) -> pa.Table:
     """The columns of a relation: name, type, whether NULL is allowed, and whether they are of the key."""
-    schema, key = _schema(catalog, name), catalog.tables[name].key if name in catalog.tables else ()
+    schema, key = catalog.relations[name].schema, catalog.tables[name].key if name in catalog.tables else ()
     return _table(
         {
             "column": list(schema.names),
@@ -159,10 +159,6 @@ def _lateness(catalog: Catalog, name: str) -> str:
     """How late rows of a table may come, "" where they may without end."""
     table = None if name in catalog.views else catalog.tables[name]
     return "" if table is None or table.lateness is None else table.lateness.sentence(table.schema)
-
-
-def _schema(catalog: Catalog, name: str) -> Schema:
-    return catalog.relations[name].schema
 
 
 def _table(columns: dict[str, list[str]]) -> pa.Table:

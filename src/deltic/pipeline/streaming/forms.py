@@ -80,8 +80,9 @@ class StreamForm:
         if are_envelopes(names, layout):
             _check_envelopes(frame, table)
             return cls._of(frame, table, StreamKind.CHANGES, [part for part in PARTS if part in names], order)
-        is_signed = any(name in names for name in weight_columns(layout))
-        rest = frame.drop(*(name for name in order if name not in _named(layout)))
+        signs = weight_columns(layout)
+        is_signed = any(name in names for name in signs)
+        rest = frame.drop(*(name for name in order if name not in (*table.schema.names, *signs)))
         needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key)
         return cls._of(frame, table, StreamKind.CHANGES if is_signed else StreamKind.ROWS, needed, order)
 
@@ -171,11 +172,6 @@ def _placed(index: int) -> Column:
     from pyspark.sql.functions import col
 
     return col(_order_name(index)).asc_nulls_last()
-
-
-def _named(layout: FileLayout) -> tuple[str, ...]:
-    """The columns that mean something by themselves."""
-    return (*layout.schema.names, *weight_columns(layout))
 
 
 def _sum(found: pa.Table) -> int:
