@@ -12,6 +12,7 @@ import inspect
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -70,14 +71,9 @@ def given(of: Callable[..., Any]) -> Iterator[str]:
 def options() -> Iterator[str]:
     """The parameters of Pipeline, and the groups of options."""
     told = inspect.getdoc(deltic.Pipeline) or ""
-    yield from table(
-        ("`Pipeline(…)`, or a group of its options", "meaning"),
-        *(
-            (f"`{name}`", one_line(text))
-            for name, text in re.findall(r"^- `(\w+)`: (.*?)(?=^- |^$)", told, re.M | re.S)
-        ),
-        *((f"`{name}={called(group)}`", about(group)) for name, group in GROUPS.items()),
-    )
+    for name, text in re.findall(r"^- `(\w+)`: (.*?)(?=^- |^$)", told, re.M | re.S):
+        yield f"* `{name}`: {one_line(text)}"
+    yield from (f"* `{name}={called(group)}`: {about(group)}" for name, group in GROUPS.items())
 
 
 def errors() -> Iterator[str]:
@@ -125,12 +121,20 @@ def labels(name: str, text: str) -> tuple[str, ...]:
 
 
 def commands() -> Iterator[str]:
-    """Each command with its arguments and options."""
-    for command in sorted(app.registered_commands, key=command_name):
-        yield from (f"## deltic {command_name(command)}", "", about(command.callback), "")
-        rows = [*map(option, inspect.signature(command.callback, eval_str=True).parameters.values())]
-        if rows:
-            yield from (*table(("option", "default", "meaning"), *rows), "")
+    """Each command with its arguments and options; those of several commands come once, at the end."""
+    named = {command_name(each): each.callback for each in sorted(app.registered_commands, key=command_name)}
+    rows = {
+        name: [*map(option, inspect.signature(of, eval_str=True).parameters.values())] for name, of in named.items()
+    }
+    uses = Counter(row for each in rows.values() for row in each)
+    shared = [row for row, count in uses.items() if count > 2 and row[0].startswith("`-")]
+    for name, of in named.items():
+        yield from (f"## deltic {name}", "", about(of), "")
+        if own := [row for row in rows[name] if row not in shared]:
+            yield from (*table(("option", "meaning"), *own), "")
+        if others := [row[0].split()[0].strip("`,") for row in rows[name] if row in shared]:
+            yield from (f"[Shared options](#shared-options): {', '.join(f'`{other}`' for other in others)}.", "")
+    yield from ("## Shared options", "", *table(("option", "meaning"), *shared))
 
 
 def command_name(command: Any) -> str:
@@ -139,19 +143,19 @@ def command_name(command: Any) -> str:
 
 
 def option(of: inspect.Parameter) -> Row:
-    """The row of an option or argument: its name with its value, its default, its help."""
+    """The row of an option or argument: its names with its value, and its help with the default."""
     kind, info = get_args(of.annotation)
     flag = kind is bool
-    value = "" if flag else info.metavar or "|".join(choices_of(kind)) or value_name(of.name, kind)
+    value = "" if flag else info.metavar or ", ".join(choices_of(kind)) or value_name(of.name, kind)
     named = (*((info.default,) if isinstance(info.default, str) else ()), *(info.param_decls or ()))
-    names = "" if isinstance(info, ArgumentInfo) else ", ".join(named or (f"--{of.name.replace('_', '-')}",))
+    plain_name = of.name.replace("_", "-")
+    unnamed = (f"--{plain_name}", *((f"--no-{plain_name}",) if flag else ()))
+    names = "" if isinstance(info, ArgumentInfo) else ", ".join(named or unnamed)
     shown = info.show_default and not flag and of.default not in (None, inspect.Parameter.empty)
-    default = f"`{getattr(of.default, 'value', of.default)}`" if shown else ""
-    return (
-        f"`{f'{names} {value}'.strip()}`",
-        info.show_default if isinstance(info.show_default, str) else default,
-        info.help,
-    )
+    plain = f"`{getattr(of.default, 'value', of.default)}`" if shown else ""
+    default = info.show_default if isinstance(info.show_default, str) else plain
+    text = f"{info.help} Default: {default}." if default else info.help
+    return f"`{names} {value}`".replace(" `", "`").replace("` ", "`").replace("|", ", "), text
 
 
 def value_name(name: str, kind: Any) -> str:

@@ -76,7 +76,7 @@ def test_tables_from_the_code_are_up_to_date():
 
 def test_the_page_of_the_api_has_every_name():
     page = (DOCS / "api.md").read_text(encoding="utf-8")
-    named = re.findall(r"^::: deltic\.(\w+)$|^\| `(?:\w+=)?([A-Z]\w+)[(`]", page, re.MULTILINE)
+    named = re.findall(r"^::: deltic\.(\w+)$|^[|*] `(?:\w+=)?([A-Z]\w+)[(`]", page, re.MULTILINE)
     assert {name for names in named for name in names} - {""} == set(deltic.__all__) - {"__version__"}
 
 

@@ -59,10 +59,10 @@ class Pipeline(Defining):
     - `state`: a directory that keeps tables, views and definitions beyond the process; see docs/durability.md.
     - `program`: a file or text of Datalog or SQL with all definitions; `evolution` lists what it changed.
     - `functions`: Python functions, aggregates and operators for SQL and Datalog, or the path of a module with them.
+    - `pragmas`: what is added to each Datalog program, as in {"word-size": "32"}.
 
     The other parameters are groups of options, each documented by its class: Transactions, Maintenance, Recursion,
-    Durability, Resources, and Shards (or their number). `pragmas` are added to each Datalog program, as in
-    {"word-size": "32"}.
+    Durability, Resources, and Shards (or their number).
 
     Tables and views are one namespace, the `catalog`. `sql`, `datalog`, `table` and `view` add to it, `replace` and
     `drop` change it, at any time, and return an Evolution that lists what changed. `pipeline["reaches"]` reads a
