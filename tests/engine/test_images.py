@@ -154,8 +154,8 @@ def test_what_recursions_know_of_costs_is_kept():
     engine.apply({"e": rows(range(200), range(1, 201))})
     engine.apply({"e": rows([1000], [0])})
     again.restore(saved(engine.capture()))
-    assert again.executor.running.strata.learned() == engine.executor.running.strata.learned()
-    assert engine.executor.running.strata.learned()[0]["coefficients"]
+    assert again.executor.running.histories.written() == engine.executor.running.histories.written()
+    assert engine.executor.running.histories.written()[0]["coefficients"]
 
 
 def test_nothing_is_read_before_it_is_used():

@@ -108,6 +108,11 @@ class CostHistory:
         for kind in changes:
             self.coefficients[kind] = _FADING * self.coefficients.get(kind, 0.0)
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no cost is known."""
+        return not (self.profile.iterations or self.coefficients)
+
     def written(self) -> dict[str, Json]:
         """Return the history as JSON."""
         return {
@@ -116,11 +121,40 @@ class CostHistory:
             "largest": [[*kind, rows] for kind, rows in self.largest.items()],
         }
 
-    @classmethod
-    def read(cls, written: Mapping[str, Json]) -> CostHistory:
-        """Return the history from its JSON."""
-        pairs = ({(name, sign): n for name, sign, n in written[what]} for what in ("coefficients", "largest"))
-        return cls(CostProfile(**written["course"]), *pairs)
+    def restore(self, written: Mapping[str, Json]) -> None:
+        """Restore the history from its JSON."""
+        self.profile = CostProfile(**written["course"])
+        self.coefficients = {(name, sign): work for name, sign, work in written["coefficients"]}
+        self.largest = {(name, sign): rows for name, sign, rows in written["largest"]}
+
+
+class CostHistories:
+    """The cost histories of a program's strata, each by its relations."""
+
+    def __init__(self) -> None:
+        self._of: dict[frozenset[str], CostHistory] = {}
+
+    def of(self, relations: Iterable[str]) -> CostHistory:
+        """Return the history of a stratum, which is empty at first."""
+        return self._of.setdefault(frozenset(relations), CostHistory())
+
+    def written(self) -> list[Json]:
+        """Return the histories as JSON."""
+        known = {relations: history for relations, history in self._of.items() if not history.is_empty}
+        return [{"relations": sorted(relations), **history.written()} for relations, history in known.items()]
+
+    def learn(self, written: Iterable[Json], kept: Mapping[str, str] | None = None) -> None:
+        """Restore histories from their JSON.
+
+        If another program wrote them, `kept` maps kept relations to their names there; other histories are left out.
+        """
+        names = None if kept is None else {was: name for name, was in kept.items()}
+        for one in written:
+            relations, history = (one["relations"], one) if isinstance(one, dict) else one  # shards wrote pairs
+            if names is None:
+                self.of(relations).restore(history)
+            elif names.keys() >= set(relations):
+                self.of(names[name] for name in relations).restore(history)
 
 
 def changes_of(deltas: Iterable[tuple[str, Run | None]]) -> dict[Kind, int]:

@@ -19,11 +19,12 @@ from deltic.engine.storage.state import State, StoreSnapshot
 class Recursive:
     """A recursive component under its policy; `follows` are the relations below it that it reads."""
 
-    def __init__(self, component: RecursiveComponent, lower: Mapping[str, State], refresh: Refresh) -> None:
-        self.component, self.lower, self.refresh = component, lower, refresh
+    def __init__(
+        self, component: RecursiveComponent, lower: Mapping[str, State], refresh: Refresh, history: CostHistory
+    ) -> None:
+        self.component, self.lower, self.refresh, self.history = component, lower, refresh, history
         self.relations = tuple(component.states)
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
-        self.history = CostHistory()
 
     @property
     def is_timed(self) -> bool:

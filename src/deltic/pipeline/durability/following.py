@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from deltic.engine.changes import Changes
-from deltic.engine.executors.inline.version import StateVersion
 from deltic.engine.files.files import Files
+from deltic.engine.state_version import StateVersion
 from deltic.errors import StateError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.replaying import replayed

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from deltic.circuit.reading import parse_circuit
+from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.shards.files import files_of, read_description
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.shard import Shard
@@ -145,9 +146,9 @@ def test_a_view_that_is_replaced_when_something_is_due_changes_by_both():
     assert log.changes({}) == {"before": {(1, 7): 1, (2, 8): 1}}
 
 
-@pytest.mark.parametrize("failing", ["_search", "_define", "end", "fit"])
+@pytest.mark.parametrize(("of", "failing"), [(Shard, "_search"), (DefinedStep, "run"), (Shard, "end"), (Shard, "fit")])
 @pytest.mark.parametrize("executor", ["process", "job"])
-def test_a_failure_leaves_the_engine_as_it_was(failing, executor, monkeypatch):
+def test_a_failure_leaves_the_engine_as_it_was(of, failing, executor, monkeypatch):
     circuit = circuit_of(TEN)
     driver = Driver(in_tasks(circuit, executor), circuit)
     driver.insert(sale=ROWS["sale"][:40], shop=ROWS["shop"])
@@ -158,7 +159,7 @@ def test_a_failure_leaves_the_engine_as_it_was(failing, executor, monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Shard, failing, fail)
+        patch.setattr(of, failing, fail)
         with pytest.raises(MemoryError):
             driver.engine.extend(other)
     assert driver.engine.executor.plan is plan

@@ -9,8 +9,8 @@ from functools import cached_property
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.executors.inline.constants import constant_change, is_constant
-from deltic.engine.executors.inline.evolution import difference
+from deltic.engine.executors.constants import constant_change, is_constant
+from deltic.engine.executors.evolution import difference
 from deltic.engine.storage.arrow import Encoded, encode_batch, make_room, table_change, view_change
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
@@ -31,7 +31,7 @@ class Boundary:
     @cached_property
     def constants(self) -> list[State]:
         """The relations whose rows are constant."""
-        return [state for state in self.store.states.values() if is_constant(state)]
+        return [state for state in self.store.states.values() if is_constant(state.relation)]
 
     def table(self, name: str) -> State:
         """The state of a table."""

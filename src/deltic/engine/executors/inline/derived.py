@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import inf
 
+from deltic.engine.executors.relation_change import add_derivations
+from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.operators.beginning import beginning, least_visited
-from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.operators.query import Evaluation
 from deltic.engine.parallel import processor_time
 from deltic.engine.recursion.costs import CostProfile
-from deltic.engine.refresh import QUICK, AbandonedError, CostHistory, Kind, Policy, Refresh, changes_of
+from deltic.engine.refresh import QUICK, AbandonedError, Kind, Policy, changes_of
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.run import Run, plain
-from deltic.engine.storage.state import State
+from deltic.engine.storage.run import Run
 from deltic.program.queries import Rule
 
 _LEARNED = 0.02
@@ -36,21 +37,14 @@ class DerivedStep:
 
     is_timed = is_due = False
 
-    def __init__(
-        self,
-        name: str,
-        states: Mapping[str, State],
-        evaluations: Sequence[Evaluation],
-        refresh: Refresh,
-        environment: Environment,
-    ) -> None:
-        self.relations, self.states, self._state = (name,), states, states[name]
+    def __init__(self, stored: StoredProgram, name: str, evaluations: Sequence[Evaluation]) -> None:
+        self.relations, self.states, self._state = (name,), stored.states, stored.states[name]
         self.by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
         for evaluation in evaluations:
             self.by_rule[evaluation.query.rule].append(evaluation)
         self.follows = frozenset(e.query.delta.relation for e in evaluations)
-        self._refresh, self._environment = refresh, environment
-        self.history = CostHistory()
+        self._refresh, self._environment = stored.options.refresh, stored.environment
+        self.history = stored.histories.of(self.relations)
 
     @cached_property
     def can_recompute(self) -> bool:
@@ -63,10 +57,10 @@ class DerivedStep:
         """Update the relation. Return a report if it was recomputed."""
         policy = self._refresh.policy
         if policy is Policy.INCREMENTAL or not self.can_recompute:
-            self._add(self._updated())
+            add_derivations(self._state, self._updated())
             return None
         if not self._state.contents.runs:
-            self._add(self._recorded(self._updated))
+            add_derivations(self._state, self._recorded(self._updated))
             return None
         if policy is Policy.FULL:
             return self._recompute("the policy is full")
@@ -78,7 +72,7 @@ class DerivedStep:
         try:
             with self._environment.judged(_Judge(self, started, self._refresh.switch).look):
                 batch = self._updated()
-            self._add(batch)
+            add_derivations(self._state, batch)
         except AbandonedError as abandoned:
             self._environment.faults.be(faults)
             history.abandon(self._changes(), abandoned.work)
@@ -98,7 +92,7 @@ class DerivedStep:
 
     def begin(self) -> None:
         """Compute all rows: each rule once."""
-        self._add(self._recorded(self._whole))
+        add_derivations(self._state, self._recorded(self._whole))
 
     def _changes(self) -> dict[Kind, int]:
         """Return the number of changed rows of each relation below, by sign."""
@@ -132,7 +126,7 @@ class DerivedStep:
         counted = self._state.contents if self._state.counts is None else self._state.counts
         for run in counted.runs:
             batch.add(run.words, -run.all_weights())
-        self._add(batch)
+        add_derivations(self._state, batch)
         rows_in = sum(self._changes().values())
         rows_out = 0 if self._state.delta is None else len(self._state.delta)
         decision = (
@@ -178,18 +172,6 @@ class DerivedStep:
         if self.history.profile.work:
             return self.history.profile.expected(self._size())
         return _A_ROW * sum(least_visited(self._beginnings(rule)) for rule in self.by_rule)
-
-    def _add(self, batch: CountChanges) -> None:
-        """Add derivations to the counts, and set the change of the relation."""
-        state, total = self._state, batch.total()
-        if total is None:
-            return
-        weighted = state.kind in (RelationKind.BAG, RelationKind.TRANSIENT)
-        change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
-        if len(change):
-            state.delta = change
-            if state.kind is not RelationKind.TRANSIENT:
-                state.append(change)
 
 
 class _Judge:

@@ -10,10 +10,10 @@ from deltic.circuit.graph import Circuit
 from deltic.engine import parallel
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.evolution import extension
 from deltic.engine.executors.executor import Executed, Host
 from deltic.engine.executors.inline.explain import explain, maintenance, summary
 from deltic.engine.executors.inline.program import LocalProgram
-from deltic.engine.executors.inline.version import StateVersion
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
 from deltic.engine.maintenance import RelationPlan
@@ -21,8 +21,9 @@ from deltic.engine.options import EngineOptions
 from deltic.engine.phases import Phases
 from deltic.engine.plan.plans import PLAN, Plans
 from deltic.engine.plan.replanning import run_by_plan
-from deltic.engine.result import EpochResult, Extension
+from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
+from deltic.engine.state_version import StateVersion
 from deltic.engine.storage import spilling
 from deltic.engine.storage.image import image_of
 from deltic.engine.storage.spilling import Space
@@ -105,10 +106,14 @@ class InlineExecutor:
             program.boundary.make_room(batches)
             changes = program.begin(old, kept, batches)
         version = self.version.following(program.program, [program.store], program.fewer)
-        extension = _extension(old, program, kept)
-        report = program.report
+        partial, report = old.forgetting.partial(program.program, kept), program.report
         result = EpochResult(
-            changes, {}, program.visited, components=report.components, work=report.work, extension=extension
+            changes,
+            {},
+            program.visited,
+            components=report.components,
+            work=report.work,
+            extension=extension(old.program, program.program, kept, partial=partial),
         )
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
 
@@ -130,7 +135,7 @@ class InlineExecutor:
     @contextmanager
     def _working(self) -> Iterator[None]:
         """Use the memory and threads of this executor."""
-        with spilling.using(self.store.space), parallel.using(self.running.options.resources.threads):
+        with spilling.using(self.store.space), parallel.using(self.running.given.resources.threads):
             yield
 
     # What is written
@@ -138,7 +143,7 @@ class InlineExecutor:
     def image(self) -> Image:
         self.store.fit()
         image, running = image_of(self.store), self.running
-        about = {"plan": running.plans.described(self.circuit), "learned": running.strata.learned()}
+        about = {"plan": running.plans.described(self.circuit), "learned": running.histories.written()}
         return replace(image, about={**about, "store": image.about})
 
     def restored(self, saved: Saved, tables_alone: bool) -> InlineExecutor:
@@ -167,9 +172,8 @@ class InlineExecutor:
         return self.running.forgetting.tables(self.program.below(self.program.sinks[view]))
 
     def explain(self, name: str, full: bool) -> str:
-        tell, running, program = (explain if full else summary), self.running, self.program
-        text = tell(self.circuit, name, program, running.states, running.evaluations, running.strategies)
-        below = program.below(program.sinks[name])
+        running, below = self.running, self.program.below(self.program.sinks[name])
+        text = (explain if full else summary)(self.circuit, name, running, running.evaluations)
         if forgotten := list(running.forgetting.lines(below)):
             forgotten += [_PINNED] * running.forgetting.has_forgotten
             text += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
@@ -180,8 +184,7 @@ class InlineExecutor:
         return text
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        running, program = self.running, self.program
-        return tuple(maintenance(program.sinks[name], program, running.states, running.evaluations, running.strategies))
+        return tuple(maintenance(self.program.sinks[name], self.running, self.running.evaluations))
 
     def sizes(self) -> list[Size]:
         return list(self.store.listed())
@@ -193,11 +196,3 @@ class InlineExecutor:
     @property
     def resident(self) -> int:
         return self.nbytes
-
-
-def _extension(old: LocalProgram, new: LocalProgram, kept: Mapping[str, str]) -> Extension:
-    """Return which relations a new program kept, which it computed, and which are gone."""
-    gone = old.program.relations.keys() - kept.values() - new.program.relations.keys()
-    dropped = tuple(name for name in old.program.relations if name in gone)
-    partial_views = old.forgetting.partial(new.program, kept)
-    return Extension(tuple(new.without(kept)), tuple(kept), dropped, partial=partial_views)

@@ -12,10 +12,11 @@ from deltic.calculus.passes.drop_unread import drop_unread
 from deltic.calculus.report import bounded, cost_lines, operator_lines, recursion_lines, step_lines
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
+from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.maintenance import QueryPlan, RelationPlan
 from deltic.engine.operators.query import Evaluation
 from deltic.engine.recursion.signed.choosing import choices
-from deltic.engine.recursion.strategy import Strategies, Strategy
+from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.state import State
 from deltic.program.histories import Examined
@@ -38,19 +39,12 @@ _QUERIES = (
 )
 
 
-def summary(
-    circuit: Circuit,
-    view: str,
-    program: Program,
-    states: Mapping[str, State],
-    evaluations: Sequence[Evaluation],
-    strategies: Strategies,
-) -> str:
+def summary(circuit: Circuit, view: str, stored: StoredProgram, evaluations: Sequence[Evaluation]) -> str:
     """Explain how a view of `circuit` is maintained, on one screen: its operators' costs and state, and its delta
     queries.
     """
-    name = program.sinks[view]
-    relations = maintenance(name, program, states, evaluations, strategies, plans=False)
+    program, name = stored.program, stored.program.sinks[view]
+    relations = maintenance(name, stored, evaluations, plans=False)
     sections = {
         f"{view}: {circuit.type_of(circuit.sinks[view])}; its operators, how their work grows and what they keep": list(
             cost_lines(drop_unread(_optimized(circuit).part(view)))
@@ -67,14 +61,7 @@ def _optimized(circuit: Circuit) -> Circuit:
     return inline(optimize(circuit))
 
 
-def explain(
-    circuit: Circuit,
-    view: str,
-    program: Program,
-    states: Mapping[str, State],
-    evaluations: Sequence[Evaluation],
-    strategies: Strategies,
-) -> str:
+def explain(circuit: Circuit, view: str, stored: StoredProgram, evaluations: Sequence[Evaluation]) -> str:
     """Explain how a view of `circuit` is computed and maintained, in five to seven sections.
 
     The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
@@ -83,7 +70,7 @@ def explain(
     its delta queries. Long circuits are cut, and other views are only named.
     """
     optimized = drop_unread(_optimized(circuit).part(view))
-    circuit, name = circuit.part(view), program.sinks[view]
+    circuit, program, name = circuit.part(view), stored.program, stored.program.sinks[view]
     sections = {
         "circuit": bounded(str(inline(circuit)).splitlines(), 2 * _LINES),
         "steps to the incremental circuit": list(step_lines(circuit)),
@@ -93,7 +80,7 @@ def explain(
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
         _FORMULAS: list(_formulas(name, program, evaluations, signed=False)),
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
-        _QUERIES: list(_lines(name, program, maintenance(name, program, states, evaluations, strategies))),
+        _QUERIES: list(_lines(name, program, maintenance(name, stored, evaluations))),
     }
     return _text(sections)
 
@@ -114,30 +101,25 @@ def _text(sections: Mapping[str, Sequence[str]]) -> str:
 
 
 def maintenance(
-    name: str,
-    program: Program,
-    states: Mapping[str, State],
-    evaluations: Sequence[Evaluation],
-    strategies: Strategies,
-    plans: bool = True,
+    name: str, stored: StoredProgram, evaluations: Sequence[Evaluation], plans: bool = True
 ) -> Iterator[RelationPlan]:
     """Yield what is stored for a relation and for all that it is derived from, in order, with their delta queries.
 
     Without `plans`, queries only have their text, which costs nothing.
     """
-    needed = program.below(name)
+    program, needed = stored.program, stored.program.below(name)
     by_head: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         by_head.setdefault(evaluation.query.head, []).append(evaluation)
     for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
-        state = states[relation]
+        state = stored.states[relation]
         columns = state.relation.schema.names
         notes = list(state.relation.definition.describe(columns))
         if isinstance(definition := state.relation.definition, Examined):
-            notes += choices(definition, states, state, evaluations[0].environment)
+            notes += choices(definition, stored.states, state, stored.environment)
         yield RelationPlan(
             relation,
-            _keeps(state, strategies.of(stratum.relations)),
+            _keeps(state, stored.options.strategies.of(stratum.relations)),
             stratum.refresh or "",
             tuple(tuple(columns[c] for c in order) for order in state.by_order),
             state.nbytes,

@@ -11,22 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.evolution import kept_relations, passed_to_new, rows_in_new_orders
 from deltic.engine.executors.inline.boundary import Boundary
 from deltic.engine.executors.inline.contents import Contents
 from deltic.engine.executors.inline.epoch_runner import EpochRunner, Grow
-from deltic.engine.executors.inline.evolution import kept_relations, passed_to_new
 from deltic.engine.executors.inline.forgetting import Forgetting
 from deltic.engine.executors.inline.strata import Strata, StrataReport
+from deltic.engine.executors.options import Options
+from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.image import Saved
-from deltic.engine.keyed import key_columns
-from deltic.engine.operators.binding import value_of
-from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.options import EngineOptions
 from deltic.engine.plan.planner import plans_of
 from deltic.engine.plan.plans import Plans
@@ -39,43 +36,23 @@ from deltic.engine.storage.store import Store
 from deltic.errors import UnsupportedError
 from deltic.program.program import Program
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
 MakeInner = Callable[[Circuit], Engine]
 """Makes the engine of a recursion inside a recursion."""
 
 
-class LocalProgram:
+class LocalProgram(StoredProgram):
     """A circuit, the program of its plan, and the relations of that program in a store, ready for epochs."""
 
     def __init__(
-        self, circuit: Circuit, plans: Plans, program: Program, store: Store, options: EngineOptions, inner: MakeInner
+        self, circuit: Circuit, plans: Plans, program: Program, store: Store, given: EngineOptions, inner: MakeInner
     ) -> None:
-        self.circuit, self.plans, self.program, self.store, self.options = circuit, plans, program, store, options
-        self.inner = inner
-        bags = [table for table, is_set in _are_sets(circuit).items() if not is_set]
-        store.define(program, self._value_of, bags)
-        keys = key_columns(circuit, program)
-        store.keep_keys(keys)
-        self.states = store.states
-        self.environment = Environment(
-            self.states,
-            store.interner,
-            iteration_limit=options.iteration_limit,
-            recursion_timeout=options.recursion_timeout,
-            thresholds=options.thresholds,
-            inner_engine=inner,
-        )
-        self.evaluations = [
-            Evaluation(plan, store.domains.variables[rule], self.environment)
-            for rule in program.rules
-            for plan in plans_of(rule)
-        ]
-        self.strategies = options.strategies_of(program)
-        self.strata = Strata(program, self.states, self.evaluations, self.strategies, options.refresh, self.environment)
+        super().__init__(program, store, Options.of(circuit, program, given), inner)
+        self.circuit, self.plans, self.given, self.inner = circuit, plans, given, inner
+        self.evaluations = [self.evaluation(plan) for rule in program.rules for plan in plans_of(rule)]
+        self.strata = Strata(self, self.evaluations)
         self.forgetting = Forgetting(program, self.states, store.interner)
-        self.boundary, self.contents = Boundary(program, store, keys), Contents(program, self.states, store.interner)
+        self.boundary = Boundary(program, store, self.options.keys)
+        self.contents = Contents(program, self.states, store.interner)
         self.runner = EpochRunner(program, store, self.environment.faults)
         self.report = StrataReport()
         """What the last epoch did to the strata."""
@@ -84,13 +61,10 @@ class LocalProgram:
 
     @classmethod
     def empty(
-        cls, circuit: Circuit, plans: Plans, options: EngineOptions, inner: MakeInner, space: Space
+        cls, circuit: Circuit, plans: Plans, given: EngineOptions, inner: MakeInner, space: Space
     ) -> LocalProgram:
         """Return the program of a plan, without rows. UnsupportedError if the engine cannot run it."""
-        return cls(circuit, plans, options.compiled(plans.circuit), Store(space), options, inner)
-
-    def _value_of(self, literal: exp.Expression) -> int:
-        return value_of(literal, self.store.interner)
+        return cls(circuit, plans, given.compiled(plans.circuit), Store(space), given, inner)
 
     @property
     def visited(self) -> int:
@@ -123,25 +97,13 @@ class LocalProgram:
         Nothing is kept that reads tables `begun` with other rows. Relations that are not kept are empty: `begin`
         computes them.
         """
-        program = self.options.compiled(plans.circuit)
-        kept = self._kept(circuit, program, begun)
+        program = self.given.compiled(plans.circuit)
+        kept = kept_relations(self.program, program, self.options, Options.of(circuit, program, self.given), begun)
         store = self.store.evolved((program.relations[new], was) for new, was in kept.items())
-        other = LocalProgram(circuit, plans, program, store, self.options, self.inner)
+        other = LocalProgram(circuit, plans, program, store, self.given, self.inner)
         store.end_evolution()
-        other.strata.adopt(self.strata, kept)
+        other.histories.learn(self.histories.written(), kept)
         return other, kept
-
-    def _kept(self, circuit: Circuit, program: Program, begun: Collection[str]) -> dict[str, str]:
-        """Return the relations of another program that this one has, each with its name here."""
-        strategies, before = self.options.strategies_of(program), _are_sets(self.circuit)
-        changed = [
-            self.program.tables[table]
-            for table, is_set in _are_sets(circuit).items()
-            if table in before and (before[table] is not is_set or table in begun)
-        ]
-        return kept_relations(
-            self.program, program, lambda new, was: strategies.of(new) is self.strategies.of(was), changed
-        )
 
     def begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded]) -> Changes:
         """Compute the relations that are not `kept`, with tables from batches, in an epoch after an old program.
@@ -155,9 +117,7 @@ class LocalProgram:
     def _begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded], grow: Grow) -> Changes:
         self.boundary.change_tables(batches, "trust")
         self.report = self.strata.run(grow, self.without(kept))
-        for name, was in kept.items():
-            made = [a for order, a in self.states[name].built.items() if order not in old.states[was].built]
-            self.environment.visits.rows += sum(map(len, made))
+        self.environment.visits.rows += rows_in_new_orders(self.states, old.states, kept)
         return self.boundary.changes_from(old.boundary, kept)
 
     def compute(self, new: Collection[str], old: LocalProgram | None = None) -> None:
@@ -179,14 +139,14 @@ class LocalProgram:
 
         Raises UnsupportedError if rows have been forgotten from which a view would be computed.
         """
-        program = self.options.compiled(plans.circuit)
+        program = self.given.compiled(plans.circuit)
         wanted = set(program.tables.values()) if tables_alone else program.relations.keys()
         store = restored(replace(saved, about=saved.about["store"]), program, wanted, self.store.space)
         store.drop(passed_to_new(program, store.states) & store.states.keys())
         kept = {name: name for name in program.relations if name in store.states}
-        made = LocalProgram(self.circuit, plans, program, store, self.options, self.inner)
+        made = LocalProgram(self.circuit, plans, program, store, self.given, self.inner)
         store.end_evolution()
-        made.strata.learn(saved.about["learned"])
+        made.histories.learn(saved.about["learned"])
         if new := made.without(kept):
             made.compute(new)
         if not tables_alone and (views := made.forgetting.partial(program, kept)):
@@ -201,8 +161,3 @@ class LocalProgram:
     def has_rows(self) -> bool:
         """Return whether any relation has rows."""
         return any(len(state.contents) for state in self.states.values())
-
-
-def _are_sets(circuit: Circuit) -> dict[str, bool]:
-    """Return the tables, and whether each is a set."""
-    return {op.name: op.is_set for op in circuit.operators if isinstance(op, ops.Source)}

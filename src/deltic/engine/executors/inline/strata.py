@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.inline.derived import DerivedStep
-from deltic.engine.image import Json
-from deltic.engine.operators.kernel import KERNELS, RelationUpdater
-from deltic.engine.operators.query import Environment, Evaluation
-from deltic.engine.operators.search import Visits
-from deltic.engine.recursion.component_of import component_of
+from deltic.engine.executors.stored_program import StoredProgram
+from deltic.engine.operators.kernel import KERNELS
+from deltic.engine.operators.query import Evaluation
 from deltic.engine.recursion.refresh import Recursive
-from deltic.engine.recursion.strategy import Strategies
-from deltic.engine.refresh import CostHistory, Refresh
 from deltic.engine.result import ComponentReport, StratumWork
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.errors import CountOverflowError
-from deltic.program.definitions import Definition, Derived
-from deltic.program.program import Program
+from deltic.program.definitions import Derived
 
 # For this many sets of changed relations, the affected strata are cached.
 _COURSES = 256
@@ -39,33 +35,22 @@ class StrataReport:
 class Strata:
     """Updates all derived relations by the `delta` of tables and constants."""
 
-    def __init__(
-        self,
-        program: Program,
-        states: Mapping[str, State],
-        evaluations: Sequence[Evaluation],
-        strategies: Strategies,
-        refresh: Refresh,
-        environment: Environment,
-    ) -> None:
+    def __init__(self, stored: StoredProgram, evaluations: Sequence[Evaluation]) -> None:
         by_head: dict[str, list[Evaluation]] = defaultdict(list)
         for evaluation in evaluations:
             by_head[evaluation.query.head].append(evaluation)
-        self._steps: list[DerivedStep | _Defined | Recursive] = []
-        for stratum in program.strata:
+        self._states, self._environment = stored.states, stored.environment
+        self._steps: list[DerivedStep | DefinedStep | Recursive] = []
+        for stratum in stored.program.strata:
             result = [e for name in stratum.relations for e in by_head.get(name, ())]
             name = stratum.relations[0]
-            definition = program.relations[name].definition
+            definition = stored.program.relations[name].definition
             if stratum.recursive:
-                component = component_of(stratum, states, result, strategies.of(stratum.relations), environment)
-                self._steps.append(Recursive(component, states, refresh.of(stratum)))
+                self._steps.append(stored.recursive(stratum, result))
             elif isinstance(definition, Derived):
-                self._steps.append(DerivedStep(name, states, result, refresh, environment))
+                self._steps.append(DerivedStep(stored, name, result))
             elif type(definition) in KERNELS:
-                kernel = KERNELS[type(definition)](definition, states, states[name], environment)
-                self._steps.append(_Defined(name, definition, states, kernel, environment.visits))
-        self._states = states
-        self._environment = environment
+                self._steps.append(stored.defined(name))
         self._courses: dict[frozenset[str], _Course] = {}
 
     def may_change(self, relations: frozenset[str]) -> frozenset[str]:
@@ -84,39 +69,11 @@ class Strata:
             self._courses[changed] = _Course(tuple(steps), frozenset(relations))
         return self._courses[changed]
 
-    def adopt(self, other: Strata, kept: Mapping[str, str]) -> None:
-        """Let kept strata reuse the cost histories of another program's; `kept` maps names to the other's names."""
-        learned = {frozenset(step.relations): step for step in other._adaptive}
-        for step in self._adaptive:
-            if step.relations[0] in kept:
-                was = learned.get(frozenset(kept[name] for name in step.relations))
-                if was is not None:
-                    step.history = was.history
-
     def decisions(self, relations: Collection[str]) -> Iterator[str]:
         """Yield a line on the policy's estimates for each of these relations that is not recursive."""
         for step in self._steps:
             if isinstance(step, DerivedStep) and step.relations[0] in relations:
                 yield from step.decision()
-
-    @property
-    def _adaptive(self) -> Iterator[DerivedStep | Recursive]:
-        """Yield the strata that are updated or recomputed, whichever costs less."""
-        for step in self._steps:
-            if isinstance(step, Recursive) or (isinstance(step, DerivedStep) and step.can_recompute):
-                yield step
-
-    def learned(self) -> list[dict[str, Json]]:
-        """Return the cost histories of strata as JSON."""
-        known = (step for step in self._adaptive if step.history.profile.iterations or step.history.coefficients)
-        return [{"relations": step.relations, **step.history.written()} for step in known]
-
-    def learn(self, learned: Sequence[Mapping[str, Json]]) -> None:
-        """Restore the cost histories of strata."""
-        by_relations = {frozenset(about["relations"]): about for about in learned}
-        for step in self._adaptive:
-            if (about := by_relations.get(frozenset(step.relations))) is not None:
-                step.history = CostHistory.read(about)
 
     def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> StrataReport:
         """Run one epoch, and set the deltas of derived relations. It ends with all changes merged.
@@ -148,7 +105,7 @@ class Strata:
         return StrataReport(tuple(reports), tuple(work))
 
     def _settled(
-        self, step: DerivedStep | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
+        self, step: DerivedStep | DefinedStep | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
     ) -> ComponentReport | None:
         """Run a step, and retry it until all domains hold its values.
 
@@ -182,49 +139,5 @@ class Strata:
 class _Course:
     """The possible work of an epoch: steps, in order, and the relations that the epoch may change."""
 
-    steps: tuple[DerivedStep | _Defined | Recursive, ...]
+    steps: tuple[DerivedStep | DefinedStep | Recursive, ...]
     relations: frozenset[str]
-
-
-class _Defined:
-    """A relation with a kernel, which reads the relations of its definition."""
-
-    def __init__(
-        self, name: str, definition: Definition, states: Mapping[str, State], kernel: RelationUpdater, visits: Visits
-    ) -> None:
-        self.relations, self._visits = (name,), visits
-        self.follows, self.is_timed = frozenset(definition.sources), definition.is_timed
-        self.state, self.kernel = states[name], kernel
-        self.sources = [states[name] for name in definition.sources]
-
-    @property
-    def is_due(self) -> bool:
-        """Return whether it must run even if nothing below it changes."""
-        return self.kernel.is_due
-
-    def run(self) -> ComponentReport | None:
-        """Compute the relation's change from those of its sources."""
-        started, before = time.perf_counter(), self._visits.rows
-        change = self.kernel.change()
-        if change is not None and len(change):
-            self.state.delta = change
-            self.state.append(change)
-        if not self.kernel.recomputes:
-            return None
-        visited, seconds = self._visits.rows - before, time.perf_counter() - started
-        rows_in = sum(len(source.delta) for source in self.sources if source.delta is not None)
-        outcome = "fallback", "recompute", self.kernel.recomputes, rows_in, len(change or ()), visited, seconds
-        return ComponentReport(self.relations, *outcome, self.state.nbytes)
-
-    def begin(self) -> None:
-        """Compute all rows: the change is all rows of its sources. Sources without stored rows have run before."""
-        deltas = [source.delta for source in self.sources]
-        for source in self.sources:
-            if source.kind is not RelationKind.TRANSIENT:
-                source.delta = source.whole()
-        try:
-            if any(source.delta for source in self.sources):
-                self.run()
-        finally:
-            for source, delta in zip(self.sources, deltas, strict=True):
-                source.delta = delta

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
-from deltic.engine.executors.inline.version import together
-from deltic.engine.executors.shards.evolution import Former, Rows, ShardEvolution, evolution
+from deltic.engine.executors.evolution import rows_in_new_orders
+from deltic.engine.executors.options import Options
+from deltic.engine.executors.shards.evolution import Former, Rows, ShardEvolution
 from deltic.engine.executors.shards.extension import consolidated
 from deltic.engine.executors.shards.group import ShardGroup
 from deltic.engine.executors.shards.placed_program import PlacedProgram
@@ -17,31 +17,15 @@ from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
+from deltic.engine.state_version import together
 from deltic.engine.storage.store import Store
 from deltic.program.definitions import Definition
 from deltic.program.operators.integrate import Summed
 from deltic.program.program import Program, Relation
 
-NOTHING = Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, {}), {}, ()), lambda name: 0)
+_EMPTY = Program({}, (), (), {}, {})
+NOTHING = Former(_EMPTY, ShardPlan(_EMPTY, {}, ()), Options(shards=0), lambda name: 0)
 """The empty state before the first epoch."""
-
-
-def evolved(former: Former, old: ShardDefinition, new: ShardDefinition) -> ShardEvolution:
-    """Return how to continue with another definition or placement."""
-    alike = new.options.strategies.of, old.options.strategies.of
-    return evolution(former, new.program, new.maintained, lambda now, was: alike[0](now) is alike[1](was))
-
-
-def former(
-    placed: PlacedProgram, stores: Sequence[Store], other: ShardDefinition, begun: Mapping[str, Changed]
-) -> Former:
-    """Return the state of some stores as another definition can use it.
-
-    Tables that become bags, or that are `begun` with other rows, are not usable.
-    """
-    tables, turned = placed.program.tables, {*(placed.options.bags ^ other.options.bags), *begun}
-    changed = [tables[table] for table in turned if table in tables and table in other.program.tables]
-    return Former(placed.program, placed.plan, rows_in(stores), changed, begun)
 
 
 def rows_in(stores: Sequence[Store]) -> Rows:
@@ -66,12 +50,14 @@ def build(
     pairs = [(relations[name], was) for name, was in found.taken.items()]
     group = ShardGroup(builder, builder.shards(_taken(store, pairs) for store in stores))
     result = group.run(builder.beginning(found), "trust")
-    made = sum(_made_orders(new, before, found.taken) for new, before in zip(group.stores, stores, strict=True))
+    both = zip(group.stores, stores, strict=True)
+    made = sum(rows_in_new_orders(new.states, before.states, found.taken) for new, before in both)
     group.forget_changes()
     stay = [(r, name) for name, r in placed.plan.program.relations.items() if placed.plan.placed[name].kept]
     shards = placed.shards(store.evolved(stay) for store in group.stores)
+    kept = {name: was for name, was in found.taken.items() if name in placed.program.relations}
     for shard, known in zip(shards, learned, strict=True):
-        shard.learn([each for each in known if all(found.taken.get(name) == name for name in each[0])])
+        shard.histories.learn(known, kept)
     return shards, replace(result, rows_visited=result.rows_visited + made)
 
 
@@ -81,12 +67,6 @@ def _taken(store: Store, relations: Iterable[tuple[Relation, str]]) -> Store:
     for state in other.states.values():
         state.keep_orders()
     return other
-
-
-def _made_orders(new: Store, old: Store, taken: Mapping[str, str]) -> int:
-    """Return the number of rows in column orders that were built for relations taken over from another store."""
-    pairs = ((new.states[name], old.states[was]) for name, was in taken.items())
-    return sum(len(a) for state, before in pairs for order, a in state.built.items() if order not in before.built)
 
 
 def is_due(plan: ShardPlan, stores: Sequence[Store]) -> bool:

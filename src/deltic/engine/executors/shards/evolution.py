@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from deltic.engine.batches import Changed
-from deltic.engine.executors.inline.evolution import Same, kept_relations
+from deltic.engine.executors.evolution import extension, kept_relations
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.plan import Define, Key, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.engine.executors.shards.recursion import MaintenanceChoice
 from deltic.engine.executors.shards.restrict import restrict
+from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.result import Extension
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.program.definitions import Derived, FixedRows, Table
@@ -58,36 +60,32 @@ class ShardEvolution:
 
 @dataclass(frozen=True)
 class Former:
-    """The old program and its plan, with its `rows`. Relations that read `changed` tables cannot be reused.
+    """The old program, its plan and options, with its `rows`.
 
     Tables that are `begun` start with other rows in the new program.
     """
 
     program: Program
     plan: ShardPlan
+    options: Options
     rows: Rows
-    changed: Collection[str] = ()
     begun: Mapping[str, Changed] = field(default_factory=dict)
 
 
-def evolution(
-    former: Former, program: Program, maintained: MaintenanceChoice, is_maintained_alike: Same
-) -> ShardEvolution:
-    """Return how to continue with a program."""
-    kept = kept_relations(former.program, program, is_maintained_alike, former.changed)
+def evolution(former: Former, new: ShardDefinition) -> ShardEvolution:
+    """Return how to continue with another definition or placement."""
+    kept = kept_relations(former.program, new.program, former.options, new.options, former.begun)
     there = {name: former.plan.keys[was] for name, was in kept.items()}
-    plan = lay_out(program, maintained, there)
-    return _Evolving(former, program, kept, plan, maintained).run(there)
+    plan = lay_out(new.program, new.maintained, there)
+    return _Evolving(former, new.program, kept, plan, new.maintained).run(there)
 
 
-def completion(
-    program: Program, plan: ShardPlan, there: Collection[str], maintained: MaintenanceChoice, rows: Rows
-) -> ShardEvolution:
+def completion(definition: ShardDefinition, plan: ShardPlan, there: Collection[str], rows: Rows) -> ShardEvolution:
     """Return how to complete a plan: some of its placed relations are `there`, and the others are computed."""
-    placed = {name: each for name, each in plan.placed.items() if name in there}
+    program, placed = definition.program, {name: each for name, each in plan.placed.items() if name in there}
     kept = {name: name for name in program.relations if name in there}
-    former = Former(program, replace(plan, placed=placed), rows)
-    return _Evolving(former, program, kept, plan, maintained).run(plan.keys)
+    former = Former(program, replace(plan, placed=placed), definition.options, rows)
+    return _Evolving(former, program, kept, plan, definition.maintained).run(plan.keys)
 
 
 class _Evolving:
@@ -121,7 +119,8 @@ class _Evolving:
         begun = self.former.begun
         arriving = (*new, *(program.tables[table] for table in begun))
         building = restrict(replace(changed, steps=tuple(self._steps(changed, taken, aliases))), arriving, raw.placed)
-        return ShardEvolution(self.plan, program, building, taken, new, begun, self._extension())
+        result = extension(self.former.program, self.program, self.kept, self.moved)
+        return ShardEvolution(self.plan, program, building, taken, new, begun, result)
 
     # Programs
 
@@ -196,16 +195,6 @@ class _Evolving:
         taking = {step.name for step in result if isinstance(step, Take)}
         yield from (Move(alias, name, 0) for name, alias in moving.items() if name in taking)
         yield from reversed(result)
-
-    def _extension(self) -> Extension:
-        old, new = self.former.program.relations, self.program.relations
-        gone = old.keys() - self.kept.values() - new.keys()
-        return Extension(
-            tuple(name for name in new if name not in self.kept),
-            tuple(self.kept),
-            tuple(name for name in old if name in gone),
-            moved=tuple(self.moved),
-        )
 
 
 def _queries(program: Program, sizes: Mapping[str, int], rule: Rule) -> Iterable[Query]:

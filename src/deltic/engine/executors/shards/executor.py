@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Protocol
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host
-from deltic.engine.executors.inline.version import StateVersion
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.keyed import plain
+from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 
 if TYPE_CHECKING:

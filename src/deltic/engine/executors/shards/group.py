@@ -10,16 +10,14 @@ from typing import Any
 
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, TableError, joined
-from deltic.engine.executors.inline.version import StateVersion, together
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import Iterate, ShardPlan
 from deltic.engine.executors.shards.round_steps import Renumbered
-from deltic.engine.executors.shards.rounds import in_rounds, kept_as
+from deltic.engine.executors.shards.rounds import in_rounds, kept_as, termination_of
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import reason_in_rounds
-from deltic.engine.executors.shards.termination import termination_of
 from deltic.engine.interrupts import postponed
 from deltic.engine.prepared import unfailing
 from deltic.engine.recursion.driver import run_rounds
@@ -27,6 +25,7 @@ from deltic.engine.recursion.pending import RoundId
 from deltic.engine.recursion.signed.oscillation import ClosingRelations
 from deltic.engine.recursion.termination import shown
 from deltic.engine.result import ComponentReport, EpochResult
+from deltic.engine.state_version import StateVersion, together
 from deltic.engine.storage.arrow import view_change
 from deltic.engine.storage.store import Store
 from deltic.errors import DelticError
@@ -125,8 +124,8 @@ class ShardGroup:
     def _iterate(self, step: Iterate) -> ComponentReport:
         """Run the rounds of a recursion on all shards."""
         started, visited, options = time.perf_counter(), self._visited(), self.placed.options
-        was_empty = all(shard.is_empty(step) for shard in self.shards)
-        deepest = max(shard.deepest(step) for shard in self.shards)
+        was_empty = all(shard.rounds[step].is_empty for shard in self.shards)
+        deepest = max(shard.rounds[step].deepest for shard in self.shards)
         rounds = run_rounds(GroupRounds(self.shards, step), termination_of(step, self.plan.program, options, deepest))
         for shard in self.shards:
             shard.finish_rounds(step)
@@ -167,13 +166,13 @@ class GroupRounds:
 
     def first(self) -> RoundId | None:
         """Return the first round with pending entries on any shard."""
-        firsts = (shard.first(self._step) for shard in self._shards)
+        firsts = (shard.rounds[self._step].first() for shard in self._shards)
         return min((first for first in firsts if first is not None), default=None)
 
     @property
     def waiting(self) -> int:
         """Return the number of pending rows on all shards."""
-        return sum(shard.waiting(self._step) for shard in self._shards)
+        return sum(shard.rounds[self._step].waiting for shard in self._shards)
 
     def take(self, now: RoundId) -> int:
         """Run a round on all shards."""
@@ -183,7 +182,7 @@ class GroupRounds:
             mail = mail_of([message for messages in sent for message in messages])
         for shard in self._shards:
             shard.end_round(self._step, mail.get(shard.number, {}))
-        reached = max(shard.reached(self._step) for shard in self._shards)
+        reached = max(shard.rounds[self._step].reached for shard in self._shards)
         return reached if reached == now.iteration else -1
 
     def closing(self) -> Sequence[ClosingRelations]:

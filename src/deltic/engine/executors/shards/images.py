@@ -18,8 +18,8 @@ def image_of_shards(about: Mapping[str, Json], shards: Sequence[Shard]) -> Image
     """Return the image of the shards between epochs, when all layouts fit; `about` is added to the description."""
     images = [image_of(shard.store) for shard in shards]
     parts = [
-        {"store": image.about, "pieces": len(image.pieces), "growing": list(image.growing), "learned": shard.learned()}
-        for image, shard in zip(images, shards, strict=True)
+        {"store": image.about, "pieces": len(image.pieces), "growing": list(image.growing), "learned": learned}
+        for image, learned in zip(images, (shard.histories.written() for shard in shards), strict=True)
     ]
     growing = {_of_shard(n, name): values for n, image in enumerate(images) for name, values in image.growing.items()}
     return Image({**about, "shards": parts}, [piece for image in images for piece in image.pieces], growing)

@@ -9,15 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.staged_rows import StagedWriter
 from deltic.engine.executors.shards.tasks import opened
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
+from deltic.engine.state_version import StateVersion
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from uuid import uuid4
 import pyarrow as pa
 
 from deltic.engine.arrow_stream import of_stream, to_stream
-from deltic.engine.executors.inline.version import together
 from deltic.engine.executors.shards.files import MESSAGES, writing
 from deltic.engine.files.files import Buffer, Files
 from deltic.engine.files.pieces import MappedFile
+from deltic.engine.state_version import together
 
 DRIVER = -1
 """The stage of messages that are for the driver."""

@@ -8,22 +8,21 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Changed, arrow_of
-from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.executors.constants import is_constant, rows_of_constant
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.exchange import messages_of
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import Key, ShardPlan
 from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import shrunk
 from deltic.engine.operators.faults import Faults
+from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
-from deltic.program.definitions import FixedRows
-from deltic.program.program import Program, Relation
+from deltic.program.program import Program
 
 NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
 
@@ -73,8 +72,8 @@ class PlacedProgram:
     def constants(self, names: Iterable[str]) -> Iterator[Message]:
         """Yield the rows of those relations that are constants as messages."""
         for name in names:
-            if isinstance((relation := self.program.relations[name]).definition, FixedRows):
-                yield from self._spread(name, _rows_of(relation))
+            if is_constant(relation := self.program.relations[name]):
+                yield from self._spread(name, rows_of_constant(relation))
 
     def beginning(self, found: ShardEvolution) -> Iterator[Message]:
         """Yield the initial rows of constants and tables in an evolution, as messages."""
@@ -109,11 +108,3 @@ class PlacedProgram:
         for relation, message, weight in faults:
             total.add(self.plan.placed[relation].home, message, weight)
         total.refuse(self.program.views_over)
-
-
-def _rows_of(relation: Relation) -> pa.Table:
-    """Return the rows of a constant as a batch."""
-    assert isinstance(relation.definition, FixedRows)
-    rows = relation.definition.rows
-    columns = [pa.array([row[i] for row in rows], c.type.arrow) for i, c in enumerate(relation.schema)]
-    return pa.table([*columns, pa.array([1] * len(rows), pa.int64())], [*relation.schema.names, WEIGHT])

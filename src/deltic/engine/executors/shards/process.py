@@ -70,6 +70,6 @@ def build_in_process(
     holder: ShardHolder, placed: PlacedProgram, evolution: ShardEvolution, epoch: int
 ) -> ShardsExecuted:
     """Build in this process what another program needs from a holder, which installs it at the commit."""
-    shards, result = build(placed, evolution, holder.stores(), [shard.learned() for shard in holder.shards])
+    shards, result = build(placed, evolution, holder.stores(), [shard.histories.written() for shard in holder.shards])
     version = placed.version(epoch, [shard.store for shard in shards])
     return ShardsExecuted(version, result, partial(holder.take, placed, shards), nothing)

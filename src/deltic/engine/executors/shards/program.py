@@ -18,10 +18,9 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
-from deltic.engine.executors.inline.version import StateVersion
-from deltic.engine.executors.shards.building import NOTHING, after, build, evolved, former, is_due, rows_in
+from deltic.engine.executors.shards.building import NOTHING, after, build, is_due, rows_in
 from deltic.engine.executors.shards.copies import Survey
-from deltic.engine.executors.shards.evolution import Former, ShardEvolution, completion
+from deltic.engine.executors.shards.evolution import Former, ShardEvolution, completion, evolution
 from deltic.engine.executors.shards.executor import Begun, MakeHolder, ShardHolder, ShardsExecuted
 from deltic.engine.executors.shards.extension import weights_of
 from deltic.engine.executors.shards.images import (
@@ -42,6 +41,7 @@ from deltic.engine.maintenance import RelationPlan
 from deltic.engine.options import EngineOptions
 from deltic.engine.protocol import NOTHING as NO_CHANGES
 from deltic.engine.size import Size
+from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 from deltic.engine.table_tasks import TableTasks
 from deltic.errors import CountOverflowError, IterationLimitError
@@ -174,11 +174,11 @@ class ShardsExecutor:
         if not self.has_begun:
             self._place_nothing(definition, changes, is_for_copies=options.keys() == {"copied"})
             return 0
-        evolution = self._evolution(definition)
-        if options.keys() == {"copied"} and evolution.computes and remembered(self.program):
+        other = self._evolution(definition)
+        if options.keys() == {"copied"} and other.computes and remembered(self.program):
             return 0
         try:
-            built = self._build(definition, evolution, self.version.epoch)
+            built = self._build(definition, other, self.version.epoch)
         except Outgrown as more:
             return self.place(**options | {"outgrown": definition.outgrown.union(more.relations)})
         self._take(built)
@@ -210,31 +210,29 @@ class ShardsExecutor:
 
     def _extended(self, definition: ShardDefinition, rows: Mapping[str, Changed]) -> Executed:
         """Run the epoch that continues with another definition, whose tables in `rows` start with these rows."""
-        evolution, due = self._evolution(definition, rows), self._run_due()
+        other, due = self._evolution(definition, rows), self._run_due()
         try:
-            built = self._build(definition, evolution, self.version.epoch + 1)
+            built = self._build(definition, other, self.version.epoch + 1)
         except (IterationLimitError, CountOverflowError) as error:
-            raise error.naming_views(evolution.program.views_over(error.relations[0])) from None
+            raise error.naming_views(other.program.views_over(error.relations[0])) from None
         finally:
             if due is not None:
                 due.abort()
         made = built.result
         if due is not None:
             made = after(due.result, made, self.program, definition.program)
-        return Executed(
-            built.version, replace(made, extension=evolution.extension), partial(self._take, built), nothing
-        )
+        return Executed(built.version, replace(made, extension=other.extension), partial(self._take, built), nothing)
 
     def _evolution(self, definition: ShardDefinition, begun: Mapping[str, Changed] = NO_CHANGES) -> ShardEvolution:
         """Return how to continue with another definition, whose `begun` tables start with other rows."""
-        return evolved(self._former(definition, begun), self.definition, definition)
+        if not self.has_begun:
+            return evolution(NOTHING, definition)
+        placed, rows = self.placed, rows_in(self.holder.stores())
+        return evolution(Former(placed.program, placed.plan, placed.options, rows, begun), definition)
 
-    def _former(self, other: ShardDefinition, begun: Mapping[str, Changed]) -> Former:
-        return former(self.placed, self.holder.stores(), other, begun) if self.has_begun else NOTHING
-
-    def _build(self, definition: ShardDefinition, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+    def _build(self, definition: ShardDefinition, other: ShardEvolution, epoch: int) -> ShardsExecuted:
         """Compute what a definition needs and lacks. The state is unchanged until the result is installed."""
-        return self.holder.build(PlacedProgram(definition, evolution.plan), evolution, epoch)
+        return self.holder.build(PlacedProgram(definition, other.plan), other, epoch)
 
     def _take(self, built: ShardsExecuted) -> None:
         """Install what was built."""
@@ -303,13 +301,12 @@ class ShardsExecutor:
         learned = [said["learned"] for said in saved.about["shards"]]
         there = {name for name in placed.plan.kept if all(name in store.states for store in stores)}
         if there != placed.plan.kept:
-            maintained = self.definition.maintained
-            evolution = completion(self.program, placed.plan, there, maintained, rows_in(stores))
-            shards, _ = build(placed, evolution, stores, learned)
+            missing = completion(self.definition, placed.plan, there, rows_in(stores))
+            shards, _ = build(placed, missing, stores, learned)
         else:
             shards = placed.shards(stores)
             for shard, known in zip(shards, learned, strict=True):
-                shard.learn(known)
+                shard.histories.learn(known)
         self.holder.take(placed, shards)
 
     @property

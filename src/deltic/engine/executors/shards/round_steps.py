@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take
 from deltic.engine.executors.shards.rounds import Rounds
 from deltic.engine.executors.shards.steps import Moment, Steps
@@ -48,36 +48,17 @@ class RoundSteps(Steps):
     ) -> None:
         super().__init__(number, plan, options, store, steps)
         taken = plan.steps if steps is None else steps
-        self._rounds = {s: self._rounds_of(s) for s in taken if isinstance(s, Iterate)}
+        self.rounds = {s: self._rounds_of(s) for s in taken if isinstance(s, Iterate)}
+        """The rounds of each recursion."""
 
     def _rounds_of(self, step: Iterate) -> Rounds:
         homes = {name: self.states[self.plan.placed[name].home] for name in step.timed}
         inside = {name for name, home in homes.items() if not delay_of(home.relation.definition)}
         return Rounds(step, self.states, self.environment, inside)
 
-    def first(self, step: Iterate) -> RoundId | None:
-        """Return the first round with pending entries on this shard."""
-        return self._rounds[step].first()
-
-    def waiting(self, step: Iterate) -> int:
-        """Return the number of pending rows on this shard."""
-        return self._rounds[step].waiting
-
-    def is_empty(self, step: Iterate) -> bool:
-        """Return whether this shard has no row of a recursion."""
-        return self._rounds[step].is_empty
-
-    def deepest(self, step: Iterate) -> int:
-        """Return the last iteration of any row of a recursion on this shard."""
-        return self._rounds[step].deepest
-
-    def reached(self, step: Iterate) -> int:
-        """Return the last iteration with a change on this shard since the recursion's rounds started or resumed."""
-        return self._rounds[step].reached
-
     def load(self, step: Iterate, inbox: Inbox) -> None:
         """Load the pending rows that `hold` stored, and messages that were sent since. Raises Renumbered."""
-        rounds, received = self._rounds[step], self._encoded(inbox)
+        rounds, received = self.rounds[step], self._encoded(inbox)
         self._admit(received)
         self._build(step)
         rounds.load()
@@ -89,7 +70,7 @@ class RoundSteps(Steps):
         If the stage was taken before and its messages sent (not `sends`), only changes of the shard itself are
         repeated. Raises Renumbered, and the errors of `run`.
         """
-        rounds, received = self._rounds[step], self._encoded(inbox)
+        rounds, received = self.rounds[step], self._encoded(inbox)
         self._admit(received)
         self._come_home(rounds, received)
         if not stage:
@@ -124,19 +105,19 @@ class RoundSteps(Steps):
     def end_round(self, step: Iterate, inbox: Inbox) -> None:
         """End a round, with the messages of its last stage."""
         received = self._encoded(inbox)
-        rounds = self._rounds[step]
+        rounds = self.rounds[step]
         rounds.end_round()
         self._admit(received)
         self._come_home(rounds, received)
 
     def hold(self, step: Iterate) -> None:
         """End the present round, if there is one, and store the pending rows, so that they are written."""
-        self._rounds[step].end_round()
-        self._rounds[step].hold()
+        self.rounds[step].end_round()
+        self.rounds[step].hold()
 
     def finish_rounds(self, step: Iterate) -> None:
         """Set the changes of the relations, when nothing is pending on any shard."""
-        self._rounds[step].finish()
+        self.rounds[step].finish()
 
     def _admit(self, received: Mapping[str, list[Received]]) -> None:
         """Make room for all values of a round's messages."""
@@ -161,7 +142,7 @@ class RoundSteps(Steps):
 
     def _begin_rounds(self, step: Iterate) -> None:
         """Start with the derivations from the relations below."""
-        rounds = self._rounds[step]
+        rounds = self.rounds[step]
         self._build(step)
         rounds.begin()
         for sent in self._sent:
@@ -173,7 +154,7 @@ class RoundSteps(Steps):
         for each in step.steps:
             if isinstance(each, Search):
                 self._searches[each].build(step.timed)
-        self._rounds[step].build()
+        self.rounds[step].build()
 
     def _come_home(self, rounds: Rounds, received: Mapping[str, list[Received]]) -> None:
         """Queue derivations that were sent, or stay on the shard, for their iterations."""

@@ -49,8 +49,8 @@ class Begin(Task):
         outcome.reports, outcome.rows_in = shard.reports, self._rows_in(shard)
         for number, step in enumerate(self.plan.iterated):
             if step.stage == self.last:
-                waits = shard.first(step), shard.waiting(step)
-                outcome.amid[number] = Amid(*waits, shard.is_empty(step), shard.deepest(step))
+                rounds = shard.rounds[step]
+                outcome.amid[number] = Amid(rounds.first(), rounds.waiting, rounds.is_empty, rounds.deepest)
                 shard.hold(step)
         shard.end_before(self.last + 1)
         self._save(shard, files, outcome)
@@ -91,8 +91,9 @@ class Round(Task):
         return map(handed_on, sent(files, messages, 0, self.direct))
 
     def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
-        outcome.amid[self.number].wait(shard.first(self._step), shard.waiting(self._step))
-        outcome.amid[self.number].reached = shard.reached(self._step)
+        rounds, amid = shard.rounds[self._step], outcome.amid[self.number]
+        amid.wait(rounds.first(), rounds.waiting)
+        amid.reached = rounds.reached
         shard.hold(self._step)
         self._save(shard, files, outcome)
         return iter(())
@@ -146,6 +147,6 @@ class RoundsTaken:
 
 def hold(shard: Shard, number: int, step: Iterate, files: Files, before: str, outcome: Outcome) -> None:
     """Write the state of a shard between the rounds of this recursion, with its pending rows."""
-    one = Amid(shard.first(step), shard.waiting(step))
+    one = Amid(shard.rounds[step].first(), shard.rounds[step].waiting)
     shard.hold(step)
     outcome.include(Outcome(states={shard.number: save(shard, files, before)}, amid={number: one}))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import partial
 
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.histories import Drifts
 from deltic.engine.executors.shards.plan import Iterate
 from deltic.engine.executors.shards.times import by_time, of_times
@@ -24,11 +25,14 @@ from deltic.engine.recursion.settle import HistorySettler, SetSettler, Settler
 from deltic.engine.recursion.signed.choosing import examinations_of
 from deltic.engine.recursion.signed.oscillation import rest_of
 from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.recursion.termination import Bounds, Termination
 from deltic.engine.storage.arrangement import Arrangement
-from deltic.engine.storage.kinds import RelationKind
+from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.storage.state import Role, State
+from deltic.program.histories import History
+from deltic.program.program import Program
 
 # The roles of a relation's stored queue entries: pending derivations, and rows to look at again.
 _HELD: tuple[Role, Role] = ("waiting", "again")
@@ -246,6 +250,16 @@ class Rounds:
     def _kept(self, state: State, role: Role) -> Arrangement:
         """Return the arrangement of a relation's pending rows or changes."""
         return state.keep(role, state.canonical, state.domains)
+
+
+def termination_of(step: Iterate, program: Program, options: Options, deepest: int) -> Termination:
+    """Return the termination test of rounds, before which the recursion's rows had iterations up to `deepest`."""
+    relations = step.stratum.relations
+    definitions = [program.relations[name].definition for name in relations]
+    jumps = any(isinstance(each, History) and each.admission is not None for each in definitions)
+    has_bags = any(kind_of(program, name) is RelationKind.RECURSIVE_BAG for name in relations)
+    known = relations, step.closing, step.computing, step.stratum.signed, jumps, has_bags
+    return Termination(Bounds(*known, options.iteration_limit, options.recursion_timeout), deepest)
 
 
 def kept_as(step: Iterate) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltic.circuit.graph import Circuit
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.placed import RoundsChoice
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.recursion import MaintenanceChoice
 from deltic.engine.options import EngineOptions
 from deltic.program.program import Program

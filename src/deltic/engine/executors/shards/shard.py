@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import Iterate, Present, ShardPlan, Step
 from deltic.engine.executors.shards.round_steps import Renumbered, RoundSteps
 from deltic.engine.executors.shards.steps import Moment
@@ -156,7 +156,7 @@ class Shard(RoundSteps):
     def roll_back(self) -> None:
         """Return to the state before the epoch, or to where it resumed here."""
         self._before.restore(self)
-        for rounds in self._rounds.values():
+        for rounds in self.rounds.values():
             rounds.roll_back()
         self._forget()
 

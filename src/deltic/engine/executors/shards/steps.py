@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
-from sqlglot import exp
 
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.executors.inline.version import StateVersion
+from deltic.engine.executors.options import Options
+from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.executors.shards.exchange import ITERATION, Inbox, Received, joined, messages_of
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import (
     Define,
     Iterate,
@@ -27,83 +26,61 @@ from deltic.engine.executors.shards.plan import (
     Take,
 )
 from deltic.engine.executors.shards.task_memory import bytes_on, reason_on_one_shard, watched
-from deltic.engine.image import Json
+from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, weighted
-from deltic.engine.operators.binding import value_of
-from deltic.engine.operators.kernel import KERNELS, RelationUpdater
-from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.operators.query import Evaluation
 from deltic.engine.plan.planner import plan
-from deltic.engine.recursion.component_of import component_of
 from deltic.engine.recursion.refresh import Recursive
-from deltic.engine.refresh import CostHistory
 from deltic.engine.result import ComponentReport
+from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import make_room, packed, table_change
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
-from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.engine.storage.store import Store
 from deltic.engine.storage.unique import check_unique
 from deltic.program.definitions import Table
+from deltic.program.program import Stratum
 from deltic.program.queries import Query
 
 # Rows that will change a relation of this shard, in its layout when they were derived.
 Staying = tuple[Layout, Run]
 
 
-class Steps:
+class Steps(StoredProgram):
     """The part of all relations that belongs to shard `number`, and the messages of the present epoch."""
 
     def __init__(
         self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
     ) -> None:
         """Prepare only these steps, if given."""
+        super().__init__(plan.program, store, options, draws=False)
         steps = plan.steps if steps is None else steps
-        self.number, self.plan, self.options, self.store = number, plan, options, store
-        store.define(plan.program, self._value_of, options.bags)
-        store.keep_keys(options.keys)
-        self.states = store.states
-        self.environment = Environment(
-            self.states,
-            store.interner,
-            iteration_limit=options.iteration_limit,
-            recursion_timeout=options.recursion_timeout,
-            thresholds=options.thresholds,
-            draws=False,
-        )
+        self.number, self.plan = number, plan
         self.reports: list[ComponentReport] = []
         self._conflicts: Conflicts = "error"
         self._sent: list[dict[str, list[Received]]] = []
         self._staying: dict[str, tuple[Staying, ...]] = {}
         self._empty: Collection[str] = ()
-        self._learned: dict[tuple[str, ...], Json] = {}
         of_rounds = [each for s in steps if isinstance(s, Iterate) for each in s.steps]
-        self._searches = {s: self._evaluation(s.query) for s in (*steps, *of_rounds) if isinstance(s, Search)}
-        self._recursions = {s: self._recursive(s) for s in steps if isinstance(s, Recur)}
-        self._kernels = {s.name: self._kernel(s) for s in steps if isinstance(s, Define)}
+        self._searches = {s: self._search_of(s.query) for s in (*steps, *of_rounds) if isinstance(s, Search)}
+        self._recursions = {s: self._recursion_of(s.stratum) for s in steps if isinstance(s, Recur)}
+        self._defined = {s.name: self.defined(s.name, plan.placed[s.name].kept) for s in steps if isinstance(s, Define)}
         store.end_evolution()
         self.fit()
 
-    def _evaluation(self, query: Query) -> Evaluation:
-        domains = self.store.domains.variables[query.rule]
-        return Evaluation(plan(query), domains, self.environment, reads_as_named=query.head in self.plan.timed)
+    def _search_of(self, query: Query) -> Evaluation:
+        return self.evaluation(plan(query), reads_as_named=query.head in self.plan.timed)
 
-    def _recursive(self, step: Recur) -> Recursive:
-        relations = step.stratum.relations
-        queries = [q for name in relations for rule in self.plan.program.rules_of(name) for q in rule.queries()]
-        strategy = self.options.strategies.of(relations)
-        evaluations = [self._evaluation(query) for query in queries]
-        component = component_of(step.stratum, self.states, evaluations, strategy, self.environment)
-        return Recursive(component, self.states, self.options.refresh.of(step.stratum))
+    def _recursion_of(self, stratum: Stratum) -> Recursive:
+        rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
+        return self.recursive(stratum, [self._search_of(query) for rule in rules for query in rule.queries()])
 
-    def _kernel(self, step: Define) -> RelationUpdater:
-        definition = self.plan.program.relations[step.name].definition
-        return KERNELS[type(definition)](definition, self.states, self.states[step.name], self.environment)
-
-    def _value_of(self, literal: exp.Expression) -> int:
-        return value_of(literal, self.store.interner)
+    def _is_changed(self, relations: Iterable[str]) -> bool:
+        """Return whether one of these relations has changed here in the present epoch."""
+        return any(self.states[name].delta is not None for name in relations)
 
     def changed_rows(self, name: str) -> int:
         """Return the number of rows of a relation that the present epoch has changed here."""
@@ -114,18 +91,6 @@ class Steps:
         """Build all column orders that queries probe, so that they are written once instead of built by each task."""
         for evaluation in self._searches.values():
             evaluation.build()
-
-    def learned(self) -> list[Json]:
-        """Return the cost histories of recursions, each with its relations, as JSON."""
-        now = {step.stratum.relations: recursive.history.written() for step, recursive in self._recursions.items()}
-        return [[list(relations), about] for relations, about in (self._learned | now).items()]
-
-    def learn(self, learned: Sequence[Json]) -> None:
-        """Restore the cost histories of recursions."""
-        self._learned = {tuple(relations): about for relations, about in learned}
-        for step, recursive in self._recursions.items():
-            if step.stratum.relations in self._learned:
-                recursive.history = CostHistory.read(self._learned[step.stratum.relations])
 
     def fit(self) -> None:
         """Repack outgrown layouts."""
@@ -176,10 +141,11 @@ class Steps:
             case Take(name=name):
                 self._take(name)
             case Define(name=name):
-                self._define(name)
+                defined = self._defined[name]
+                if defined.is_due or self._is_changed(defined.follows):
+                    self.reports += [report] if (report := defined.run()) is not None else []
             case Recur():
-                recursive = self._recursions[step]
-                if any(self.states[name].delta is not None for name in recursive.follows):
+                if self._is_changed(self._recursions[step].follows):
                     self.reports.append(self._recur(step))
             case Send() | Present() | Move():
                 yield from self._handed_on(step)
@@ -232,35 +198,15 @@ class Steps:
         if isinstance(state.relation.definition, Table):
             if sent:
                 columns, weights = joined(sent)
-                state.delta = table_change(name, state, columns, weights, self._conflicts, self.store.interner)
-                if state.delta is not None:
-                    state.append(state.delta)
+                set_change(state, table_change(name, state, columns, weights, self._conflicts, self.store.interner))
             return
         batch = CountChanges()
         for layout, run in self._staying.pop(name, ()):
             batch.add_run(run if layout is state.layout else state.contents.repacked(run, layout, state.layout))
         for columns, weights in sent:
-            batch.add_run(_as_run(*packed(state, columns, weights)))
-        total = batch.total()
-        if total is None:
-            return
-        change = state.change_set(*total) if state.kind is RelationKind.SET else _as_run(*total)
-        if len(change):
-            self._change(name, change)
-
-    def _define(self, name: str) -> None:
-        kernel, definition = self._kernels[name], self.plan.program.relations[name].definition
-        if kernel.is_due or any(self.states[source].delta is not None for source in definition.sources):
-            change = kernel.change()
-            if change is not None and len(change):
-                self._change(name, change)
-
-    def _change(self, name: str, change: Run) -> None:
-        """Set the change of a relation, and add it to its rows if they are stored."""
-        state = self.states[name]
-        state.delta = change
-        if self.plan.placed[name].kept and state.kind is not RelationKind.TRANSIENT:
-            state.append(change)
+            words, summed = packed(state, columns, weights)
+            batch.add_run(Run(words, weights=plain(summed)))
+        add_derivations(state, batch, self.plan.placed[name].kept)
 
     def _search(self, step: Search) -> Iterator[Message]:
         query = step.query
@@ -270,14 +216,12 @@ class Steps:
         batch = CountChanges()
         for derived in self._searches[step].run(delta):
             batch.add(derived.words, derived.weights)
-        total = batch.total()
-        if total is None or not len(total[1]):
+        if (run := batch.run()) is None:
             return
         if step.stays:
-            stays = (self.states[query.head].layout, _as_run(*total))
-            self._staying[query.head] = (*self._staying.get(query.head, ()), stays)
+            self._staying[query.head] = (*self._staying.get(query.head, ()), (self.states[query.head].layout, run))
         else:
-            yield from self._parcels(query.head, self.states[query.head], *total)
+            yield from self._parcels(query.head, self.states[query.head], run.words, run.all_weights())
 
     def _parcels(
         self, target: str, state: State, words: Words, weights: Weights, times: Times = NO_TIMES
@@ -315,7 +259,3 @@ class Moment:
             steps.states[name].delta = delta
         steps._staying, steps.reports = dict(self.staying), list(self.reports)
         steps.environment.faults.be(self.faults)
-
-
-def _as_run(words: Words, weights: Weights) -> Run:
-    return Run(words, weights=plain(weights))

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from deltic.engine.changes import count
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox
 from deltic.engine.executors.shards.files import read_description, read_state, write_state
 from deltic.engine.executors.shards.messages import (
@@ -33,7 +34,6 @@ from deltic.engine.executors.shards.messages import (
     streams_of,
     together_few,
 )
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import Iterate, ShardPlan, Step, Take
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.files.address import files_at
@@ -331,7 +331,7 @@ def opened(
         return Shard(number, plan, options, Store(), steps)
     described = read_description(files, state)
     shard = Shard(number, plan, options, store_of(plan, files, described, taken), steps)
-    shard.learn(described["learned"])
+    shard.histories.learn(described["learned"])
     return shard
 
 
@@ -353,4 +353,4 @@ def save(shard: Shard, files: Files, before: str | None, mark: str = "") -> str:
     """Write the new runs of a shard between epochs. Return its new description's name; `before` is the last one."""
     shard.build()
     shard.fit()
-    return write_state(files, image_of(shard.store), before, shard.learned(), mark)
+    return write_state(files, image_of(shard.store), before, shard.histories.written(), mark)

@@ -10,7 +10,6 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, apart, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Executor, Host, MakeExecutor
-from deltic.engine.executors.inline.version import StateVersion
 from deltic.engine.executors.placed import Placed
 from deltic.engine.executors.shards.program import ShardsExecutor
 from deltic.engine.executors.shards.staged_rows import StagedRows
@@ -21,6 +20,7 @@ from deltic.engine.maintenance import RelationPlan
 from deltic.engine.moving import move
 from deltic.engine.options import EngineOptions
 from deltic.engine.size import Size
+from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 from deltic.engine.table_tasks import TableTasks
 from deltic.errors import DelticError, UnsupportedError

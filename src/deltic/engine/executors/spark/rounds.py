@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.group import GroupRounds, closing_of
 from deltic.engine.executors.shards.messages import Mailbox, Message
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.round_steps import Renumbered
 from deltic.engine.executors.shards.round_tasks import Begin, Round, RoundsTaken, hold
+from deltic.engine.executors.shards.rounds import termination_of
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, opened, wake
-from deltic.engine.executors.shards.termination import termination_of
 from deltic.engine.executors.spark.job_descriptions import some_of
 from deltic.engine.files.files import Files
 from deltic.engine.recursion.driver import run_rounds

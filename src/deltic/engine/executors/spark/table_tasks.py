@@ -11,8 +11,8 @@ from deltic.engine.batches import Batch, Changed
 from deltic.engine.comparing import Beside
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.comparison import Comparison
-from deltic.engine.executors.shards.options import Options
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.settlement import Settled, Settlement

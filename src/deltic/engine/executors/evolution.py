@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
+from deltic.engine.executors.options import Options
+from deltic.engine.result import Extension
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.program import Program, Stratum
 
-# Whether a recursion, by the names of its relations in the new and the old program, is maintained as before.
-Same = Callable[[tuple[str, ...], tuple[str, ...]], bool]
+NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def kept_relations(
-    old: Program, new: Program, is_maintained_alike: Same, changed: Collection[str] = ()
+    old: Program, new: Program, was: Options, now: Options, begun: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the relations of the new program that the old one has, by name, with their names in the old one.
 
-    They have the same fingerprint, so the same contents, and the engine stores the same for them. Relations that read
-    `changed` tables of the old program are not kept. A relation whose rows are passed on but not stored is kept only if
-    no new relation reads it.
+    They have the same fingerprint, so the same contents, and by the old and the new options the engine stores the same
+    for them. Relations that read tables that become bags or sets, or that are `begun` with other rows, are not kept. A
+    relation whose rows are passed on but not stored is kept only if no new relation reads it.
     """
+    tables = {*(was.bags ^ now.bags), *begun} & old.tables.keys() & new.tables.keys()
+    changed = {old.tables[table] for table in tables}
     named = defaultdict[str, list[str]](list)
     for name, relation in old.relations.items():
         if not changed or old.below(name).isdisjoint(changed):
@@ -31,13 +35,33 @@ def kept_relations(
     kept: dict[str, str] = {}
     for stratum in new.strata:
         result = _counterparts(stratum, old, new, named)
-        if result and (not stratum.recursive or is_maintained_alike(stratum.relations, tuple(result.values()))):
+        before = was.strategies.of(tuple(result.values()))
+        if result and (not stratum.recursive or now.strategies.of(stratum.relations) is before):
             kept |= result
             for name in result.values():
                 named[old.relations[name].fingerprint].remove(name)
     for name in passed_to_new(new, kept):
         kept.pop(name, None)
     return kept
+
+
+def extension(
+    old: Program,
+    new: Program,
+    kept: Mapping[str, str],
+    moved: Iterable[str] = (),
+    partial: Mapping[str, tuple[str, ...]] = NOTHING,
+) -> Extension:
+    """Return what became of the relations; `kept` are those of the new program, each with its name in the old one."""
+    gone = old.relations.keys() - kept.values() - new.relations.keys()
+    built = tuple(name for name in new.relations if name not in kept)
+    return Extension(built, tuple(kept), tuple(name for name in old.relations if name in gone), tuple(moved), partial)
+
+
+def rows_in_new_orders(new: Mapping[str, State], old: Mapping[str, State], kept: Mapping[str, str]) -> int:
+    """Return the number of rows in column orders that were built for kept relations."""
+    pairs = ((new[name], old[was]) for name, was in kept.items())
+    return sum(len(a) for state, was in pairs for order, a in state.built.items() if order not in was.built)
 
 
 def passed_to_new(program: Program, kept: Collection[str]) -> set[str]:

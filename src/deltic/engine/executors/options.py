@@ -1,4 +1,4 @@
-"""The options that all shards of an engine share, beside their plan."""
+"""The options of the stores of an engine, which come from those of the engine and its tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltic.program.program import Program
 
 @dataclass(frozen=True)
 class Options:
-    """The options that all shards of an engine share; `bags` are the tables that are bags.
+    """The options that all stores of an engine share; `bags` are the tables that are bags.
 
     `keys` are the key columns of tables that have a key, by relation.
     """
@@ -38,7 +38,7 @@ class Options:
 
     @classmethod
     def of(cls, circuit: Circuit, program: Program, given: EngineOptions) -> Options:
-        """Return the shards' options, from an engine's options and the tables of its circuit."""
+        """Return the options of stores, from an engine's options and the tables of its circuit."""
         sources = [op for op in circuit.operators if isinstance(op, ops.Source)]
         return cls(
             given.shards,

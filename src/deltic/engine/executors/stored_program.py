@@ -1,0 +1,60 @@
+"""A program over the relations of one store: their queries, kernels and recursions, and what these cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.executors.defined import DefinedStep
+from deltic.engine.executors.options import Options
+from deltic.engine.operators.binding import value_of
+from deltic.engine.operators.query import Environment, Evaluation, no_inner_engine
+from deltic.engine.plan.plan import Plan
+from deltic.engine.protocol import Engine
+from deltic.engine.recursion.component_of import component_of
+from deltic.engine.recursion.refresh import Recursive
+from deltic.engine.refresh import CostHistories
+from deltic.engine.storage.store import Store
+from deltic.program.program import Program, Stratum
+
+
+class StoredProgram:
+    """A program whose relations are all in one store. New ones are empty."""
+
+    def __init__(
+        self,
+        program: Program,
+        store: Store,
+        options: Options,
+        inner: Callable[[Circuit], Engine] = no_inner_engine,
+        draws: bool = True,
+    ) -> None:
+        """Add the program's new relations to the store. See `Environment` for `inner` and `draws`."""
+        store.define(program, lambda literal: value_of(literal, store.interner), options.bags)
+        store.keep_keys(options.keys)
+        self.program, self.store, self.options, self.states = program, store, options, store.states
+        self.environment = Environment(
+            self.states,
+            store.interner,
+            iteration_limit=options.iteration_limit,
+            recursion_timeout=options.recursion_timeout,
+            thresholds=options.thresholds,
+            inner_engine=inner,
+            draws=draws,
+        )
+        self.histories = CostHistories()
+        """What the recursions, and the relations that can be recomputed, have cost."""
+
+    def evaluation(self, plan: Plan, reads_as_named: bool = False) -> Evaluation:
+        """Return the evaluation of a planned query."""
+        return Evaluation(plan, self.store.domains.variables[plan.query.rule], self.environment, reads_as_named)
+
+    def defined(self, name: str, are_stored: bool = True) -> DefinedStep:
+        """Return what updates a relation with a kernel, whose rows may be stored."""
+        return DefinedStep(name, self.states, self.environment, are_stored)
+
+    def recursive(self, stratum: Stratum, evaluations: Sequence[Evaluation]) -> Recursive:
+        """Return what updates a recursion by the delta queries of its rules."""
+        strategy, refresh = self.options.strategies.of(stratum.relations), self.options.refresh.of(stratum)
+        component = component_of(stratum, self.states, evaluations, strategy, self.environment)
+        return Recursive(component, self.states, refresh, self.histories.of(stratum.relations))
