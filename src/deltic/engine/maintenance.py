@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,19 @@ class QueryPlan:
     expected_visited: float | None = None
     expected_derived: float | None = None
 
+    @classmethod
+    def of_shards(cls, parts: Sequence[QueryPlan]) -> QueryPlan:
+        """Return the query on all shards: the sums of its work, and the means of what is expected."""
+        sums = {what: sum(getattr(part, what) for part in parts) for what in ("changed", "visited", "derived")}
+        visited, derived = [part.expected_visited for part in parts], [part.expected_derived for part in parts]
+        return replace(parts[0], **sums, expected_visited=_mean(visited), expected_derived=_mean(derived))
+
+
+def _mean(numbers: Iterable[float | None]) -> float | None:
+    """Return the mean of the known numbers; None if there are none."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) / len(known) if known else None
+
 
 @dataclass(frozen=True)
 class RelationPlan:
@@ -39,6 +53,12 @@ class RelationPlan:
     notes: tuple[str, ...]
     """Its definition apart from queries, such as an aggregate."""
     queries: tuple[QueryPlan, ...]
+
+    @classmethod
+    def of_shards(cls, parts: Sequence[RelationPlan]) -> RelationPlan:
+        """Return what is stored of the relation on all shards."""
+        queries = tuple(map(QueryPlan.of_shards, zip(*(part.queries for part in parts), strict=True)))
+        return replace(parts[0], bytes=sum(part.bytes for part in parts), queries=queries)
 
     def heading(self) -> str:
         """Return a line about what is stored."""

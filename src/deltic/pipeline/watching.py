@@ -103,7 +103,8 @@ class Watching(Changing):
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         """A view's relations and delta queries as data, as in `explain`: rows visited, expected and actual.
 
-        Tables come first, the view last. Empty where the rows are on shards.
+        Tables come first, the view last. On shards also how the rows of each relation are spread, and the relations
+        that have its rows by another key.
         """
         self._check_view(name)
         self._version()

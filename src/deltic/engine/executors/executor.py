@@ -92,7 +92,7 @@ class Executor(Protocol):
         """Explain how a view is maintained: on one screen, or in `full`."""
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        """Return what is stored for a view and for all that it is derived from; nothing if the rows are on shards."""
+        """Return what is stored for a view and for all that it is derived from."""
 
     def forgotten(self, view: str) -> tuple[str, ...]:
         """Return the tables below a view of which rows have been forgotten."""

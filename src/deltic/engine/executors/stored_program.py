@@ -42,12 +42,16 @@ class StoredProgram:
             inner_engine=inner,
             draws=draws,
         )
+        self.evaluations: list[Evaluation] = []
+        """The planned queries of the program's rules."""
         self.histories = CostHistories()
         """What the recursions, and the relations that can be recomputed, have cost."""
 
     def evaluation(self, plan: Plan, reads_as_named: bool = False) -> Evaluation:
         """Return the evaluation of a planned query."""
-        return Evaluation(plan, self.store.domains.variables[plan.query.rule], self.environment, reads_as_named)
+        domains = self.store.domains.variables[plan.query.rule]
+        self.evaluations.append(Evaluation(plan, domains, self.environment, reads_as_named))
+        return self.evaluations[-1]
 
     def defined(self, name: str, are_stored: bool = True) -> DefinedStep:
         """Return what updates a relation with a kernel, whose rows may be stored."""

@@ -12,7 +12,7 @@ from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import extension
 from deltic.engine.executors.executor import Executed, Host
-from deltic.engine.executors.inline.explain import explain, maintenance, summary
+from deltic.engine.executors.explain import explain, maintenance, summary
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
@@ -173,7 +173,7 @@ class InlineExecutor:
 
     def explain(self, name: str, full: bool) -> str:
         running, below = self.running, self.program.below(self.program.sinks[name])
-        text = (explain if full else summary)(self.circuit, name, running, running.evaluations)
+        text = (explain if full else summary)(self.circuit, name, running)
         if forgotten := list(running.forgetting.lines(below)):
             forgotten += [_PINNED] * running.forgetting.has_forgotten
             text += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
@@ -184,7 +184,7 @@ class InlineExecutor:
         return text
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        return tuple(maintenance(self.program.sinks[name], self.running, self.running.evaluations))
+        return tuple(maintenance(self.program.below(self.program.sinks[name]), self.running))
 
     def sizes(self) -> list[Size]:
         return list(self.store.listed())

@@ -48,8 +48,8 @@ class LocalProgram(StoredProgram):
     ) -> None:
         super().__init__(program, store, Options.of(circuit, program, given), inner)
         self.circuit, self.plans, self.given, self.inner = circuit, plans, given, inner
-        self.evaluations = [self.evaluation(plan) for rule in program.rules for plan in plans_of(rule)]
-        self.strata = Strata(self, self.evaluations)
+        evaluations = [self.evaluation(plan) for rule in program.rules for plan in plans_of(rule)]
+        self.strata = Strata(self, evaluations)
         self.forgetting = Forgetting(program, self.states, store.interner)
         self.boundary = Boundary(program, store, self.options.keys)
         self.contents = Contents(program, self.states, store.interner)

@@ -18,6 +18,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
+from deltic.engine.executors.explain import maintenance, queries
 from deltic.engine.executors.shards.building import NOTHING, after, build, is_due, rows_in
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.evolution import Former, ShardEvolution, completion, evolution
@@ -42,6 +43,7 @@ from deltic.engine.options import EngineOptions
 from deltic.engine.protocol import NOTHING as NO_CHANGES
 from deltic.engine.size import Size
 from deltic.engine.state_version import StateVersion
+from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.store import Store
 from deltic.engine.table_tasks import TableTasks
 from deltic.errors import CountOverflowError, IterationLimitError
@@ -333,10 +335,20 @@ class ShardsExecutor:
         sections += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
         if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
             sections.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
+        if full:
+            sections.append(queries(self.program.sinks[name], self.program, self.maintenance(name)))
         return "\n\n".join(sections)
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        return ()
+        below, plan = self.program.below(self.program.sinks[name]), self.plan
+        relations = {relation for relation, placed in plan.placed.items() if placed.home in below}
+        parts = [maintenance(relations, shard) for shard in self.shards]
+        return tuple(self._spread(RelationPlan.of_shards(same)) for same in zip(*parts, strict=True))
+
+    def _spread(self, plan: RelationPlan) -> RelationPlan:
+        """Return a placed relation's plan with its key, and without rows if the shards store none."""
+        keeps = plan.keeps if self.plan.placed[plan.relation].kept else RelationKind.TRANSIENT.value
+        return replace(plan, keeps=keeps, notes=(f"spread {self.plan.key_text(plan.relation)}", *plan.notes))
 
     def sizes(self) -> list[Size]:
         sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -39,17 +39,17 @@ _QUERIES = (
 )
 
 
-def summary(circuit: Circuit, view: str, stored: StoredProgram, evaluations: Sequence[Evaluation]) -> str:
+def summary(circuit: Circuit, view: str, stored: StoredProgram) -> str:
     """Explain how a view of `circuit` is maintained, on one screen: its operators' costs and state, and its delta
     queries.
     """
     program, name = stored.program, stored.program.sinks[view]
-    relations = maintenance(name, stored, evaluations, plans=False)
+    relations = maintenance(program.below(name), stored, plans=False)
     sections = {
         f"{view}: {circuit.type_of(circuit.sinks[view])}; its operators, how their work grows and what they keep": list(
             cost_lines(drop_unread(_optimized(circuit).part(view)))
         ),
-        _FORMULAS: bounded(list(_formulas(name, program, evaluations, signed=True)), _FEW),
+        _FORMULAS: bounded(list(_formulas(name, stored, signed=True)), _FEW),
         _QUERIES: bounded(list(_lines(name, program, relations)), _FEW),
     }
     return f"{_text(sections)}\n\nwith circuits, derivatives and plans: --full on the command line, full=True in Python"
@@ -61,7 +61,7 @@ def _optimized(circuit: Circuit) -> Circuit:
     return inline(optimize(circuit))
 
 
-def explain(circuit: Circuit, view: str, stored: StoredProgram, evaluations: Sequence[Evaluation]) -> str:
+def explain(circuit: Circuit, view: str, stored: StoredProgram) -> str:
     """Explain how a view of `circuit` is computed and maintained, in five to seven sections.
 
     The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
@@ -78,17 +78,21 @@ def explain(circuit: Circuit, view: str, stored: StoredProgram, evaluations: Seq
             operator_lines(optimized)
         ),
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
-        _FORMULAS: list(_formulas(name, program, evaluations, signed=False)),
+        _FORMULAS: list(_formulas(name, stored, signed=False)),
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
-        _QUERIES: list(_lines(name, program, maintenance(name, stored, evaluations))),
     }
-    return _text(sections)
+    return f"{_text(sections)}\n\n{queries(name, program, maintenance(program.below(name), stored))}"
 
 
-def _formulas(name: str, program: Program, evaluations: Sequence[Evaluation], signed: bool) -> Iterator[str]:
+def queries(name: str, program: Program, relations: Iterable[RelationPlan]) -> str:
+    """Explain what is stored of a view and of the relations below it, and their delta queries."""
+    return _text({_QUERIES: list(_lines(name, program, relations))})
+
+
+def _formulas(name: str, stored: StoredProgram, signed: bool) -> Iterator[str]:
     """Yield the formulas of the recursions that compute a relation; with `signed`, only those of histories."""
-    plans = {(e.query.rule, e.query.delta): e.plan for e in evaluations}
-    needed = program.below(name)
+    plans = {(e.query.rule, e.query.delta): e.plan for e in stored.evaluations}
+    program, needed = stored.program, stored.program.below(name)
     for stratum in program.strata:
         if stratum.recursive and stratum.signed >= signed and not needed.isdisjoint(stratum.relations):
             yield from StratumFormulas(program, stratum, lambda query: plans[query.rule, query.delta].met()).lines()
@@ -100,18 +104,15 @@ def _text(sections: Mapping[str, Sequence[str]]) -> str:
     )
 
 
-def maintenance(
-    name: str, stored: StoredProgram, evaluations: Sequence[Evaluation], plans: bool = True
-) -> Iterator[RelationPlan]:
-    """Yield what is stored for a relation and for all that it is derived from, in order, with their delta queries.
+def maintenance(relations: Container[str], stored: StoredProgram, plans: bool = True) -> Iterator[RelationPlan]:
+    """Yield what is stored for each of these relations, in the order of their strata, with their delta queries.
 
     Without `plans`, queries only have their text, which costs nothing.
     """
-    program, needed = stored.program, stored.program.below(name)
     by_head: dict[str, list[Evaluation]] = {}
-    for evaluation in evaluations:
+    for evaluation in stored.evaluations:
         by_head.setdefault(evaluation.query.head, []).append(evaluation)
-    for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
+    for stratum, relation in ((s, r) for s in stored.program.strata for r in s.relations if r in relations):
         state = stored.states[relation]
         columns = state.relation.schema.names
         notes = list(state.relation.definition.describe(columns))
