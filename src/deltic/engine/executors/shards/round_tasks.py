@@ -17,7 +17,7 @@ from deltic.engine.executors.shards.messages import Message, sent
 from deltic.engine.executors.shards.plan import Iterate, Step
 from deltic.engine.executors.shards.rounds import in_rounds, kept_as
 from deltic.engine.executors.shards.shard import Shard
-from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, handed_on, opened, save
+from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, TaskWork, handed_on, opened, save
 from deltic.engine.files.files import Files
 from deltic.engine.recursion.pending import FIRST, RoundId
 from deltic.engine.result import ComponentReport
@@ -109,20 +109,9 @@ class RoundsTaken:
     jobs: int = 0
     here: int = 0
     """The number of rounds that ran in the driver's process."""
-    visited: int = 0
-    read: int = 0
-    written: int = 0
-    faults: list[tuple[str, str, int]] = field(default_factory=list)
+    work: TaskWork = field(default_factory=TaskWork)
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
-
-    def add(self, outcome: Outcome) -> None:
-        """Add a round that was a job."""
-        self.jobs += 1
-        self.visited += outcome.visited
-        self.read += outcome.read
-        self.written += outcome.written
-        self.faults += outcome.faults
 
     def end(self) -> None:
         """Record the end of the rounds."""
@@ -138,7 +127,7 @@ class RoundsTaken:
             f"{in_rounds(self.jobs + self.here, self.shards)}, {self.jobs:,} of them a job each",
             rows_in,
             sum(rows.get(name, 0) for name in relations),
-            self.visited,
+            self.work.visited,
             self.seconds,
             sum(store.states[name].nbytes for store in stores for name in self.step.timed),
             way,

@@ -82,13 +82,27 @@ class Amid:
 
 
 @dataclass
-class Outcome:
-    """The outcome of an epoch on one shard, or on all of them."""
+class TaskWork:
+    """What tasks visited, read and wrote, and the faults that they met."""
 
     visited: int = 0
     read: int = 0
     """The bytes of files that were read; of mapped files, those that were accessed."""
     written: int = 0
+    faults: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def add(self, other: TaskWork) -> None:
+        """Add the work of other tasks."""
+        self.visited += other.visited
+        self.read += other.read
+        self.written += other.written
+        self.faults += other.faults
+
+
+@dataclass
+class Outcome(TaskWork):
+    """The outcome of an epoch on one shard, or on all of them."""
+
     rows_in: dict[str, int] = field(default_factory=dict)
     """The numbers of changed rows of tables, of recursions in rounds, and of the relations that these read, by
     relation.
@@ -98,7 +112,6 @@ class Outcome:
     changes: dict[str, list[Message]] = field(default_factory=dict)
     """The messages with the changes of views, by relation, in addition to the shard's description."""
     reports: list[ComponentReport] = field(default_factory=list)
-    faults: list[tuple[str, str, int]] = field(default_factory=list)
     states: dict[int, str] = field(default_factory=dict)
     """The description of each shard's state, by the name of its file."""
     errors: list[DelticError] = field(default_factory=list)
@@ -111,11 +124,8 @@ class Outcome:
 
     def include(self, one: Outcome) -> None:
         """Add the outcome of a shard, without the messages with its changes."""
-        self.visited += one.visited
-        self.read += one.read
-        self.written += one.written
+        self.add(one)
         self.reports += one.reports
-        self.faults += one.faults
         self.states |= one.states
         self.apart |= one.apart
         self.errors += one.errors

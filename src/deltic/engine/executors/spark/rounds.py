@@ -15,7 +15,7 @@ from deltic.engine.executors.shards.round_steps import Renumbered
 from deltic.engine.executors.shards.round_tasks import Begin, Round, RoundsTaken, hold
 from deltic.engine.executors.shards.rounds import termination_of
 from deltic.engine.executors.shards.shard import Shard
-from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, opened, wake
+from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, TaskWork, opened, wake
 from deltic.engine.executors.spark.job_descriptions import some_of
 from deltic.engine.files.files import Files
 from deltic.engine.recursion.driver import run_rounds
@@ -45,12 +45,8 @@ class Reached:
         for one in self.done:
             last.reports = one.reports + last.reports
             last.rows_in = one.rows_in | last.rows_in
-        every: list[Outcome | RoundsTaken] = [*self.done, *self.rounds]
-        for each in every:
-            last.visited += each.visited
-            last.read += each.read
-            last.written += each.written
-            last.faults += each.faults
+        for work in (*self.done, *(each.work for each in self.rounds)):
+            last.add(work)
         return last
 
 
@@ -151,7 +147,8 @@ class _JobRounds:
         messages = [*wake(jobs.options.shards), *self.outcome.following]
         what = f"{jobs.label}: {some_of(step.stratum.relations)}: {step.round_label(now)}"
         self.outcome = jobs.run(messages, tasks, what)
-        self.taken.add(self.outcome)
+        self.taken.jobs += 1
+        self.taken.work.add(self.outcome)
 
     def _take_here(self) -> None:
         """Run rounds in this process, as long as few rows are pending."""
@@ -162,8 +159,7 @@ class _JobRounds:
             for shard in shards:
                 shard.roll_back()
         for shard in shards:
-            self.taken.faults += shard.environment.faults
-            self.taken.visited += shard.environment.visits.rows
+            self.taken.work.add(TaskWork(shard.environment.visits.rows, faults=list(shard.environment.faults)))
             hold(shard, self._number, self._step, files, self.outcome.states[shard.number], outcome)
         self.outcome = outcome
 
