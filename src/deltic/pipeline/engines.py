@@ -77,7 +77,8 @@ class Engines:
     def for_answer(self, circuit: Circuit) -> Engine:
         """An engine in this process for one query, with default options."""
         name: EngineName = "reference" if self.name == "reference" else "local"
-        return replace(self, name=name, recursion=self.recursion.of_any, shards=None).new(circuit)
+        recursion = replace(self.recursion, strategy=self.recursion.default)
+        return replace(self, name=name, recursion=recursion, shards=None).new(circuit)
 
     def new(self, circuit: Circuit) -> Engine:
         """An engine for the circuit, without rows; raises UnsupportedError where it cannot run the circuit."""

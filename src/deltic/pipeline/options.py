@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, get_args
@@ -108,11 +108,6 @@ class Recursion:
     def chosen(self) -> Mapping[str, StrategyName]:
         """The strategies of single views."""
         return self.strategy if isinstance(self.strategy, Mapping) else {}
-
-    @property
-    def of_any(self) -> Recursion:
-        """The options without the choices for single views."""
-        return replace(self, strategy=self.default)
 
     def check(self, catalog: Catalog) -> None:
         """Raises DelticError for a choice for a view without recursion, or different choices within one recursion."""

@@ -116,7 +116,7 @@ class StateDirectory:
         return result.contents.saved(self.files, result.engine)
 
     def records(self) -> Iterator[Record]:
-        """Yield the records after the manifest. StateError if the log is damaged."""
+        """Yield the records after the manifest. StateError if the log is damaged, or lacks an acknowledged record."""
         try:
             for record in self._reader.records():
                 yield record
@@ -125,10 +125,6 @@ class StateDirectory:
             self._since[1] = self._reader.bytes
         except OSError as error:
             raise StateError(f"state {self.files.place}: {error.strerror or error}: {error.filename}") from error
-        self._check_whole()
-
-    def _check_whole(self) -> None:
-        """Raise StateError if the log ends before an acknowledged record."""
         if self._is_whole and self.sequence < self.noted:
             raise StateError(self.short_log_message(self.sequence))
 

@@ -83,18 +83,13 @@ def status_of(place: str | Path) -> Status:
     )
 
 
-def _stores(engine: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    """Return the description of an engine's store, or of those of its shards."""
-    return [shard["store"] for shard in engine["shards"]] if "shards" in engine else [engine["store"]]
-
-
 def _relations(found: Manifest) -> list[KeptRelation]:
     if found.engine is None:
         return []
     named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
     named |= {relation: (table, "table") for table, relation in found.engine["tables"].items()}
-    relations = []
-    for relation in {name: None for store in _stores(found.engine) for name in store["relations"]}:
+    relations, described = [], found.engine.get("shards") or [found.engine]
+    for relation in {name: None for each in described for name in each["store"]["relations"]}:
         name, kind = named.get(relation, (relation, "hidden"))
         pieces = [(place.length, about) for place, about in found.contents.pieces if about["relation"] == relation]
         sizes, rows = Counter[str](), Counter[str]()
