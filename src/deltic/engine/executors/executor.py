@@ -54,7 +54,33 @@ class Host(Protocol):
         """Return an engine for a recursion inside a recursion."""
 
 
-class Executor(Protocol):
+class StateHolder(Protocol):
+    """Has the state of an engine: by default in the memory of this process, without files and tasks."""
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the state, in memory or in files, in bytes."""
+
+    @property
+    def resident(self) -> int:
+        """The size of the state in the memory of this process, in bytes."""
+        return self.nbytes
+
+    @property
+    def tasks(self) -> TableTasks | None:
+        """The tasks that prepare changes of tables before an epoch; None if there are no tasks."""
+        return None
+
+    def compact(self) -> bool:
+        """Merge the runs in files that epochs left unmerged. Return whether there are files."""
+        return False
+
+    def discard(self) -> None:
+        """Release all files that no version reads. The state is not used any more."""
+        return
+
+
+class Executor(StateHolder, Protocol):
     """Stores the rows of a circuit's program as of one version, and runs epochs."""
 
     @property
@@ -100,26 +126,8 @@ class Executor(Protocol):
     def checks_keys(self, table: str) -> bool:
         """Return whether an epoch with checked changes raises SharedKeys if rows of the table share a key."""
 
-    @property
-    def tasks(self) -> TableTasks | None:
-        """The tasks that prepare changes of tables before an epoch; None if there are no tasks."""
-
     def sizes(self) -> list[Size]:
         """Return the sizes of each relation's arrangements."""
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the state, in memory or in files, in bytes."""
-
-    @property
-    def resident(self) -> int:
-        """The size of the state in the memory of this process, in bytes."""
-
-    def compact(self) -> bool:
-        """Merge the runs in files that epochs left unmerged. Return whether this executor has files."""
-
-    def discard(self) -> None:
-        """Release all files that no version reads. The executor is not used any more."""
 
 
 MakeExecutor = Callable[["Circuit", EngineOptions, Host], Executor]

@@ -11,7 +11,7 @@ from deltic.engine import parallel
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import extension
-from deltic.engine.executors.executor import Executed, Host
+from deltic.engine.executors.executor import Executed, Host, StateHolder
 from deltic.engine.executors.explain import explain, maintenance, summary
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
@@ -33,7 +33,7 @@ from deltic.program.program import Program
 _PINNED = "the plan stays as it is from now on: what has been forgotten could not be computed in another way"
 
 
-class InlineExecutor:
+class InlineExecutor(StateHolder):
     """Owns one store; see `Executor`. An epoch by another program leaves the running one unchanged until its commit."""
 
     def __init__(self, running: LocalProgram, epoch: int) -> None:
@@ -153,18 +153,8 @@ class InlineExecutor:
         program.store.space.settle()
         return InlineExecutor(program, saved.about["epoch"])
 
-    @property
-    def tasks(self) -> None:
-        return None
-
     def checks_keys(self, table: str) -> bool:
         return True
-
-    def compact(self) -> bool:
-        return False
-
-    def discard(self) -> None:
-        pass
 
     # Reading
 
@@ -192,7 +182,3 @@ class InlineExecutor:
     @property
     def nbytes(self) -> int:
         return self.store.nbytes
-
-    @property
-    def resident(self) -> int:
-        return self.nbytes

@@ -19,8 +19,6 @@ from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
 from deltic.engine.state_version import together
 from deltic.engine.storage.store import Store
-from deltic.program.definitions import Definition
-from deltic.program.operators.integrate import Summed
 from deltic.program.program import Program, Relation
 
 _EMPTY = Program({}, (), (), {}, {})
@@ -67,18 +65,6 @@ def _taken(store: Store, relations: Iterable[tuple[Relation, str]]) -> Store:
     for state in other.states.values():
         state.keep_orders()
     return other
-
-
-def is_due(plan: ShardPlan, stores: Sequence[Store]) -> bool:
-    """Return whether the next epoch has work even without changes: rows of a delay, or first rows of a sum."""
-    timed = [(name, r.definition) for name, r in plan.program.relations.items() if r.definition.is_timed]
-    return any(_is_due(store, name, definition) for store in stores for name, definition in timed)
-
-
-def _is_due(store: Store, name: str, definition: Definition) -> bool:
-    if isinstance(definition, Summed):
-        return bool(len(store.states[definition.source].contents))
-    return any(arrangement.runs for arrangement in store.states[name].auxiliary.values())
 
 
 def after(due: EpochResult, result: EpochResult, old: Program, new: Program) -> EpochResult:

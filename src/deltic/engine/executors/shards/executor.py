@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.executors.executor import Executed, Host
+from deltic.engine.executors.executor import Executed, Host, StateHolder
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
@@ -24,9 +24,6 @@ from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.keyed import plain
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
-
-if TYPE_CHECKING:
-    from deltic.engine.table_tasks import TableTasks
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class ShardsExecuted(Executed):
     """The relations of recursions in rounds that would now fit one task well."""
 
 
-class ShardHolder(Protocol):
+class ShardHolder(StateHolder, Protocol):
     """Stores the shards of a placed program, and runs their epochs."""
 
     placed: PlacedProgram
@@ -81,24 +78,6 @@ class ShardHolder(Protocol):
 
     def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         """Compute what another program needs and lacks, from the present rows, as the version of this epoch."""
-
-    def compact(self) -> bool:
-        """Merge the runs in files that epochs left unmerged. Return whether this holder has files."""
-
-    @property
-    def tasks(self) -> TableTasks | None:
-        """The tasks that prepare changes of tables before an epoch; None if there are no tasks."""
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the state, in memory or in files, in bytes."""
-
-    @property
-    def resident(self) -> int:
-        """The size of the state in the memory of this process, in bytes."""
-
-    def discard(self) -> None:
-        """Release all files. The holder is not used any more."""
 
 
 MakeHolder = Callable[[PlacedProgram, Host], ShardHolder]

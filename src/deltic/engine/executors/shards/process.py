@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from deltic.engine.executors.executor import Host, nothing
+from deltic.engine.executors.executor import Host, StateHolder, nothing
 from deltic.engine.executors.shards.building import build
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.executor import Begun, ShardHolder, ShardsExecuted
@@ -16,7 +16,7 @@ from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.storage.store import Store
 
 
-class ProcessShards:
+class ProcessShards(StateHolder):
     """Has its shards in the memory of this process; see `ShardHolder`."""
 
     def __init__(self, placed: PlacedProgram, host: Host | None = None) -> None:
@@ -37,23 +37,9 @@ class ProcessShards:
     def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         return build_in_process(self, placed, evolution, epoch)
 
-    def compact(self) -> bool:
-        return False
-
-    @property
-    def tasks(self) -> None:
-        return None
-
     @property
     def nbytes(self) -> int:
         return sum(store.nbytes for store in self.stores())
-
-    @property
-    def resident(self) -> int:
-        return self.nbytes
-
-    def discard(self) -> None:
-        pass
 
 
 def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun) -> ShardsExecuted:

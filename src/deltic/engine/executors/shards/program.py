@@ -19,7 +19,7 @@ from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
 from deltic.engine.executors.explain import maintenance, queries
-from deltic.engine.executors.shards.building import NOTHING, after, build, is_due, rows_in
+from deltic.engine.executors.shards.building import NOTHING, after, build, rows_in
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.evolution import Former, ShardEvolution, completion, evolution
 from deltic.engine.executors.shards.executor import Begun, MakeHolder, ShardHolder, ShardsExecuted
@@ -138,7 +138,8 @@ class ShardsExecutor:
 
     def _run_due(self) -> ShardsExecuted | None:
         """Run the epoch of due work, if there is any, in this process. The caller must abort it."""
-        if not is_due(self.plan, self.holder.stores()):
+        is_timed = any(relation.definition.is_timed for relation in self.plan.program.relations.values())
+        if not is_timed or not any(shard.is_due for shard in self.shards):
             return None
         return run_in_process(self.placed, self.shards, self._begun({}, "error"))
 

@@ -82,6 +82,11 @@ class Steps(StoredProgram):
         """Return whether one of these relations has changed here in the present epoch."""
         return any(self.states[name].delta is not None for name in relations)
 
+    @property
+    def is_due(self) -> bool:
+        """Return whether the next epoch has work here even without changes: rows of a delay, or first rows of a sum."""
+        return any(defined.is_due for defined in self._defined.values())
+
     def changed_rows(self, name: str) -> int:
         """Return the number of rows of a relation that the present epoch has changed here."""
         delta = self.states[name].delta
