@@ -9,17 +9,14 @@ from typing import Any
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import Diagnostic, ProgramError, did_you_mean
 from deltic_ddlog import checked as c
-from deltic_ddlog import infer_control, infer_terms
 from deltic_ddlog import syntax as s
 from deltic_ddlog.compile import FunctionCompiler
 from deltic_ddlog.declarations import Declarations, RelationEntry
 from deltic_ddlog.depth import deep
 from deltic_ddlog.functions import check_expression, check_function
-from deltic_ddlog.inference import Inference
+from deltic_ddlog.infer_control import ExpressionInference
 from deltic_ddlog.modules import Module, Text, load, within
 from deltic_ddlog.rules import check_index, check_rule
-
-FORMS = (infer_control, infer_terms)
 
 
 def check(
@@ -89,7 +86,7 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
     item = entry.declaration
     key = None
     if item.key:
-        inference = Inference(declarations, entry.module)
+        inference = ExpressionInference(declarations, entry.module)
         name = inference.declare(item.key.variable, entry.record, mutable=False).name
         typed = inference.infer(item.key.expression)
         inference.solve()

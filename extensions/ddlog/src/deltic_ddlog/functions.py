@@ -9,7 +9,8 @@ from deltic.errors import Diagnostic
 from deltic_ddlog import core
 from deltic_ddlog.declarations import Declarations, Signature
 from deltic_ddlog.exhaustive import check_patterns
-from deltic_ddlog.inference import Inference, variables_of
+from deltic_ddlog.infer_control import ExpressionInference
+from deltic_ddlog.inference import variables_of
 from deltic_ddlog.mutability import check_changes
 from deltic_ddlog.types import DdlogType, TypeVariable, side_by_side
 
@@ -26,7 +27,7 @@ def check_function(declarations: Declarations, signature: Signature, findings: l
     """The body of a function, with types; None, and findings, where something is wrong."""
     node = signature.declaration.body
     assert node is not None
-    inference = Inference(declarations, signature.module, signature.result)
+    inference = ExpressionInference(declarations, signature.module, signature.result)
     types = [*(p.type for p in signature.parameters), signature.result]
     inference.type_variables = frozenset(name for type_ in types for name in variables_of(type_))
     taken = zip(signature.names, signature.parameters, strict=True)

@@ -1,7 +1,7 @@
 """Inference of types: what an expression says of the types in it, and what follows.
 
-Each form of expression has a function, registered by `@infers`, that gives its type, of which parts may be unknown,
-and a way to build the typed expression once all is known. What cannot be decided yet waits: a field of a value whose
+Each form of expression has a method `visit_…` in a subclass that gives its type, of which parts may be unknown, and a
+way to build the typed expression once all is known. What cannot be decided yet waits: a field of a value whose
 type is unknown, a name that several functions have. Unknown numbers are `bigint` when nothing else decides.
 """
 
@@ -171,7 +171,8 @@ class Inference:
 
     def infer(self, node: s.ParsedExpression) -> InferredExpression:
         """The expression's type and builder."""
-        return _INFER[type(node)](self, node)
+        inferred: InferredExpression = getattr(self, f"visit_{type(node).__name__}")(node)
+        return inferred
 
     def expect(self, node: s.ParsedExpression, wanted: DdlogType) -> InferredExpression:
         """The expression, which must be of a type."""
@@ -267,18 +268,3 @@ def variables_of(type_: DdlogType) -> set[str]:
     if isinstance(type_, TypeVariable):
         return {type_.name}
     return {name for part in parts(type_) for name in variables_of(part)}
-
-
-Infer = Callable[[Inference, s.ParsedExpression], InferredExpression]
-InferT = TypeVar("InferT", bound=Callable[..., InferredExpression])
-_INFER: dict[type[s.ParsedExpression], Infer] = {}
-
-
-def infers(form: type[s.ParsedExpression]) -> Callable[[InferT], InferT]:
-    """Register the decorated function for a form of expressions."""
-
-    def register(function: InferT) -> InferT:
-        _INFER[form] = function
-        return function
-
-    return register

@@ -14,10 +14,9 @@ from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.declarations import ConstructorEntry, Declarations, RelationEntry
 from deltic_ddlog.functions import check_expression
-from deltic_ddlog.infer_control import element_of
+from deltic_ddlog.infer_control import ExpressionInference
 from deltic_ddlog.infer_patterns import PatternOf
-from deltic_ddlog.infer_terms import construct
-from deltic_ddlog.inference import Inference, InferredExpression, InferredPattern
+from deltic_ddlog.inference import InferredExpression, InferredPattern
 from deltic_ddlog.modules import Module
 from deltic_ddlog.types import BOOL, Bit, Named, Signed, content
 
@@ -81,7 +80,7 @@ class _Checking:
     def __init__(self, declarations: Declarations, module: Module) -> None:
         self.declarations = declarations
         self.module = module
-        self.inference = Inference(declarations, module)
+        self.inference = ExpressionInference(declarations, module)
         self.built: list[Built] = []
 
     # --- atoms
@@ -165,7 +164,7 @@ class _Checking:
         constructor = self._constructor(atom, entry)
         if constructor is None:
             return self.inference.broken(atom.span)
-        made = construct(self.inference, atom, atom.relation, constructor, arguments)
+        made = self.inference.construct(atom, atom.relation, constructor, arguments)
         self.inference.require(atom.span, made.type, content(entry.record))
         return made
 
@@ -213,7 +212,7 @@ class _Checking:
 
     def _flat_map(self, clause: s.FlatMapClause) -> None:
         items = self.inference.infer(self._grouped(clause.items))
-        element = element_of(self.inference, clause.items.span, items.type)
+        element = self.inference.element_of(clause.items.span, items.type)
         pattern = PatternOf(self.inference, "rule").of(clause.pattern, element)
         self.built.append(lambda: [c.FlatMapStep(pattern.build(), items.build(), span=clause.span)])
 
