@@ -17,12 +17,13 @@ from deltic.circuit.python import digest, fingerprint
 from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, EvaluationError, ProgramError
-from deltic_ddlog import core, emit_forms, runtime, texts
+from deltic_ddlog import core, runtime, texts
 from deltic_ddlog import syntax as s
 from deltic_ddlog.checked import ResolvedProgram, ResolvedRule, TypeDefinition
 from deltic_ddlog.closures import ClosureCode, Closures, closures_in
 from deltic_ddlog.declarations import Declarations, Signature
 from deltic_ddlog.depth import deep
+from deltic_ddlog.emit_forms import ExpressionEmitter
 from deltic_ddlog.emitter import Emitter, name_of
 from deltic_ddlog.functions import FunctionBody, check_function, types_given
 from deltic_ddlog.modules import Module
@@ -45,9 +46,6 @@ _RUNTIME = {
         "with_path",
     )
 } | {"show_float": texts.show_float}
-
-FORMS = emit_forms
-"""What writes each form of expressions, entered with the emitter."""
 
 
 class FunctionCompiler:
@@ -86,14 +84,14 @@ class FunctionCompiler:
     def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of the values of `names` that gives the expression's value."""
         with deep():
-            emitter = Emitter(self, {})
+            emitter = ExpressionEmitter(self, {})
             value = emitter.value(expression)
             emitter.line(f"return {value}")
             return self._defined("expression", [name_of(name) for name in names], emitter, expression.span)
 
     def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
         """A function of a value, and the values of `names`, that gives what the pattern binds, or None."""
-        emitter = Emitter(self, {})
+        emitter = ExpressionEmitter(self, {})
         conditions, bindings = emitter.tests(pattern, "value")
         if conditions:
             emitter.line(f"if not ({' and '.join(conditions)}):")
@@ -161,7 +159,7 @@ class FunctionCompiler:
     def _closure(self, code: ClosureCode) -> Callable[..., Any]:
         """A function from captured values to the closure."""
         with deep():
-            emitter = Emitter(self, code.given)
+            emitter = ExpressionEmitter(self, code.given)
             emitter.line(f"return {emitter.value(code.node)}")
             return self._defined("captured", [name_of(v.name) for v in code.captured], emitter, code.node.span)
 
@@ -186,7 +184,7 @@ class FunctionCompiler:
         if signature.declaration.body is None:
             return self._extern(signature, instance, span)
         body = self._body(signature)
-        emitter = Emitter(self, types_given(signature, instance))
+        emitter = ExpressionEmitter(self, types_given(signature, instance))
         parameters = [name_of(parameter) for parameter in body.parameters]
         emitter.given_back = [p for p, mutable in zip(parameters, instance.mutable, strict=True) if mutable]
         value = emitter.value(body.expression)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
@@ -41,7 +41,10 @@ class PythonNames(Protocol):
 
 
 class Emitter:
-    """The statements of one function, and what it gives back beside its result."""
+    """The statements of one function, and what it gives back beside its result.
+
+    Each form of expression has a method `visit_…` in a subclass.
+    """
 
     def __init__(self, compiler: PythonNames, given: Mapping[str, DdlogType]) -> None:
         self.compiler = compiler
@@ -99,7 +102,7 @@ class Emitter:
 
     def value(self, expression: core.TypedExpression) -> str:
         """An expression of Python for the value; what has to be done before is in statements."""
-        result = _EMIT[type(expression)](self, expression)
+        result: str = getattr(self, f"visit_{type(expression).__name__}")(expression)
         return self.kept(result) if len(result) > _LONGEST else result
 
     def values(self, expressions: Sequence[core.TypedExpression]) -> list[str]:
@@ -238,18 +241,3 @@ class Emitter:
 
 def _is_constant(value: str) -> bool:
     return value == "()" or value[0].isdigit() or value in ("True", "False") or (value[0] in "'\"" and len(value) < 40)
-
-
-Emit = Callable[[Emitter, core.TypedExpression], str]
-EmitT = TypeVar("EmitT", bound=Callable[..., str])
-_EMIT: dict[type[core.TypedExpression], Emit] = {}
-
-
-def emits(form: type[core.TypedExpression]) -> Callable[[EmitT], EmitT]:
-    """Register the decorated function for a form of expressions."""
-
-    def register(function: EmitT) -> EmitT:
-        _EMIT[form] = function
-        return function
-
-    return register
