@@ -29,19 +29,19 @@ def check_rule(
     declarations: Declarations, module: Module, rule: s.RuleItem, findings: list[Diagnostic]
 ) -> c.ResolvedRule | None:
     """The rule with types; None, and findings, where something is wrong."""
-    checking = _Checking(declarations, module)
+    inference = _RuleInference(declarations, module)
     for clause in rule.body:
-        checking.clause(clause)
-    heads = [checking.head(head) for head in rule.heads]
-    checking.inference.solve()
-    if not checking.inference.findings:
-        built = tuple(clause for build in checking.built for clause in build())
+        inference.clause(clause)
+    heads = [inference.head(head) for head in rule.heads]
+    inference.solve()
+    if not inference.findings:
+        built = tuple(clause for build in inference.built for clause in build())
         made = c.ResolvedRule(tuple(head() for head in heads), built, span=rule.span)
         for expression in made.expressions:
-            checking.inference.findings += check_expression(declarations, expression, {})
-        if not checking.inference.findings:
+            inference.findings += check_expression(declarations, expression, {})
+        if not inference.findings:
             return made
-    findings += checking.inference.findings
+    findings += inference.findings
     return None
 
 
@@ -49,10 +49,9 @@ def check_index(
     declarations: Declarations, module: Module, item: s.IndexDeclaration, findings: list[Diagnostic]
 ) -> c.Index | None:
     """An index: its parameters are what its pattern binds."""
-    checking = _Checking(declarations, module)
-    inference = checking.inference
+    inference = _RuleInference(declarations, module)
     parameters = [(p.name, inference.type(p.type)) for p in item.parameters]
-    result = checking.atom_pattern(item.atom)
+    result = inference.atom_pattern(item.atom)
     for (name, type_), declared in zip(parameters, item.parameters, strict=True):
         local = inference.local(name)
         if local is None:
@@ -74,20 +73,18 @@ def check_index(
     return c.Index(module.full(item.name), tuple(parameters), entry.name, pattern.build(), span=item.span)
 
 
-class _Checking:
-    """One rule on its way."""
+class _RuleInference(ExpressionInference):
+    """Infers one rule."""
 
     def __init__(self, declarations: Declarations, module: Module) -> None:
-        self.declarations = declarations
-        self.module = module
-        self.inference = ExpressionInference(declarations, module)
+        super().__init__(declarations, module)
         self.built: list[Built] = []
 
     # --- atoms
 
     def relation(self, atom: s.AtomClause) -> RelationEntry | None:
         """The relation that an atom names."""
-        relations, report = self.declarations.relations, partial(self.inference.report, atom.span)
+        relations, report = self.declarations.relations, partial(self.report, atom.span)
         return relations.only(self.module, atom.relation, "relation", report)
 
     def _constructor(self, atom: s.AtomClause, entry: RelationEntry) -> ConstructorEntry | None:
@@ -95,7 +92,7 @@ class _Checking:
         chosen = self._chosen(entry)
         if chosen is None:
             message = f"records of `{atom.relation}` are of type `{entry.record}`, and have no arguments"
-            self.inference.report(atom.span, message, f"write `{atom.relation}[...]`")
+            self.report(atom.span, message, f"write `{atom.relation}[...]`")
         return chosen
 
     def _chosen(self, entry: RelationEntry) -> ConstructorEntry | None:
@@ -114,25 +111,25 @@ class _Checking:
         """The pattern that records have, and what it binds; behind `not` the name of the record says nothing."""
         entry = self.relation(atom)
         if entry is None:
-            PatternOf(self.inference, "rule").bind_all(atom.arguments or ())
+            PatternOf(self, "rule").bind_all(atom.arguments or ())
             return None
         if atom.location is not None:
-            self.inference.report(atom.location.span, "only heads have places", "remove `@`")
-        pattern = PatternOf(self.inference, "rule")
+            self.report(atom.location.span, "only heads have places", "remove `@`")
+        pattern = PatternOf(self, "rule")
         name = pattern.declare(atom.variable, entry.record) if atom.variable and not negated else None
         inside = self._record_pattern(atom, entry, pattern)
         if inside is None:
             return None
         if name is None:
             return entry, inside, pattern
-        return entry, self.inference.made(core.As, atom.span, entry.record, name, inside), pattern
+        return entry, self.made(core.As, atom.span, entry.record, name, inside), pattern
 
     def _record_pattern(self, atom: s.AtomClause, entry: RelationEntry, pattern: PatternOf) -> InferredPattern | None:
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
             return pattern.of(atom.record, record)
         if not atom.arguments and atom.variable is not None:
-            return self.inference.made(core.Anything, atom.span, entry.record)
+            return self.made(core.Anything, atom.span, entry.record)
         constructor = self._constructor(atom, entry)
         if constructor is None:
             return None
@@ -145,10 +142,10 @@ class _Checking:
         entry = self.relation(atom)
         if atom.location is not None:
             message = "rules that say where their results go are not supported"
-            self.inference.report(atom.location.span, message, "remove `@` and what follows it")
+            self.report(atom.location.span, message, "remove `@` and what follows it")
         if atom.delay or atom.differentiated:
-            self.inference.report(atom.span, "a head has no delay", f"write `{atom.relation}(...)`")
-        typed = self._head_record(atom, entry) if entry else self.inference.broken(atom.span)
+            self.report(atom.span, "a head has no delay", f"write `{atom.relation}(...)`")
+        typed = self._head_record(atom, entry) if entry else self.broken(atom.span)
         name = entry.name if entry else atom.relation
         return lambda: c.Head(name, typed.build(), span=atom.span)
 
@@ -156,16 +153,16 @@ class _Checking:
         """The fields of a record, or `R[record]`; one argument is the record too, unless records have one field."""
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
-            return self.inference.expect(atom.record, record)
+            return self.expect(atom.record, record)
         arguments, chosen = atom.arguments or (), self._chosen(entry)
         is_struct = chosen is None or len(chosen.fields) != 1
         if is_struct and self._constructors(entry) and len(arguments) == 1 and arguments[0].name is None:
-            return self.inference.expect(arguments[0].value, content(entry.record))
+            return self.expect(arguments[0].value, content(entry.record))
         constructor = self._constructor(atom, entry)
         if constructor is None:
-            return self.inference.broken(atom.span)
-        made = self.inference.construct(atom, atom.relation, constructor, arguments)
-        self.inference.require(atom.span, made.type, content(entry.record))
+            return self.broken(atom.span)
+        made = self.construct(atom, atom.relation, constructor, arguments)
+        self.require(atom.span, made.type, content(entry.record))
         return made
 
     # --- clauses
@@ -193,34 +190,34 @@ class _Checking:
         if clause.negated:
             for name in sorted(bindings.bound):
                 message = f"`{name}` is not known here, and `not` binds nothing"
-                self.inference.report(span, message, f"bind `{name}` before, or write `_` where it may be anything")
+                self.report(span, message, f"bind `{name}` before, or write `_` where it may be anything")
         step = c.AbsentStep if clause.negated else c.MatchStep
         self.built.append(lambda: [step(entry.name, pattern.build(), atom.delay, atom.differentiated, span=span)])
 
     def _condition(self, clause: s.ConditionClause) -> None:
         expression, span = self._grouped(clause.expression), clause.span
         if not isinstance(expression, s.Assign):
-            condition = self.inference.expect(expression, BOOL)
+            condition = self.expect(expression, BOOL)
             self.built.append(lambda: [c.ConditionStep(condition.build(), span=span)])
             return
-        value = self.inference.infer(expression.value)
+        value = self.infer(expression.value)
         self._assign(expression.target, value, span)
 
     def _assign(self, target: s.ParsedExpression, value: InferredExpression, span: Span) -> None:
-        pattern = PatternOf(self.inference, "rule").of(target, value.type)
+        pattern = PatternOf(self, "rule").of(target, value.type)
         self.built.append(lambda: [c.AssignmentStep(pattern.build(), value.build(), span=span)])
 
     def _flat_map(self, clause: s.FlatMapClause) -> None:
-        items = self.inference.infer(self._grouped(clause.items))
-        element = self.inference.element_of(clause.items.span, items.type)
-        pattern = PatternOf(self.inference, "rule").of(clause.pattern, element)
+        items = self.infer(self._grouped(clause.items))
+        element = self.element_of(clause.items.span, items.type)
+        pattern = PatternOf(self, "rule").of(clause.pattern, element)
         self.built.append(lambda: [c.FlatMapStep(pattern.build(), items.build(), span=clause.span)])
 
     def _inspect(self, clause: s.InspectClause) -> None:
-        with self.inference.scope():
-            self.inference.let("ddlog_weight", Signed(64))
-            self.inference.let("ddlog_timestamp", Bit(64))
-            typed = self.inference.infer(clause.expression)
+        with self.scope():
+            self.let("ddlog_weight", Signed(64))
+            self.let("ddlog_timestamp", Bit(64))
+            typed = self.infer(clause.expression)
         self.built.append(lambda: [c.InspectStep(typed.build(), span=clause.span)])
 
     # --- groups
@@ -233,9 +230,9 @@ class _Checking:
         call = calls[0]
         assert isinstance(call, s.CallExpression)
         if len(calls) > 1:
-            self.inference.report(calls[1].span, "a clause makes one group", "put the other one into a rule of its own")
+            self.report(calls[1].span, "a clause makes one group", "put the other one into a rule of its own")
         if len(call.arguments) != 2:
-            self.inference.report(call.span, "`group_by` takes what to group by", "write `value.group_by((x, y))`")
+            self.report(call.span, "`group_by` takes what to group by", "write `value.group_by((x, y))`")
             return expression
         group = self._group(call.arguments[0], call.arguments[1], call.span)
         return transform(expression, lambda node: group if node == call else node)
@@ -244,31 +241,27 @@ class _Checking:
         """The older form: `Aggregate((x), f(y))` is `y.group_by(x).f()`."""
         function = clause.function
         if not isinstance(function, s.CallExpression) or not function.arguments:
-            self.inference.report(function.span, "a function of a value is expected here", "write `group_sum(x)`")
+            self.report(function.span, "a function of a value is expected here", "write `group_sum(x)`")
             return
         group = self._group(function.arguments[0], clause.keys, clause.span)
-        value = self.inference.infer(replace(function, arguments=(group, *function.arguments[1:])))
+        value = self.infer(replace(function, arguments=(group, *function.arguments[1:])))
         self._assign(clause.pattern, value, clause.span)
 
     def _group(self, values: s.ParsedExpression, key: s.ParsedExpression, span: Span) -> s.NameExpression:
         """Group, and forget all variables that the key does not name."""
-        typed, by = self.inference.infer(values), self.inference.infer(key)
+        typed, by = self.infer(values), self.infer(key)
         if not _is_key(key):
             hint = "compute it before, as `var k = ...`, and write `group_by(k)`"
-            self.inference.report(key.span, "groups are made by variables, and tuples of variables", hint)
-        names = [
-            node.name
-            for node in nodes_in(key)
-            if isinstance(node, s.NameExpression) and self.inference.local(node.name)
-        ]
-        kept = [local.name for name in dict.fromkeys(names) if (local := self.inference.local(name))]
-        self.inference.forget_all_but(names)
+            self.report(key.span, "groups are made by variables, and tuples of variables", hint)
+        names = [node.name for node in nodes_in(key) if isinstance(node, s.NameExpression) and self.local(node.name)]
+        kept = [local.name for name in dict.fromkeys(names) if (local := self.local(name))]
+        self.forget_all_but(names)
         type_ = Named(_GROUP, (by.type, typed.type))
         source_name = f"__group{len(self.built)}"
-        local = self.inference.declare(source_name, type_, mutable=False)
+        local = self.declare(source_name, type_, mutable=False)
 
         def build() -> list[c.Clause]:
-            known = self.inference.known(type_)
+            known = self.known(type_)
             return [c.GroupBy(local.name, known, typed.build(), by.build(), tuple(kept), span=span)]
 
         self.built.append(build)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, product
 
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax import formulas as f
@@ -37,7 +37,7 @@ def alternatives(
         return alternatives(formula.part, not negated, counted, inside)
     if isinstance(formula, f.Conjunction | f.Disjunction):
         parts = [alternatives(part, negated, counted, inside) for part in formula.parts]
-        return _both(parts) if isinstance(formula, f.Conjunction) is not negated else _either(parts)
+        return _both(parts) if isinstance(formula, f.Conjunction) is not negated else [*chain.from_iterable(parts)]
     if isinstance(formula, f.Quantified) and not negated and not counted:
         return alternatives(formula.part, inside=inside)
     if negated and inside and _may_be_undefined(formula):
@@ -81,10 +81,6 @@ def _both(parts: list[list[Literals]]) -> list[Literals]:
             raise TooManyAlternativesError
         combined = [first + second for first, second in product(combined, part)]
     return combined
-
-
-def _either(parts: list[list[Literals]]) -> list[Literals]:
-    return [conjunction for part in parts for conjunction in part]
 
 
 def _literal(formula: f.BodyFormula, negated: bool) -> f.BodyFormula:

@@ -7,7 +7,7 @@ where the instance is, and last in the whole program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -52,27 +52,23 @@ class _Scope:
 
     def relation(self, name: str) -> str:
         """The full name of a relation."""
-        first, dot, _ = name.partition(".")
-        if first in (self.names.instances if dot else self.names.relations):
-            return self.names.prefix + name
-        return self.outer.relation(name) if self.outer else name
+        return self._own(name, self.names.relations) or (self.outer.relation(name) if self.outer else name)
 
     def branch(self, name: str) -> str:
         """The full name of a branch."""
-        first, dot, _ = name.partition(".")
-        if first in (self.names.instances if dot else self.names.branches):
-            return self.names.prefix + name
-        return self._around.branch(name) if self._around else name
+        return self._own(name, self.names.branches) or (self._around.branch(name) if self._around else name)
 
     def type(self, name: str) -> str:
         """The full name of a type."""
         if name in self.arguments:
             mention, scope = self.arguments[name]
             return scope.type(mention.name)
+        return self._own(name, self.names.types) or (self._around.type(name) if self._around else name)
+
+    def _own(self, name: str, declared: Collection[str]) -> str:
+        """The full name of what is declared here, or in an instance here; "" for other names."""
         first, dot, _ = name.partition(".")
-        if first in (self.names.instances if dot else self.names.types):
-            return self.names.prefix + name
-        return self._around.type(name) if self._around else name
+        return self.names.prefix + name if first in (self.names.instances if dot else declared) else ""
 
     def component(self, name: str) -> tuple[p.ComponentDeclaration, _Names] | None:
         """The component of a name, and the names among which it is declared.
@@ -229,9 +225,7 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
     """A function that replaces names in a statement of a component by full names."""
 
     def change(node: Any) -> Any:
-        if isinstance(node, BodyAtom):
-            return replace(node, relation=scope.relation(node.relation))
-        if isinstance(node, p.DirectiveItem):
+        if isinstance(node, BodyAtom | p.DirectiveItem):
             return replace(node, relation=scope.relation(node.relation))
         if isinstance(node, RelationName):
             return replace(node, name=scope.relation(node.name))
