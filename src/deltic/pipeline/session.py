@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
     from deltic.pipeline.sql.planning import PlannedText
-    from deltic.pipeline.sql.steps import StatementRunner
     from deltic.sql.statements.parameters import Args
 
 
@@ -207,9 +206,10 @@ class Pipeline(Defining):
     ) -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`, one result for each statement, or for consecutive definitions, as soon as it is done."""
         from deltic.pipeline.sql.planning import planned
+        from deltic.pipeline.sql.steps import results
 
         require_text(text)
-        return self._statements.results(lambda definitions: list(planned(text, file, definitions, args)))
+        return results(self, lambda definitions: list(planned(text, file, definitions, args)))
 
     def planned_sql(
         self, text: str, args: Args | None = None, file: str = "<sql>", outside: bool = True
@@ -229,13 +229,9 @@ class Pipeline(Defining):
 
         Raises DefinitionsMovedError where definitions have changed since it was planned.
         """
-        return self._statements.done(text.steps, text.definitions)
+        from deltic.pipeline.sql.steps import done
 
-    @property
-    def _statements(self) -> StatementRunner:
-        from deltic.pipeline.sql.steps import StatementRunner
-
-        return StatementRunner(self)
+        return done(self, text.steps, text.definitions)
 
     def unchanged(self) -> Evolution:
         """The Evolution of a text without statements, or whose statements change nothing."""

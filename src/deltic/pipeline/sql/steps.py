@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from deltic.errors import DefinitionsMovedError
@@ -24,100 +23,103 @@ from deltic.sql.statements.statements import TransactionBracket
 _TRIES = 100
 
 
-@dataclass(frozen=True)
-class StatementRunner:
-    """Does steps with a pipeline."""
+def results(pipeline: Defining, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
+    """What each step of a text gives, which is planned at once.
 
-    pipeline: Defining
+    It is planned again where its first step met a change of definitions: so a lone statement is done.
+    """
+    definitions = pipeline._epochs.last.definitions
+    return _repeated(pipeline, plan, plan(definitions), definitions)
 
-    def results(self, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
-        """What each step of a text gives, which is planned at once.
 
-        It is planned again where its first step met a change of definitions: so a lone statement is done.
-        """
-        definitions = self.pipeline._epochs.last.definitions
-        return self._repeated(plan, plan(definitions), definitions)
-
-    def _repeated(
-        self, plan: Callable[[Definitions], list[Step]], steps: list[Step], definitions: Definitions
-    ) -> Iterator[Evolution | Transaction | Rows]:
-        for left in reversed(range(_TRIES)):
-            is_done = False
-            try:
-                for result in self.done(steps, definitions):
-                    is_done = True
-                    yield result
-                return
-            except DefinitionsMovedError:
-                if is_done or not left or isinstance(steps[0], TransactionBracket):
-                    raise
-            definitions = self.pipeline._epochs.last.definitions
-            steps = plan(definitions)
-
-    def done(self, steps: Sequence[Step], planned_from: Definitions) -> Iterator[Evolution | Transaction | Rows]:
-        """What each step gives, once it is done; they were planned from these definitions."""
-        for step in steps:
-            if isinstance(step, Definitions):
-                yield self._defined(partial(_unless_moved, planned_from, step))
-                planned_from = self.pipeline._epochs.last.definitions
-            else:
-                yield self._done(step)
-
-    def _defined(self, change: Callable[[Definitions], Definitions]) -> Evolution:
-        """Go on with other definitions, and read the sources of new tables; where that fails, these go again."""
-        evolution = self.pipeline._evolving.evolve(change)
-        sources = self.pipeline._epochs.last.definitions.sources
-        if tables := [name for name in evolution.added if name in sources]:
-            try:
-                evolution.loaded = self.pipeline._refreshing.load(tables)
-            except BaseException:
-                self.pipeline._evolving.evolve(lambda now: now.dropping(evolution.added))
-                raise
-        return evolution
-
-    def _done(
-        self, step: Effect | PlannedQuery | Explained | ExplainedRows | TransactionBracket | Rows
-    ) -> Transaction | Rows:
-        """Do one step that defines nothing; an error of it ends the transaction that BEGIN has opened."""
+def _repeated(
+    pipeline: Defining, plan: Callable[[Definitions], list[Step]], steps: list[Step], definitions: Definitions
+) -> Iterator[Evolution | Transaction | Rows]:
+    for left in reversed(range(_TRIES)):
+        is_done = False
         try:
-            match step:
-                case TransactionBracket():
-                    return self.pipeline._opened.take(step, self.pipeline.transaction)
-                case Effect():
-                    return self._changed(step)
-                case PlannedQuery():
-                    seen = self._seen()
-                    return answered(step, seen.version, self.pipeline._engine_of, seen.spark)
-                case ExplainedRows():
-                    return self._seen().explained_rows(step.definition, step.kind)
-                case Explained():
-                    return TextAnswer("plan", self._explained(step))
-                case Rows():
-                    return step
+            for result in done(pipeline, steps, definitions):
+                is_done = True
+                yield result
+            return
+        except DefinitionsMovedError:
+            if is_done or not left or isinstance(steps[0], TransactionBracket):
+                raise
+        definitions = pipeline._epochs.last.definitions
+        steps = plan(definitions)
+
+
+def done(
+    pipeline: Defining, steps: Sequence[Step], planned_from: Definitions
+) -> Iterator[Evolution | Transaction | Rows]:
+    """What each step gives, once it is done; they were planned from these definitions."""
+    for step in steps:
+        if isinstance(step, Definitions):
+            yield _defined(pipeline, partial(_unless_moved, planned_from, step))
+            planned_from = pipeline._epochs.last.definitions
+        else:
+            yield _done(pipeline, step)
+
+
+def _defined(pipeline: Defining, change: Callable[[Definitions], Definitions]) -> Evolution:
+    """Go on with other definitions, and read the sources of new tables; where that fails, these go again."""
+    evolution = pipeline._evolving.evolve(change)
+    sources = pipeline._epochs.last.definitions.sources
+    if tables := [name for name in evolution.added if name in sources]:
+        try:
+            evolution.loaded = pipeline._refreshing.load(tables)
         except BaseException:
-            if (bracketed := self.pipeline._opened.bracketed) is not None:
-                bracketed.discard()
+            pipeline._evolving.evolve(lambda now: now.dropping(evolution.added))
             raise
+    return evolution
 
-    def _seen(self) -> Snapshot:
-        """Tables and views as they are, or as the transaction that BEGIN has opened would leave them."""
-        bracketed = self.pipeline._opened.bracketed
-        return self.pipeline.snapshot() if bracketed is None else bracketed.preview()
 
-    def _changed(self, effect: Effect) -> Transaction:
-        """The transaction that changes a table: the one that BEGIN has opened, or one of its own."""
-        if (bracketed := self.pipeline._opened.bracketed) is not None:
-            bracketed.add(effect)
-            return bracketed
-        with self.pipeline.transaction() as change:
-            change.add(effect)
-        return change
+def _done(
+    pipeline: Defining, step: Effect | PlannedQuery | Explained | ExplainedRows | TransactionBracket | Rows
+) -> Transaction | Rows:
+    """Do one step that defines nothing; an error of it ends the transaction that BEGIN has opened."""
+    try:
+        match step:
+            case TransactionBracket():
+                return pipeline._opened.take(step, pipeline.transaction)
+            case Effect():
+                return _changed(pipeline, step)
+            case PlannedQuery():
+                seen = _seen(pipeline)
+                return answered(step, seen.version, pipeline._engine_of, seen.spark)
+            case ExplainedRows():
+                return _seen(pipeline).explained_rows(step.definition, step.kind)
+            case Explained():
+                return TextAnswer("plan", _explained(pipeline, step))
+            case Rows():
+                return step
+    except BaseException:
+        if (bracketed := pipeline._opened.bracketed) is not None:
+            bracketed.discard()
+        raise
 
-    def _explained(self, asked: Explained) -> str:
-        """How a view, or a query as one, is kept fresh."""
-        if isinstance(asked.subject, str):
-            return self.pipeline.explain(asked.subject, asked.extended)
-        return self.pipeline._engine_of(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
+
+def _seen(pipeline: Defining) -> Snapshot:
+    """Tables and views as they are, or as the transaction that BEGIN has opened would leave them."""
+    bracketed = pipeline._opened.bracketed
+    return pipeline.snapshot() if bracketed is None else bracketed.preview()
+
+
+def _changed(pipeline: Defining, effect: Effect) -> Transaction:
+    """The transaction that changes a table: the one that BEGIN has opened, or one of its own."""
+    if (bracketed := pipeline._opened.bracketed) is not None:
+        bracketed.add(effect)
+        return bracketed
+    with pipeline.transaction() as change:
+        change.add(effect)
+    return change
+
+
+def _explained(pipeline: Defining, asked: Explained) -> str:
+    """How a view, or a query as one, is kept fresh."""
+    if isinstance(asked.subject, str):
+        return pipeline.explain(asked.subject, asked.extended)
+    return pipeline._engine_of(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
 
 
 def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
