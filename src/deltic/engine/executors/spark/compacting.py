@@ -9,14 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 from uuid import uuid4
 
-from deltic.engine.critical_section import CriticalSection
+from deltic.engine.executors.executor import Host
 from deltic.engine.executors.shards.compaction import Compaction, rebased
 from deltic.engine.executors.shards.files import describe, files_of, read_description
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.tasks import total
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
-from deltic.engine.prepared import Prepared
 
 _LOG = logging.getLogger("deltic.compaction")
 # Seconds between two checks whether the epoch that a compaction waits for has ended.
@@ -30,14 +29,7 @@ class Compacted(Protocol):
     """Has the state of shards in files; see `SparkShards`."""
 
     files: Files
-
-    @property
-    def section(self) -> CriticalSection:
-        """The lock that lets one thread at a time work on the state."""
-
-    @property
-    def prepared(self) -> Prepared | None:
-        """The epoch that is neither committed nor aborted."""
+    host: Host
 
     @property
     def states_in_files(self) -> Mapping[int, str]:
@@ -89,7 +81,7 @@ class Compacting:
     def _compact(self, shards: Compacted, numbers: Collection[int], whole: bool) -> None:
         self.mark = f"compact-{uuid4().hex}-"
         try:
-            with shards.section:
+            with shards.host.section:
                 files, tasks = shards.files, shards.compactions(numbers, self.mark, whole)
                 before = {task.number: read_description(files, task.state) for task in tasks}
                 read = {name for description in before.values() for name in files_of(description)}
@@ -107,10 +99,10 @@ class Compacting:
     ) -> None:
         """Replace merged runs by their result, once no epoch that reads them is undecided."""
         while True:
-            with shards.section:
+            with shards.host.section:
                 if shards.files is not files or not shards.states_in_files:
                     return
-                if shards.prepared is None:
+                if shards.host.prepared is None:
                     now = {number: read_description(files, shards.states_in_files[number]) for number in before}
                     made = {n: rebased(now[n], before[n], read_description(files, after[n])) for n in before}
                     self.mark, self.read = "", frozenset()

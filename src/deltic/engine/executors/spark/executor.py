@@ -12,7 +12,6 @@ from uuid import uuid4
 from deltic.engine.batches import Changed, ConcatenatedBatch, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, joined
-from deltic.engine.critical_section import CriticalSection
 from deltic.engine.executors.executor import Host, nothing
 from deltic.engine.executors.shards.building import building
 from deltic.engine.executors.shards.compaction import Compaction
@@ -35,7 +34,6 @@ from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.executors.spark.rounds import Reached, RoundJobs
 from deltic.engine.executors.spark.table_tasks import SparkTasks
 from deltic.engine.files.files import Files
-from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
 from deltic.engine.storage.run import KeptRun
 from deltic.engine.storage.store import Store
@@ -74,27 +72,16 @@ class SparkShards:
         few: int = FEW,
         before_jobs: Callable[[], None] = lambda: None,
     ) -> None:
-        self.placed, self.place = placed, place
+        self.placed, self.host, self.place = placed, host, place
         self.directory, self.files = directory, directory.below(uuid4().hex)
         self.run_tasks, self.run_each, self.direct, self.few = run_tasks, run_each, direct, few
         self.before_jobs = before_jobs
         self.compacting = None if run_each is None else Compacting(run_each)
         self.states: Mapping[int, str] = {}
-        self._host = host
         self._open: list[Shard] | None = placed.empty()
         self._empty_in_files: Collection[str] = ()
         self._ahead = False
         atexit.register(self.files.clear)
-
-    @property
-    def section(self) -> CriticalSection:
-        """The lock that lets one thread at a time work on the state."""
-        return self._host.section
-
-    @property
-    def prepared(self) -> Prepared | None:
-        """The epoch that is neither committed nor aborted."""
-        return self._host.prepared
 
     @cached_property
     def tasks(self) -> SparkTasks:
@@ -318,11 +305,11 @@ class SparkShards:
         if self.compacting is None:
             return False
         self.compacting.wait()
-        with self.section:
+        with self.host.section:
             self.write()
             self._empty_in_files, self._open = self._empty(), None
         self.compacting.now(self)
-        with self.section:
+        with self.host.section:
             self._collect_garbage()
         return True
 

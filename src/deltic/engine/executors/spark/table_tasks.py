@@ -11,6 +11,7 @@ from deltic.engine.batches import Batch, Changed
 from deltic.engine.comparing import Beside
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
+from deltic.engine.executors.executor import Host
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.comparison import Comparison
 from deltic.engine.executors.shards.placed_program import PlacedProgram
@@ -20,7 +21,7 @@ from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit, S
 from deltic.engine.executors.spark.compacting import RunEach
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, KeyedChange, RowChange, with_order
-from deltic.engine.prepared import Prepared, refuse_second
+from deltic.engine.prepared import refuse_second
 from deltic.engine.watermark import Watermark
 
 
@@ -34,14 +35,7 @@ class TaskShards(Protocol):
     run_each: RunEach | None
     few: int
     before_jobs: Callable[[], None]
-
-    @property
-    def section(self) -> CriticalSection:
-        """The lock that lets one thread at a time work on the state."""
-
-    @property
-    def prepared(self) -> Prepared | None:
-        """The epoch that is neither committed nor aborted."""
+    host: Host
 
     def is_posted(self, batch: Changed, table: str) -> TypeGuard[MessageBatch]:
         """Return whether tasks have written a batch as the shards of this program read it."""
@@ -59,7 +53,7 @@ class SparkTasks:
     @property
     def section(self) -> CriticalSection:
         """What lets one thread at a time work on the state."""
-        return self._shards.section
+        return self._shards.host.section
 
     def site(self, table: str) -> StagingArea:
         """Return the area where tasks may write one batch of a table's rows, beside the state.
@@ -145,7 +139,7 @@ class SparkTasks:
 
     def _begin(self) -> None:
         """Write the state to files, between epochs."""
-        refuse_second(self._shards.prepared)
+        refuse_second(self._shards.host.prepared)
         self._shards.write_for_tasks()
 
     def _of_shard(self, number: int, table: str) -> tuple[ShardPlan, Options, str, int, str | None, str]:
