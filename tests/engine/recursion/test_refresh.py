@@ -1,12 +1,13 @@
 """What `auto` decides: by work alone, and never for what costs more by its own account.
 
 Catches a decision that depends on the load of the machine, an update that is abandoned although the rest of it is less
-than a bootstrap, one that goes on for ever, and a history that is not asked or never doubted.
+than a bootstrap, one that goes on for ever, and a history that is not asked, never doubted, or lost.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import time
 
@@ -19,7 +20,7 @@ from deltic.engine.engine import IncrementalEngine
 from deltic.engine.recursion import refresh
 from deltic.engine.recursion.costs import CostForecast, CostProfile
 from deltic.engine.recursion.strategy import Strategy
-from deltic.engine.refresh import Refresh
+from deltic.engine.refresh import CostHistories, Refresh
 from tests.conformance.engines import Driver
 
 CLOSURE = """
@@ -216,6 +217,20 @@ def test_what_was_abandoned_is_believed_to_cost_what_it_seemed_to():
     assert history.predict({DELETED: 10}) == pytest.approx(3.0)
     assert history.is_hopeless({DELETED: 10}, 2.9)
     assert not history.is_hopeless({DELETED: 10}, 3.1)
+
+
+def test_histories_are_written_and_stay_with_relations_that_are_kept():
+    known, again, renamed = CostHistories(), CostHistories(), CostHistories()
+    known.of(("p", "q")).learn({DELETED: 10}, 0.5)
+    known.of(("r",)).learn({INSERTED: 10}, 0.5)
+    known.of(("s",))
+    written = json.loads(json.dumps(known.written()))
+    assert [one["relations"] for one in written] == [["p", "q"], ["r"]]
+    again.learn([[one["relations"], one] for one in written])  # as shards wrote them before
+    assert again.written() == known.written()
+    renamed.learn(written, {"t": "q", "p": "p", "other": "s"})
+    assert renamed.of(("p", "t")) == known.of(("q", "p"))
+    assert len(renamed.written()) == 1
 
 
 def test_a_bootstrap_from_fewer_rows_is_expected_to_cost_less():
