@@ -77,22 +77,22 @@ def options() -> Iterator[str]:
 
 
 def errors() -> Iterator[str]:
-    """The public errors."""
+    """The public errors, each with the more general one that it is."""
     named = [(name, getattr(deltic, name)) for name in deltic.__all__]
     yield from table(
-        ("error", "is a", "raised when"),
+        ("error (the class above it)", "raised when"),
         *(
-            (f"`{name}`", f"`{of.__base__.__name__}`", about(of))
+            (f"`{name}`{more_general(of)}", about(of))
             for name, of in named
             if isinstance(of, type) and issubclass(of, BaseException)
         ),
     )
 
 
-def public_base(of: type) -> str:
-    """The class that users know an error's class as."""
-    bases = [base.__name__ for base in of.__mro__[1:]]
-    return next((name for name in bases if name in deltic.__all__), bases[0])
+def more_general(of: type) -> str:
+    """The public class of errors that an error is, unless that is the base of all."""
+    public = [base.__name__ for base in of.__mro__[1:] if base.__name__ in deltic.__all__]
+    return f" (`{public[0]}`)" if public and public[0] != "DelticError" else ""
 
 
 def metrics() -> Iterator[str]:
@@ -104,12 +104,17 @@ def metrics() -> Iterator[str]:
         measuring.close()
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
     yield from table(
-        ("metric", "kind", "labels", "meaning"),
+        ("metric", "meaning"),
         *(
-            (f"`{name}`", kinds[name], ", ".join(labels(name, text)), told)
+            (f"`{name}{labelled(name, text)}`", f"{told} A {kinds[name]}.")
             for name, told in re.findall(r"^# HELP (deltic_\S+(?<!_created)) (.*)$", text, re.M)
         ),
     )
+
+
+def labelled(name: str, text: str) -> str:
+    """The labels of a metric, in braces."""
+    return f"{{{', '.join(found)}}}" if (found := labels(name, text)) else ""
 
 
 def labels(name: str, text: str) -> tuple[str, ...]:
