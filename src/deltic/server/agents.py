@@ -17,8 +17,7 @@ from deltic import __version__
 from deltic.errors import DelticError
 from deltic.pipeline.names import find
 from deltic.server.describing import described_catalog
-from deltic.server.json_rows import columns_of, listed, plain, weighted
-from deltic.server.rows_by_json import pattern_of
+from deltic.server.json_rows import columns_of, listed, pattern_of, plain, weighted
 from deltic.server.service import Answer, Service
 from deltic.server.users import Role, User
 

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from types import TracebackType
 
 from deltic.errors import DelticError
 from deltic.pipeline.epochs.history import EpochChange, Subscription
@@ -27,8 +26,8 @@ class CutOffError(DelticError):
 class Follower:
     """One subscriber of a view: iteration gives an EpochChange for each epoch that changed it.
 
-    A `for` loop ends after the last present change, `wait` waits for more; `async for` continues. Raises
-    CutOffError. `close`, or the end of a with-block, ends it.
+    A `for` loop ends after the last present change; `async for` waits for more. Raises CutOffError. `close`, or the end
+    of a with-block, ends it.
     """
 
     def __init__(self, subscription: Subscription, client: str, end: Callable[[Follower], None]) -> None:
@@ -55,10 +54,6 @@ class Follower:
             async with asyncio.timeout(timeout):
                 await self._subscription.arrival()
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait for an epoch after `position`, for at most so many seconds; return whether there is one."""
-        return self._subscription.wait(timeout)
-
     def __iter__(self) -> Iterator[EpochChange]:
         try:
             yield from self._subscription
@@ -79,7 +74,5 @@ class Follower:
     def __enter__(self) -> Follower:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from deltic.engine.batches import TableBatch
@@ -154,38 +153,31 @@ class Service:
         BEGIN and COMMIT, for which there is `begin`; NotAllowedError; and what `ask` and `apply` do.
         """
         with span("statement", text) as note:
-            result = self._executed(text, args, user, key, digest, signal, most)
-            note("deltic.epoch", result.epoch)
-            if isinstance(result, Answer):
+            planned, signal = self.planned(text, args), signal or self.signal()
+            self.require(user, planned)
+            if not planned.steps:
+                return DefinedText(self.pipeline.unchanged(), self.pipeline.epoch)
+            result: Committed | DefinedText | Answer
+            if planned.only_asks:
+                result = self._answer(planned, signal, most)
                 note("deltic.rows", result.rows.count())
+            elif planned.only_changes:
+                transaction = self.begin()
+                for effect in planned.changes:
+                    transaction.add(effect)
+                result = self.commit(transaction, key, digest, signal)
+            else:
+                result = self.do(partial(self._define, text, args), signal)
+            note("deltic.epoch", result.epoch)
             return result
 
-    def _executed(
-        self,
-        text: str,
-        args: Args | None,
-        user: User,
-        key: str,
-        digest: str,
-        signal: StopSignal | None,
-        most: int | None,
-    ) -> Committed | DefinedText | Answer:
-        planned, signal = self.planned(text, args), signal or self.signal()
-        self.require(user, planned)
-        if not planned.steps:
-            return DefinedText(self.pipeline.unchanged(), self.pipeline.epoch)
-        if planned.only_asks:
-            begun = time.perf_counter()
-            with signal.heeded():
-                *_, last = self.pipeline.run_planned(planned)
-                assert isinstance(last, Rows)
-                return self.limited(last, self.pipeline.epoch, begun, most)
-        if planned.only_changes:
-            transaction = self.begin()
-            for effect in planned.changes:
-                transaction.add(effect)
-            return self.commit(transaction, key, digest, signal)
-        return self.do(partial(self._define, text, args), signal)
+    def _answer(self, planned: PlannedText, signal: StopSignal, most: int | None) -> Answer:
+        """Answer questions that were planned; the last answer counts."""
+        begun = time.perf_counter()
+        with signal.heeded():
+            *_, last = self.pipeline.run_planned(planned)
+            assert isinstance(last, Rows)
+            return self.limited(last, self.pipeline.epoch, begun, most)
 
     def require(self, user: User, planned: PlannedText) -> None:
         """Raises NotAllowedError where a user may not run statements, or nobody may change definitions."""
@@ -288,6 +280,10 @@ class Service:
         with self._lock:
             return sorted(self.followers, key=lambda follower: follower.begun)
 
+    def epochs_behind(self) -> int:
+        """How many epochs the slowest subscriber is behind."""
+        return max((self.pipeline.epoch - each.position for each in self.following()), default=0)
+
     async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call in one of the threads for queries."""
         of_caller = here()
@@ -311,7 +307,5 @@ class Service:
     def __enter__(self) -> Service:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from starlette.responses import Response
 
 from deltic.server.http.call import HttpCall
@@ -32,7 +28,12 @@ class ServerMetrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-        self._registry.register(_Clients(service))
+        for name, about, read in (
+            ("changes_waiting", "Changes that wait for the writer.", lambda: service.writer.waiting),
+            ("subscriptions", "Subscriptions.", lambda: len(service.followers)),
+            ("subscriptions_behind", "Epochs that the slowest subscriber is behind.", service.epochs_behind),
+        ):
+            Gauge(f"deltic_{name}", about, registry=self._registry).set_function(read)
         ProcessCollector(registry=self._registry)
 
     def answered(self, method: str, path: str, status: int, seconds: float) -> None:
@@ -51,18 +52,3 @@ class ServerMetrics:
     async def respond(self, call: HttpCall) -> Response:
         """All metrics in Prometheus' text format."""
         return Response(await call.service.in_thread(self.text), headers={"Content-Type": _TYPE})
-
-
-class _Clients(Collector):
-    """Gauges of waiting changes and subscriptions, read on demand."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        waiting = self._service.writer.waiting
-        yield GaugeMetricFamily("deltic_changes_waiting", "Changes that wait for the writer.", waiting)
-        following = self._service.following()
-        yield GaugeMetricFamily("deltic_subscriptions", "Subscriptions.", len(following))
-        behind = max((self._service.pipeline.epoch - each.position for each in following), default=0)
-        yield GaugeMetricFamily("deltic_subscriptions_behind", "Epochs that the slowest subscriber is behind.", behind)

@@ -13,8 +13,7 @@ from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.server.describing import described_catalog, described_plan, described_status
 from deltic.server.http.answers import json_response, respond
 from deltic.server.http.call import HttpCall
-from deltic.server.json_rows import plain
-from deltic.server.rows_by_json import pattern_of
+from deltic.server.json_rows import pattern_of, plain
 
 
 async def catalog(call: HttpCall) -> Response:

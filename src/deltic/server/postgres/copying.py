@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.server.postgres.codec import BINARY_FORMAT, TEXT_FORMAT, load, rows_of
@@ -36,6 +37,11 @@ class CopyOptions:
     def code(self) -> int:
         """The format that the protocol names: 0 is text, 1 binary."""
         return BINARY_FORMAT if self.form == "binary" else TEXT_FORMAT
+
+    @cached_property
+    def escapes(self) -> dict[int, str]:
+        """How letters of a text are written."""
+        return str.maketrans({self.delimiter: "\\" + self.delimiter} | _ESCAPES)
 
 
 @dataclass(frozen=True)
@@ -152,12 +158,7 @@ def _line(row: Sequence[bytes | None], options: CopyOptions) -> bytes:
 def _text_value(value: bytes | None, options: CopyOptions) -> str:
     if value is None:
         return options.null
-    escapes = str.maketrans(_ESCAPES | {options.delimiter: "\\" + options.delimiter} | _tab(options))
-    return value.decode().translate(escapes)
-
-
-def _tab(options: CopyOptions) -> dict[str, str]:
-    return {"\t": "\\t"} if options.delimiter == "\t" else {}
+    return value.decode().translate(options.escapes)
 
 
 def _csv_value(value: bytes | None, options: CopyOptions) -> str:

@@ -15,30 +15,32 @@ from deltic.server.postgres.readable import readable
 from deltic.server.postgres.settings import Client
 from deltic.server.postgres.types import BY_OID, TEXT
 
-_FUNCTIONS = {
+_WORDS = {
     "col_description",
-    "current_setting",
+    "current_catalog",
     "format_type",
     "inet_server_addr",
+    "information_schema",
     "obj_description",
-    "set_config",
+    "regclass",
+    "regnamespace",
+    "regproc",
+    "regtype",
     "to_regclass",
     "to_regtype",
     "txid_current",
-    "version",
 }
-_OF_SESSION = {"current_database", "current_catalog", "current_schema", "current_schemas", "session_user"}
-_SESSION_WORDS = {"current_user", "current_role", "user"}
-_WORDS = {"information_schema", "regclass", "regtype", "regproc", "regnamespace"}
+"""Words of which one makes a question one about the catalog, as do those that begin with pg_ and `_VALUES`."""
 
 
 def is_about_catalog(statement: ClientStatement) -> bool:
     """Whether a statement is a query of the catalog or the session."""
     if statement.words[0] not in ("SELECT", "WITH", "VALUES", "TABLE"):
         return False
-    words = [token.text.lower() for token in statement.tokens if token.kind in ("word", "name")]
-    is_of_session = "from" not in words and any(word in _SESSION_WORDS for word in words)
-    return is_of_session or any(word.startswith("pg_") or word in _FUNCTIONS | _OF_SESSION | _WORDS for word in words)
+    words = {token.text.lower() for token in statement.tokens if token.kind in ("word", "name")}
+    if "from" in words:
+        words -= _NAMED.keys()
+    return any(word.startswith("pg_") or word in _WORDS or word in _VALUES or word in _NAMED for word in words)
 
 
 def in_duckdb(statement: ClientStatement, client: Client) -> str:
