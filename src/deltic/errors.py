@@ -120,6 +120,10 @@ class StoppedError(DelticError):
     """A statement was cancelled or exceeded its time limit; nothing was changed."""
 
 
+class MemoryLimitError(StoppedError):
+    """A question took more memory than it may."""
+
+
 class UnsupportedError(DelticError):
     """The engine cannot run an operator or expression; the message says which and why."""
 

@@ -16,7 +16,7 @@ import pytest
 
 import deltic
 from deltic import DelticError
-from deltic.errors import BusyError, ChangeError, ProgramError, StoppedError
+from deltic.errors import BusyError, ChangeError, MemoryLimitError, ProgramError, StoppedError
 from deltic.server.following import CutOffError
 from deltic.server.limits import Limits
 from deltic.server.service import Answer, DefinedText, Service
@@ -277,6 +277,27 @@ def test_a_question_is_stopped_after_its_time(pipeline):
             service.ask(LONG)
         assert time.monotonic() - begun < 20
         assert service.ask("SELECT count(*) AS n FROM bag").rows.count() == 1
+
+
+PAIRS = "SELECT x.a, y.b FROM bag AS x, bag AS y"
+
+
+def test_a_question_takes_no_more_memory_than_it_may(pipeline):
+    with Service(pipeline, Limits(memory="32 MiB", seconds=300)) as service:
+        service.execute("INSERT INTO bag SELECT id, id FROM range(3000)")
+        for ask in (service.ask, service.execute):
+            with pytest.raises(MemoryLimitError, match=r"may take 32 MiB.* --question-memory"):
+                ask(PAIRS)
+        assert service.ask("SELECT count(*) AS n FROM bag").rows.count() == 1
+
+
+def test_a_question_for_which_there_is_no_memory_is_refused(service, monkeypatch):
+    def query(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("deltic.pipeline.reading.snapshot.Snapshot.query", query)
+    with pytest.raises(MemoryLimitError, match="more memory than there is"):
+        service.ask("SELECT 1")
 
 
 def test_a_question_is_cancelled(service):

@@ -145,6 +145,7 @@ def _limits(options: ServeOptions) -> Limits:
         seconds=limits.timeout,
         rows=limits.max_rows,
         answer=limits.max_answer,
+        memory=limits.question_memory,
         body=limits.max_body,
         connections=limits.max_connections,
         subscriptions=limits.max_subscriptions,

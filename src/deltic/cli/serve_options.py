@@ -57,6 +57,14 @@ class LimitOptions:
     timeout: Annotated[float, Option(min=0.01, metavar="SECONDS", help="Time of a statement.")] = 30.0
     max_rows: Annotated[int, Option(min=1, help="Rows of an answer.")] = 100_000
     max_answer: Annotated[str, Option(metavar="SIZE", help="Bytes of the rows of an answer.")] = "256MiB"
+    question_memory: Annotated[
+        str | None,
+        Option(
+            metavar="SIZE",
+            help="By how much the process may grow while a question is answered.",
+            show_default="half of what is free",
+        ),
+    ] = None
     max_body: Annotated[str, Option(metavar="SIZE", help="Bytes of a request.")] = "64MiB"
     max_connections: Annotated[int, Option(min=1, help="Connections at once.")] = 2_000
     max_subscriptions: Annotated[int, Option(min=1, help="Subscriptions at once.")] = 2_000

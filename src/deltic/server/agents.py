@@ -71,14 +71,14 @@ class AgentTools:
     def why(self, relation: str, row: dict[str, Any], depth: int | None = None) -> dict[str, Any]:
         """Why a row is there, by values of some of its columns: the rules that make it, down to rows of tables."""
         pattern = self._pattern(relation, row)
-        with self._service.signal().heeded():
+        with self._service.asking():
             explanation = self._service.pipeline.why(relation, pattern, depth=depth, budget=10_000)
         return {"text": str(explanation), "steps": plain(explanation.to_dict()["steps"])}
 
     def why_not(self, relation: str, row: dict[str, Any]) -> dict[str, Any]:
         """Why a view has no row with these values: for each rule what holds, what fails, and what is nearest."""
         pattern = self._pattern(relation, row)
-        with self._service.signal().heeded():
+        with self._service.asking():
             result = self._service.pipeline.why_not(relation, pattern)
         return {"text": str(result), "ways": plain(result.to_dict()["ways"])}
 

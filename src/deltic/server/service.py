@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from deltic.engine.batches import TableBatch
 from deltic.engine.stopping import StopSignal
-from deltic.errors import BusyError, DelticError, StateError
+from deltic.errors import BusyError, DelticError, MemoryLimitError, StateError
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.durability.status import Status
 from deltic.pipeline.epochs.history import Subscription
@@ -100,8 +101,9 @@ class Service:
     ) -> Answer:
         """Answer a question of SQL: SELECT, SHOW or DESCRIBE, with the first rows where there are more than `most`.
 
-        Raises ProgramError, StoppedError past the time that a statement may take or when `signal` is stopped, and
-        DelticError for more rows or bytes than an answer may have.
+        Raises ProgramError, StoppedError past the time that a statement may take or when `signal` is stopped,
+        MemoryLimitError for more memory than a question may take, and DelticError for more rows or bytes than an answer
+        may have.
         """
         return self.look(lambda seen: seen.query(text, args), signal, most)
 
@@ -110,7 +112,7 @@ class Service:
     ) -> Answer:
         """Read tables and views within the limits of a query; raises what `ask` does."""
         begun = time.perf_counter()
-        with (signal or self.signal()).heeded(), self.pipeline.snapshot() as seen:
+        with self.asking(signal), self.pipeline.snapshot() as seen:
             return self.limited(read(seen), seen.epoch, begun, most)
 
     def limited(self, rows: Rows, epoch: int, begun: float, most: int | None = None) -> Answer:
@@ -129,6 +131,15 @@ class Service:
                 "columns, or let the server allow more with --max-answer"
             )
         return Answer(given, epoch, time.perf_counter() - begun, truncated)
+
+    @contextmanager
+    def asking(self, signal: StopSignal | None = None) -> Iterator[None]:
+        """Answer a question in the block, within its time and memory; raises StoppedError and MemoryLimitError."""
+        try:
+            with (signal or self.signal()).heeded(self.limits.memory_bytes):
+                yield
+        except MemoryError as error:
+            raise MemoryLimitError("the question takes more memory than there is: ask for less") from error
 
     def signal(self) -> StopSignal:
         """A signal that stops a statement at its time limit; its `stop` cancels the statement."""
@@ -174,7 +185,7 @@ class Service:
     def _answer(self, planned: PlannedText, signal: StopSignal, most: int | None) -> Answer:
         """Answer questions that were planned; the last answer counts."""
         begun = time.perf_counter()
-        with signal.heeded():
+        with self.asking(signal):
             *_, last = self.pipeline.run_planned(planned)
             assert isinstance(last, Rows)
             return self.limited(last, self.pipeline.epoch, begun, most)

@@ -392,3 +392,19 @@ def test_an_answer_has_its_limits_inside_a_transaction_too() -> None:
                 connection.execute("SELECT id FROM items")
     finally:
         running.close()
+
+
+def test_a_question_has_its_memory_inside_a_transaction_too() -> None:
+    running = Running(limits=Limits(memory="32 MiB", seconds=300))
+    pairs = "SELECT x.id, y.name FROM items x, items y"
+    try:
+        with running.connect(autocommit=False) as connection:
+            connection.execute("INSERT INTO items SELECT id, CAST(id AS STRING) FROM range(3000)")
+            with pytest.raises(errors.OutOfMemory, match="may take 32 MiB"):
+                connection.execute(pairs)
+            connection.rollback()
+            connection.execute("INSERT INTO items VALUES (1, 'a')")
+            connection.commit()
+            assert connection.execute("SELECT name FROM items").fetchall() == [("a",)]
+    finally:
+        running.close()

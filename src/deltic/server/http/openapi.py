@@ -31,7 +31,7 @@ ERRORS = {
     "413": "The body is too large.",
     "415": "Bodies are not read in that form.",
     "503": "Too many changes, clients or subscriptions, or the server stops: try again after Retry-After seconds.",
-    "504": "The statement took longer than it may, and was stopped.",
+    "504": "The statement took longer, or more memory, than it may, and was stopped.",
 }
 """What status codes of errors mean."""
 

@@ -44,7 +44,7 @@ async def why(call: HttpCall) -> Response:
     depth, budget, is_not = call.number("depth", 1), call.number("budget", 1), call.truth("not")
 
     def explain() -> Any:
-        with call.service.signal().heeded():
+        with call.service.asking():
             if is_not:
                 result = pipeline.why_not(name, pattern)
                 return {**result.to_dict(), "text": str(result)}

@@ -49,6 +49,7 @@ _BY_TEXT = (
 _BY_CLASS: dict[type[BaseException], str] = {
     NotAllowedError: "42501",
     errors.ReadOnlyError: "25006",
+    errors.MemoryLimitError: "53200",
     errors.StoppedError: "57014",
     errors.ProgramError: "42601",
     errors.DefinitionsMovedError: "40001",

@@ -300,7 +300,7 @@ class ClientSession:
         values = [args[number - 1] for number in statement.parameters]
         if (transaction := self.block.transaction) is not None:
             begun = time.perf_counter()
-            with self._signal.heeded():
+            with self.service.asking(self._signal):
                 rows = transaction.preview().query(statement.deltic.text, values)
                 table = self.service.limited(rows, self.service.pipeline.epoch, begun).rows.to_arrow()
         else:
