@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,23 +13,12 @@ from deltic.circuit.expressions.inference import type_of
 from deltic.circuit.expressions.literals import is_literal
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import column, operands_of
-from deltic.duck import in_memory
+from deltic.duck import of_thread
 from deltic.functions import function_of, is_call
 from deltic.values.types import Type
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
-
-_local = threading.local()
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    """A private in-memory database for this thread."""
-    if not hasattr(_local, "connection"):
-        _local.connection = in_memory(threads=1)
-    connection: duckdb.DuckDBPyConnection = _local.connection
-    return connection
 
 
 def over_columns(node: exp.Expression) -> exp.Expression:
@@ -48,7 +36,7 @@ def takes_pattern(text: str) -> bool:
     import duckdb
 
     try:
-        _connection().execute("SELECT regexp_matches('', ?)", [text]).fetchall()
+        of_thread().execute("SELECT regexp_matches('', ?)", [text]).fetchall()
     except duckdb.Error:
         return False
     return True
@@ -87,7 +75,7 @@ def _queried(sql: str, table: pa.Table) -> pa.Array:
     """The values of an expression over the columns of a table."""
     import pyarrow as pa
 
-    connection = _connection()
+    connection = of_thread()
     connection.register("operands", table)
     try:
         result: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()

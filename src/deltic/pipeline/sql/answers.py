@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from deltic.catalog import Catalog, External
 from deltic.catalog.storing import ColumnStorage
-from deltic.duck import in_memory
+from deltic.duck import of_thread
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.reading.rows import Rows
 from deltic.sql.scalars.functions.written import SqlFunction
@@ -36,10 +37,13 @@ def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> 
             f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
             for n, key in order.items()
         )
-        named = {**{f"k{n}": rows.column(n) for n in order}, "position": range(len(rows))}
-        with in_memory() as connection:
-            connection.register("rows", pa.table(named))
-            positions = connection.execute(f"SELECT position FROM rows ORDER BY {by}").fetchnumpy()["position"]
+        named = {**{f"k{n}": rows.column(n) for n in order}, "position": np.arange(len(rows))}
+        connection = of_thread()
+        connection.register("unordered", pa.table(named))
+        try:
+            positions = connection.execute(f"SELECT position FROM unordered ORDER BY {by}").fetchnumpy()["position"]
+        finally:
+            connection.unregister("unordered")
         rows = rows.take(positions)
     shown = [number for number, name in enumerate(names) if not name.startswith(KEY)]
     return rows.select(shown).rename_columns([names[number] for number in shown])
