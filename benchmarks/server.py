@@ -1,29 +1,36 @@
-"""What `deltic serve` does a second by HTTP on loopback, and how long a client waits: `python -m benchmarks.server`.
+"""What `deltic serve` does a second by HTTP on loopback, and how long a client waits: `python benchmarks/server.py`.
 
 A server with a state on the disk, in a process of its own; clients in this one, each sending its next request when the
-last one is answered: changes of one row, questions by key, or both. Beside them the same changes with one client, which
-shares an epoch with nobody. Client and server share the processors.
+last one is answered. Writes results/server.txt.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import httpx
+from harness import report
 
 PROGRAM = """
 CREATE TABLE orders (id INT PRIMARY KEY, who INT, price DECIMAL(10, 2));
 CREATE VIEW takings AS SELECT who, count(*) AS n, sum(price) AS total FROM orders GROUP BY who;
 """
 SECONDS, CLIENTS = 5.0, (1, 4, 16, 64)
+NOTES = f"""python benchmarks/server.py: a table with a key, a view of sums by group, a state on the disk. change: a row
+is inserted, durable when it is answered. question: the sum of one group. Each client sends its next request when the
+last one is answered, for {SECONDS:g} s. Clients, in one process, and server share the processors."""
 Request = Callable[[httpx.AsyncClient, int], Awaitable[int]]
 
 
@@ -58,31 +65,68 @@ async def measured(url: str, clients: int, request: Request, first: int) -> tupl
     return seconds, results
 
 
-def row(what: str, clients: int, seconds: list[float], epochs: int) -> None:
-    per_second, cuts = len(seconds) / SECONDS, statistics.quantiles(seconds, n=100)
-    shared = f"{len(seconds) / epochs:8.1f}" if epochs else " " * 8
-    print(f"{what:10}{clients:8}{per_second:12,.0f}{cuts[49] * 1e3:10.1f}{cuts[98] * 1e3:10.1f}{shared}", flush=True)
+@dataclass(frozen=True)
+class Served:
+    """A server: its addresses, and its process."""
+
+    http: str
+    port: int
+    process: subprocess.Popen[str]
+
+    def memory(self) -> int:
+        """The resident memory, in bytes."""
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def served(program: str = PROGRAM) -> Iterator[Served]:
+    """A server of a program with a new state, by HTTP and PostgreSQL's protocol on loopback."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "shop.sql")
+        path.write_text(program)
+        addresses = ["--http", "127.0.0.1:0", "--pg", "127.0.0.1:0"]
+        command = [
+            sys.executable,
+            "-m",
+            "deltic",
+            "serve",
+            str(path),
+            "--state",
+            str(Path(folder, "state")),
+            *addresses,
+        ]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stderr is not None
+            lines = "".join(takewhile(lambda line: not line.startswith("ready"), process.stderr))
+            (url,), (port,) = re.findall(r"http: (\S+)", lines), re.findall(r"postgresql: \S+:(\d+)", lines)
+            yield Served(url, int(port), process)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def quantile(seconds: list[float], hundredth: int) -> str:
+    """A quantile in milliseconds."""
+    return f"{statistics.quantiles(seconds, n=100)[hundredth - 1] * 1e3:.1f}"
+
+
+def row(what: str, clients: int, seconds: list[float], epochs: int) -> list[str]:
+    """A row of the table."""
+    shared = f"{len(seconds) / epochs:.1f}" if epochs else ""
+    per_second = f"{len(seconds) / SECONDS:,.0f}"
+    return [what, str(clients), per_second, quantile(seconds, 50), quantile(seconds, 99), shared]
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder, "shop.sql")
-        program.write_text(PROGRAM)
-        command = ["serve", str(program), "--state", str(Path(folder, "state")), "--http", "127.0.0.1:0"]
-        server = subprocess.Popen([sys.executable, "-m", "deltic", *command], stderr=subprocess.PIPE, text=True)
-        try:
-            assert server.stderr is not None
-            url = next(found[1] for line in server.stderr if (found := re.match(r"http: (\S+)", line)))
-            print(f"{'request':10}{'clients':>8}{'a second':>12}{'p50, ms':>10}{'p99, ms':>10}{'an epoch':>8}")
-            first = 0
-            for clients in CLIENTS:
-                seconds, epochs = asyncio.run(measured(url, clients, change, first))
-                row("change", clients, seconds, len(set(epochs)))
-                first += 1_000_000
-                row("question", clients, asyncio.run(measured(url, clients, ask, 0))[0], 0)
-        finally:
-            server.terminate()
-            server.wait()
+    rows = []
+    with served() as server:
+        for number, clients in enumerate(CLIENTS):
+            seconds, epochs = asyncio.run(measured(server.http, clients, change, number * 1_000_000))
+            rows.append(row("change", clients, seconds, len(set(epochs))))
+            rows.append(row("question", clients, asyncio.run(measured(server.http, clients, ask, 0))[0], 0))
+    header = ["request", "clients", "a second", "p50, ms", "p99, ms", "changes an epoch"]
+    report("server", "A server's changes and questions by HTTP on loopback", header, rows, NOTES)
 
 
 if __name__ == "__main__":
