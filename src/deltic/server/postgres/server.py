@@ -1,22 +1,124 @@
-"""The server of PostgreSQL's protocol, in a thread of its own."""
+"""The server of PostgreSQL's protocol, in a thread of its own: it accepts, serves and cancels clients."""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import ssl
 from collections.abc import Coroutine
+from itertools import count
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pygwire import messages as wire
+
 from deltic.errors import DelticError
 from deltic.server.listening import Address, Tls
-from deltic.server.postgres.clients import Clients
+from deltic.server.postgres.authentication import Passwords, authenticate
+from deltic.server.postgres.catalog.answers import PostgresCatalog
+from deltic.server.postgres.connection import Connection
+from deltic.server.postgres.errors import PostgresError
+from deltic.server.postgres.messages import Disconnected, MessageStream
+from deltic.server.postgres.session import ClientSession
+from deltic.server.postgres.settings import Client, Settings
 
 if TYPE_CHECKING:
     from deltic.server.service import Service
     from deltic.server.users import Users
 
 T = TypeVar("T")
+_PATIENCE = 60.0
+"""The seconds in which a client has to say who it is."""
+
+
+class Clients:
+    """The clients of a service that are connected.
+
+    Without `users` every client is believed to be an owner. With `tls` clients may encrypt their connections, and have
+    to where there are users.
+    """
+
+    def __init__(self, service: Service, users: Users | None, tls: ssl.SSLContext | None) -> None:
+        self._service, self._tls = service, tls
+        self._passwords = None if users is None else Passwords(users)
+        self._catalog = PostgresCatalog()
+        self._connections: dict[int, tuple[bytes, Connection]] = {}
+        self._processes = count(1)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """End all connections."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a client until it leaves."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        address, *_ = writer.get_extra_info("peername") or ("unknown",)
+        stream = MessageStream(reader, writer, str(address), self._service.limits.body_bytes)
+        try:
+            await self._serve(stream)
+        except PostgresError as error:
+            await _tell(stream, error)
+        except (Disconnected, TimeoutError, asyncio.CancelledError):
+            pass
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _serve(self, stream: MessageStream) -> None:
+        async with asyncio.timeout(_PATIENCE):
+            session = await self._introduced(stream)
+        if session is None:
+            return
+        secret = secrets.token_bytes(4)
+        connection = Connection(stream, session, secret)
+        self._connections[session.client.process] = secret, connection
+        try:
+            await connection.serve()
+        finally:
+            del self._connections[session.client.process]
+            connection.close()
+
+    async def _introduced(self, stream: MessageStream) -> ClientSession | None:
+        """Authenticate the client; None for one that only cancels. Raises PostgresError."""
+        is_encrypted = False
+        while isinstance(message := await stream.startup(), wire.SSLRequest | wire.GSSEncRequest):
+            encrypts = self._tls is not None and isinstance(message, wire.SSLRequest) and not is_encrypted
+            await stream.send(b"S" if encrypts else b"N")
+            await stream.flush()
+            if encrypts:
+                assert self._tls is not None
+                await stream.encrypt(self._tls)
+                is_encrypted = True
+        if isinstance(message, wire.CancelRequest):
+            self._cancel(message)
+            return None
+        return await self._known(stream, message, is_encrypted)
+
+    async def _known(self, stream: MessageStream, message: wire.StartupMessage, is_encrypted: bool) -> ClientSession:
+        given = dict(message.params)
+        name = given.pop("user", "")
+        if not name:
+            raise PostgresError("28000", "no user name is given in the startup packet", severity="FATAL")
+        if self._passwords is not None and self._tls is not None and not is_encrypted:
+            hint = "connect with sslmode=require"
+            raise PostgresError("28000", "passwords are taken on encrypted connections", hint=hint, severity="FATAL")
+        if len(self._connections) >= self._service.limits.connections:
+            raise PostgresError("53300", "sorry, too many clients already", severity="FATAL")
+        user = await authenticate(stream, name, self._passwords)
+        database = given.pop("database", name)
+        given = {name: value for name, value in given.items() if name not in ("options", "replication")}
+        client = Client(name, user, stream.address, database, next(self._processes), Settings(name, given))
+        return ClientSession(self._service, self._catalog, client)
+
+    def _cancel(self, message: wire.CancelRequest) -> None:
+        secret, connection = self._connections.get(message.process_id, (b"", None))
+        if connection is not None and secrets.compare_digest(secret, message.secret_key):
+            connection.cancel()
 
 
 class PostgresServer:
@@ -64,3 +166,12 @@ def _context(tls: Tls) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         raise DelticError(f"{tls.certificate} and {tls.key} are no certificate and its key in PEM: {error}") from None
     return context
+
+
+async def _tell(stream: MessageStream, error: PostgresError) -> None:
+    """Send an error that ends the connection."""
+    try:
+        await stream.send(wire.ErrorResponse(error.fields))
+        await stream.flush()
+    except Disconnected:
+        pass
