@@ -1,4 +1,4 @@
-"""The definitions of operators without state, one file each, registered in the table of `pointwise`."""
+"""The definitions of operators without state, registered in the table of `pointwise`."""
 
 from deltic.discovery import import_files
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Totals
-from deltic.circuit.edges import ZSetType
-from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
-from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
+from deltic.circuit.operators.aggregate import Aggregate, AggregateCall, AggregateDelta
+from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
 from deltic.values.types import Schema
 
 
+@means_with_change(Aggregate, AggregateDelta)
 def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:
     """The set of the groups of `rows`, which are of `schema`: their keys and aggregates."""
     positions = [schema.index(key) for key in op.keys]
@@ -45,14 +44,3 @@ def _totals(pairs: Iterable[tuple[Any, int]]) -> Totals:
     for value, weight in pairs:
         totals[value] += weight
     return {value: weight for value, weight in totals.items() if weight}
-
-
-@means(ops.Aggregate)
-def _aggregate(op: ops.Aggregate, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    return aggregate(op, inputs[0], types[0].schema)
-
-
-@means(ops.AggregateDelta)
-def _aggregate_delta(op: ops.AggregateDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    old, delta = inputs
-    return aggregate(op, old + delta, types[0].schema) - aggregate(op, old, types[0].schema)

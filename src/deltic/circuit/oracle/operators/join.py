@@ -1,4 +1,4 @@
-"""A join, and its change by the definition of the terms."""
+"""Joins, antijoins and semijoins, and the changes of the first two by the definition of their terms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
+from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 
 Names = tuple[str, ...]
@@ -48,3 +49,30 @@ def _natural_join(left: Rows, left_names: Names, right: Rows, right_names: Names
 def picker(positions: Sequence[int]) -> Callable[[Row], Row]:
     """A function that returns the values of a row at these positions."""
     return lambda row: tuple(row[i] for i in positions)
+
+
+@means(ops.Antijoin)
+def antijoin(op: ops.Antijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """The rows of the first input that have no match in the second on the second's columns."""
+    names, right_names = types[0].schema.names, types[1].schema.names
+    pick = picker([names.index(n) for n in right_names])
+    result: Rows = inputs[0].antijoin(inputs[1], pick, lambda row: row)
+    return result
+
+
+@means(ops.AntijoinDelta)
+def antijoin_delta(op: ops.AntijoinDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """Δa ▷ (b + Δb) − a ⋈ Δb."""
+    left, left_delta, right, right_delta = inputs
+    kept: Rows = antijoin(ops.Antijoin(), [left_delta, right + right_delta], types[1::2])
+    lost: Rows = join(ops.Join(), [left, right_delta], types[1::2])
+    return kept - lost
+
+
+@means(Semijoin)
+def semijoin(op: Semijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """The rows of the first input that have a match in the second on the second's columns."""
+    left, right = inputs
+    pick = picker([types[0].schema.names.index(name) for name in types[1].schema.names])
+    result: Rows = left.filter(lambda row: right.weight(pick(row)) > 0)
+    return result

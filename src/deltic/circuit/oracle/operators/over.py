@@ -9,13 +9,12 @@ from decimal import Decimal
 from typing import Any
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
 from deltic.circuit.operators.frames import Frame, Unit
 from deltic.circuit.operators.over import Over, OverDelta, WindowCall
 from deltic.circuit.oracle.operators.aggregate import aggregate
-from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
-from deltic.circuit.oracle.sequences import bag, peers, sequences
+from deltic.circuit.oracle.operators.sequences import bag, peers, sequences
+from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
 from deltic.values import in_order
 from deltic.values.numbers import EXACT
 from deltic.values.types import Schema, Type
@@ -199,6 +198,7 @@ _FUNCTIONS: dict[str, Function] = {
 }
 
 
+@means_with_change(Over, OverDelta)
 def over(op: Over, rows: Rows, schema: Schema) -> Rows:
     """The rows with the values of all calls appended."""
     return bag(row for rows_of in sequences(rows, op.keys, op.order, schema) for row in _widened(rows_of, op, schema))
@@ -208,14 +208,3 @@ def _widened(rows: Sequence[Row], op: Over, schema: Schema) -> Iterator[Row]:
     partition = _Partition(rows, op, schema)
     values = [partition.values(call) for call in op.calls]
     return ((*row, *(column[i] for column in values)) for i, row in enumerate(rows))
-
-
-@means(Over)
-def _over(op: Over, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    return over(op, inputs[0], types[0].schema)
-
-
-@means(OverDelta)
-def _over_delta(op: OverDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    old, delta = inputs
-    return over(op, old + delta, types[0].schema) - over(op, old, types[0].schema)

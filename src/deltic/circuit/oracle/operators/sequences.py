@@ -1,4 +1,4 @@
-"""Sorting the rows of a partition: the definition of an order."""
+"""The rows of partitions in order, and the definition of top-k: a slice of each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.operators.order import Order
+from deltic.circuit.operators.top import Top, TopDelta
+from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
 from deltic.values import in_order
 from deltic.values.types import Schema
-
-Row = tuple[Any, ...]
-Rows = ZSet[Row]
 
 
 def sequences(rows: Rows, keys: Sequence[str], order: Sequence[Order], schema: Schema) -> list[list[Row]]:
@@ -58,3 +57,10 @@ def _equal(a: Any, b: Any) -> bool:
 def bag(rows: Iterable[Row]) -> Rows:
     """The rows with weight one for each occurrence."""
     return ZSet((row, 1) for row in rows)
+
+
+@means_with_change(Top, TopDelta)
+def top(op: Top, rows: Rows, schema: Schema) -> Rows:
+    """The first rows of each partition of `rows`, which are of `schema`."""
+    end = None if op.limit is None else op.offset + op.limit
+    return bag(row for part in sequences(rows, op.keys, op.order, schema) for row in part[op.offset : end])
