@@ -1,4 +1,4 @@
-"""The derivative table, one module for each operator, and one for the linear ones."""
+"""The derivative table, one module for each kind of operator."""
 
 from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, NodeViews, Rule, derivative_of
 from deltic.discovery import import_files

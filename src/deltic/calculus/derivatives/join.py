@@ -1,4 +1,4 @@
-"""The join: a sum with one change in each term."""
+"""Joins: sums with one change in each term."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
+from deltic.circuit.operators.semijoin import Semijoin
 
 Pair = tuple[int, int]
 """The nodes of a value before its change, and of its change."""
@@ -20,9 +21,21 @@ Pair = tuple[int, int]
     "each input, sorted by what the others share with it",
     Cost.MATCHES,
 )
-def join_delta(op: ops.Join, node: Node, views: NodeViews) -> int:
-    """One delta query for each input; nothing is joined in full."""
-    return joined(views, [(views.old(n), views.delta(n)) for n in node.inputs])
+@derivative(
+    Semijoin,
+    "Δa ⋈ b + a' ⋈ Δb",
+    "DBSP Thm 4.5",
+    "a ⋉ b is a ⋈ b for a set b over columns of a, linear in each input",
+    "both inputs, a sorted by the columns of b",
+    Cost.MATCHES,
+)
+def join_delta(op: ops.Join | Semijoin, node: Node, views: NodeViews) -> int:
+    """One delta query for each input; nothing is joined in full. Engines run a semijoin as a join."""
+    return joined(views, _pairs(node, views))
+
+
+def _pairs(node: Node, views: NodeViews) -> list[Pair]:
+    return [(views.old(number), views.delta(number)) for number in node.inputs]
 
 
 @derivative(
@@ -35,7 +48,7 @@ def join_delta(op: ops.Join, node: Node, views: NodeViews) -> int:
 )
 def join_delta_delta(op: ops.JoinDelta, node: Node, views: NodeViews) -> int:
     """The change of each term of a join's change; inputs before the changed one are sums of a value and its change."""
-    pairs = [(views.old(n), views.delta(n)) for n in node.inputs]
+    pairs = _pairs(node, views)
     olds, deltas = pairs[::2], pairs[1::2]
     news = [added(views, *both) for both in zip(olds, deltas, strict=True)]
     terms = [joined(views, [*news[:i], delta, *olds[i + 1 :]]) for i, delta in enumerate(deltas)]
@@ -56,3 +69,32 @@ def added(views: NodeViews, one: Pair, other: Pair) -> Pair:
 def flat(pairs: Sequence[Pair]) -> list[int]:
     """The inputs of a delta operator: values and their changes, alternating."""
     return [number for pair in pairs for number in pair]
+
+
+@derivative(
+    ops.Antijoin,
+    "Δa ▷ b' − a ⋈ Δb",
+    "DBSP Table 1, Thm 4.5",
+    "a ▷ b is a − a ⋈ b, linear in each input",
+    "both inputs, a sorted by the columns of b",
+    Cost.MATCHES,
+)
+def antijoin_delta(op: ops.Antijoin, node: Node, views: NodeViews) -> int:
+    """a ▷ b is a − a ⋈ b for a set b over columns of a, so bilinear up to the term in a alone."""
+    return views.builder.add(ops.AntijoinDelta(), *flat(_pairs(node, views)))
+
+
+@derivative(
+    ops.AntijoinDelta,
+    "(da ▷ (b + db))^Δ − (a ⋈ db)^Δ",
+    "DBSP Table 1, Thm 4.5",
+    "a difference of an antijoin and a join",
+    "each input, those of the first sorted by the columns of b",
+    Cost.MATCHES,
+)
+def antijoin_delta_delta(op: ops.AntijoinDelta, node: Node, views: NodeViews) -> int:
+    """The change of the rows that Δa keeps, less the change of the rows that Δb removes from a."""
+    left, left_delta, right, right_delta = _pairs(node, views)
+    kept = views.builder.add(op, *flat([left_delta, added(views, right, right_delta)]))
+    lost = joined(views, [left, right_delta])
+    return views.builder.add(ops.Plus(), kept, views.builder.add(ops.Negate(), lost))

@@ -1,4 +1,4 @@
-"""Operators with state, whose changes are in another time than their own, and back-edges."""
+"""Operators on streams that are not their own derivatives."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ from dataclasses import replace
 from deltic.calculus.derivatives.table import NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-
-
-@derivative(ops.Delay, "z⁻¹(Δa)", "DBSP Thm 4.4", "linear and time-invariant", "one change")
-@derivative(ops.Differentiate, "D(Δa)", "DBSP Thm 4.4", "linear and time-invariant", "one change")
-def linear_delta(op: ops.Delay | ops.Differentiate, node: Node, views: NodeViews) -> int:
-    """Linear and time-invariant operators on streams are their own change."""
-    return views.builder.add(op, *map(views.delta, node.inputs))
 
 
 @derivative(
@@ -54,3 +47,15 @@ def distinct_delta_delta(op: ops.DistinctDelta, node: Node, views: NodeViews) ->
     after = views.builder.add(op, *map(views.new, node.inputs))
     before = views.builder.add(op, *map(views.old, node.inputs))
     return views.builder.add(ops.Plus(), after, views.builder.add(ops.Negate(), before))
+
+
+@derivative(
+    ops.Window,
+    "D(α), α = W(Δa + z⁻¹(α), Δθ)",
+    "DBSP §8.5",
+    "time never goes back, so what left the window never returns",
+    "the window",
+)
+def window_delta(op: ops.Window, node: Node, views: NodeViews) -> int:
+    """The state is only the window, not the relation: time never goes back, so a row that left it never returns."""
+    return views.builder.add(ops.WindowDelta(op), *map(views.delta, node.inputs))
