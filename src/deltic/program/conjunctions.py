@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -57,7 +59,15 @@ def _equate(body: Body, left: Term, right: Term) -> list[Body]:
     return [replace(body, conditions=(*body.conditions, body.equality(left, as_expression(right))))]
 
 
-def conjoin(a: Body, b: Body) -> list[Body]:
+def product(inputs: Iterable[Sequence[Body]]) -> list[Body]:
+    """The natural joins of one body of each input, in all combinations."""
+    joined, *others = inputs
+    for right in others:
+        joined = [both for a, b in itertools.product(joined, right) for both in _conjoin(a, b)]
+    return list(joined)
+
+
+def _conjoin(a: Body, b: Body) -> list[Body]:
     """The natural join of two bodies."""
     shared = [name for name in a.out if name in b.out]
     joined = Body(

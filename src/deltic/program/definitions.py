@@ -51,6 +51,17 @@ class Definition:
 
 
 @dataclass(frozen=True)
+class OfSource(Definition):
+    """A relation that follows the changes of one relation, `source`, and by default has its columns."""
+
+    reads: ClassVar[tuple[str, ...]] = ("source",)
+    source: str
+
+    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
+        return ((i, self.source, i) for i in range(columns))
+
+
+@dataclass(frozen=True)
 class Table(Definition):
     """A base table of that name."""
 

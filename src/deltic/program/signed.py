@@ -24,12 +24,12 @@ from deltic.circuit.operators.custom import Apply
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
-from deltic.program.conjunctions import conjoin, is_plain
+from deltic.program.conjunctions import is_plain, product
 from deltic.program.definitions import Definition, Derived, FixedRows
 from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested, PriorityOrder
 from deltic.program.operators.aggregate import Grouped, GroupedAggregate
-from deltic.program.operators.antijoin import without
 from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.join import without
 from deltic.program.operators.over import Windows
 from deltic.program.operators.top import TopRows
 from deltic.program.program import Stratum
@@ -89,7 +89,7 @@ class _Signed(Scope):
         if isinstance(operator, _LINEAR):
             return BODIES[type(operator)](self, operator, self.circuit.nodes[number])
         if isinstance(operator, ops.Join | Semijoin):
-            return self._product(list(inputs))
+            return product(map(self._few, inputs))
         if isinstance(operator, ops.Antijoin):
             return self._antijoin(*inputs)
         if isinstance(operator, Keep):
@@ -151,15 +151,8 @@ class _Signed(Scope):
         """Give a declared relation another definition."""
         self.drafts.relations[name] = replace(self.drafts.relations[name], definition=definition)
 
-    def _product(self, inputs: list[int]) -> list[Body]:
-        """The joins of one conjunction of each input, in all combinations; large sums are read as one relation."""
-        joined, *others = map(self._few, inputs)
-        for right in others:
-            joined = [both for a, b in itertools.product(joined, right) for both in conjoin(a, b)]
-        return joined
-
     def _few(self, number: int) -> list[Body]:
-        """The conjunctions of a node, or the relation of their sum if they are many."""
+        """The conjunctions of a node; many are read as one, the relation of their sum."""
         bodies = self.bodies(number)
         return bodies if len(bodies) < _MANY else [self.atom(self.relation(number), number)]
 
@@ -171,7 +164,7 @@ class _Signed(Scope):
         there, taken = self._few(left), self.bodies(right)
         if isinstance(self.circuit.nodes[right].operator, ops.Import) and is_plain(taken[0]):
             return [without(self, body, taken[0]) for body in there]
-        lost = self._product([left, right])
+        lost = product(map(self._few, (left, right)))
         return [*there, *(replace(body, sign=-body.sign) for body in lost)]
 
 

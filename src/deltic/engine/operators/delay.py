@@ -8,7 +8,7 @@ from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
-from deltic.program.operators.delay import Delayed
+from deltic.program.operators.streams import Delayed
 
 
 @kernel_of(Delayed)

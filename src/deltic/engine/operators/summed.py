@@ -9,7 +9,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
-from deltic.program.operators.integrate import Summed
+from deltic.program.operators.streams import Summed
 
 
 @kernel_of(Summed)

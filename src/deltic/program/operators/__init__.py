@@ -1,4 +1,4 @@
-"""Lowering of each operator of an incremental circuit to a program, one file each, registered in the tables of `scope`.
+"""Lowering of each operator of an incremental circuit to a program, registered in the tables of `scope`.
 
 A linear or multilinear operator becomes rules; any other operator becomes a relation with its own definition.
 """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.graph import Node
-from deltic.program.definitions import Definition
+from deltic.program.definitions import OfSource
 from deltic.program.scope import Scope, relation_of
 
 
@@ -42,11 +42,9 @@ def _received(
 
 
 @dataclass(frozen=True)
-class Grouped(Definition):
+class Grouped(OfSource):
     """The groups of relation `source`, whose first `keys` columns are the keys, with their aggregates."""
 
-    reads: ClassVar[tuple[str, ...]] = ("source",)
-    source: str
     keys: int
     calls: tuple[GroupedAggregate, ...]
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-from deltic.program.definitions import Definition
+from deltic.program.definitions import OfSource
 from deltic.program.scope import Scope, relation_of
 from deltic.program.unsupported import in_recursion
 
 
 @dataclass(frozen=True)
-class Expanded(Definition):
+class Expanded(OfSource):
     """The rows of relation `source`, each once for every value that the flatmap yields for it."""
 
-    reads: ClassVar[tuple[str, ...]] = ("source",)
-    source: str
     operator: ops.FlatMap
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
-        return ((i, self.source, i) for i in range(columns - 1))
+        return super().shared(columns - 1)
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         yield f"{self.operator.arguments()} of each row of {self.source}; looks at changed rows alone"

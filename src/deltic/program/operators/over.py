@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-from deltic.program.definitions import Definition
+from deltic.program.definitions import OfSource
 from deltic.program.scope import Scope, relation_of
 
 
 @dataclass(frozen=True)
-class Windows(Definition):
+class Windows(OfSource):
     """The rows of relation `source`, whose columns are `names`, with the values of the operator's calls."""
 
-    reads: ClassVar[tuple[str, ...]] = ("source",)
-    source: str
     operator: ops.Over
     names: tuple[str, ...]
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
-        yield from ((i, self.source, i) for i in range(len(self.names)))
+        yield from super().shared(len(self.names))
         for index, call in enumerate(self.operator.calls, len(self.names)):
             if call.picks:
                 yield from ((index, self.source, self.names.index(name)) for name in call.columns)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.top import Top, TopDelta
-from deltic.program.definitions import Definition
+from deltic.program.definitions import OfSource
 from deltic.program.scope import Scope, relation_of
 
 
 @dataclass(frozen=True)
-class TopRows(Definition):
+class TopRows(OfSource):
     """The first rows of each partition of relation `source`, as the operator selects them."""
 
-    reads: ClassVar[tuple[str, ...]] = ("source",)
-    source: str
     operator: Top
-
-    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
-        return ((i, self.source, i) for i in range(columns))
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         yield (

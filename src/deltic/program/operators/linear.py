@@ -1,0 +1,81 @@
+"""Sources, and linear operators: those work on each conjunction of their inputs, and a kept node becomes a relation.
+
+A kept node has its own relation if it has one anyway, else the sum of its conjunctions. Relations of a recursion are
+sets: a sum that is kept in one becomes a set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import conjuncts, infer, is_not_null
+from deltic.circuit.graph import Node
+from deltic.circuit.operators.keep import Keep
+from deltic.program.conjunctions import restrict, result_names
+from deltic.program.definitions import Table
+from deltic.program.queries import Body, as_expression, replace_columns
+from deltic.program.scope import RELATIONS, Scope, bodies_of, relation_of
+
+
+@bodies_of(ops.Map)
+def map_(scope: Scope, op: ops.Map, node: Node) -> list[Body]:
+    """The conjunctions of the input, with the map's results."""
+    (number,) = node.inputs
+    columns = scope.circuit.type_of(number).schema.value_types
+    pairs = zip(op.columns, op.expressions, strict=True)
+    partial = [e for c, e in pairs if not c.nullable and infer(e, columns).nullable]
+    return [_mapped(op, partial, body) for body in scope.below(number)]
+
+
+def _mapped(operator: ops.Map, partial: list[exp.Expression], body: Body) -> Body:
+    """The body with the map's results.
+
+    Rows with an undefined `partial` expression are dropped even if it is never read.
+    """
+    pairs = zip(operator.columns, operator.expressions, strict=True)
+    out = {c.name: replace_columns(e, body.out) for c, e in pairs}
+    defined = (is_not_null(as_expression(replace_columns(e, body.out)).copy()) for e in partial)
+    mapped = replace(body, out=out, conditions=(*body.conditions, *defined))
+    return replace(mapped, names={**result_names(mapped), **body.names})
+
+
+@bodies_of(ops.Filter)
+def filter_(scope: Scope, op: ops.Filter, node: Node) -> list[Body]:
+    """The conjunctions of the input, restricted by each conjunct of the predicate."""
+    bodies = scope.below(*node.inputs)
+    for part in conjuncts(op.predicate):
+        bodies = [restricted for body in bodies for restricted in restrict(body, replace_columns(part, body.out))]
+    return [replace(body, conditions=tuple(dict.fromkeys(body.conditions))) for body in bodies]
+
+
+@bodies_of(ops.Plus)
+def plus(scope: Scope, op: ops.Plus, node: Node) -> list[Body]:
+    """The conjunctions of all inputs, in order."""
+    return [body for number in node.inputs for body in scope.bodies(number)]
+
+
+@bodies_of(ops.Negate)
+def negate(scope: Scope, op: ops.Negate, node: Node) -> list[Body]:
+    """The conjunctions of the input with negated signs."""
+    return [replace(body, sign=-body.sign) for body in scope.bodies(*node.inputs)]
+
+
+@relation_of(ops.Source)
+def source(scope: Scope, op: ops.Source, node: Node, number: int, wanted: str) -> str:
+    """The table, under its own name."""
+    return scope.defined(op.name, number, Table(op.name))
+
+
+@relation_of(Keep)
+def keep(scope: Scope, op: Keep, node: Node, number: int, wanted: str) -> str:
+    """The relation of the input, named after a view, itself or this operator."""
+    (source,) = node.inputs
+    if scope.component is not None:
+        scope.wanted.setdefault(source, wanted or op.name)
+    is_sum = type(scope.circuit.nodes[source].operator) not in RELATIONS
+    if is_sum and scope.component is not None and scope.is_recursive(number):
+        return scope.derived(source, wanted or op.name, distinct=True)
+    return scope.relation(source)
