@@ -20,8 +20,6 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.custom import Maintain
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.values.types import Column, Schema, Type
 from tests.calculus.nested import NestedInterpreter
 from tests.calculus.streams import check
@@ -130,8 +128,8 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
         circuit(ops.Join(), "x", "y", "s", "t"),
         circuit(ops.Join(), "t", "y", "t", "x"),
     ],
-    Semijoin: [circuit(Semijoin(), "x", "t"), circuit(Semijoin(), "s", "s"), circuit(Semijoin(), "x", "s")],
-    Keep: [circuit(Keep("kept"), "x"), circuit(Keep("kept"), "s")],
+    ops.Semijoin: [circuit(ops.Semijoin(), *pair) for pair in (("x", "t"), ("s", "s"), ("x", "s"))],
+    ops.Keep: [circuit(ops.Keep("kept"), "x"), circuit(ops.Keep("kept"), "s")],
     ops.Antijoin: [
         circuit(ops.Antijoin(), "x", "t"),
         circuit(ops.Antijoin(), "x", "s"),

@@ -15,7 +15,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.interpreter import run
 from deltic.circuit.reading import parse_circuit
 from deltic.engine.engine import IncrementalEngine
@@ -32,7 +31,7 @@ KEYS = ops.Source("k", Schema.of(b=Type.INT64))
 
 def semijoin(rows: ops.Source = ROWS, keys: ops.Source = KEYS):
     builder = CircuitBuilder()
-    builder.add(ops.Sink("v"), builder.add(Semijoin(), builder.add(rows), builder.add(keys)))
+    builder.add(ops.Sink("v"), builder.add(ops.Semijoin(), builder.add(rows), builder.add(keys)))
     return builder.build()
 
 
@@ -42,7 +41,7 @@ def reachable():
     edges, keys = (body.add(ops.Import(i, ZSetType(s.schema, True))) for i, s in enumerate((ROWS, KEYS)))
     found = body.add(ops.Feedback("p", ROWS.schema))
     step = body.add(ops.Map.of_defined(ROWS.schema.columns, (column("b"), column("a")), ROWS.schema), found)
-    kept = body.add(Semijoin(), body.add(ops.Plus(), edges, step), keys)
+    kept = body.add(ops.Semijoin(), body.add(ops.Plus(), edges, step), keys)
     body.add(ops.Sink("p"), body.add(ops.Distinct(), kept))
     builder = CircuitBuilder()
     inputs = builder.add(ops.Distinct(), builder.add(ROWS)), builder.add(KEYS)

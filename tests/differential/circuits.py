@@ -21,7 +21,6 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, is_not_null, is_null, literal, null
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.values.types import Column, Schema, Type
 
@@ -233,7 +232,7 @@ def _add_antijoin(pool: _Pool) -> None:
 
 def _add_semijoin(pool: _Pool) -> None:
     left, other = pool.pick(), pool.pick()
-    pool.put(Semijoin(), left, _set_within(pool, left, other))
+    pool.put(ops.Semijoin(), left, _set_within(pool, left, other))
 
 
 def _set_within(pool: _Pool, left: int, other: int) -> int:

@@ -18,7 +18,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.inlining import inline
-from deltic.circuit.operators.keep import Keep
 from deltic.errors import CatalogError, did_you_mean
 from deltic.values.types import Schema
 
@@ -128,7 +127,7 @@ class Catalog:
             call = builder.add(ops.Call(circuit), *(tables[n] if n in own else nodes[n] for n in sources))
             shown = [name for name in circuit.sinks if not self.views[name].is_hidden]
             nodes |= {name: builder.add(ops.BundleRelation(name), call) for name in shown}
-            nodes |= {name: builder.add(Keep(name), nodes[name]) for name in shown if name in self._lasting}
+            nodes |= {name: builder.add(ops.Keep(name), nodes[name]) for name in shown if name in self._lasting}
         for view in self.views.values():
             if not view.is_hidden:
                 builder.add(ops.Sink(view.name), nodes[view.name])

@@ -18,8 +18,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import Checked, columns_of
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 
 Bounds = Mapping[str, int]
 """The columns of a node that are bounds: -1 where they fall during the recursion, 1 where they rise."""
@@ -74,9 +72,9 @@ def _turned(body: Circuit, node: Node, known: Mapping[int, Bounds]) -> Bounds:
         for condition in _conditions(operator.predicate):
             _check(condition, inputs[0])
         return inputs[0]
-    if isinstance(operator, ops.Join | Semijoin | ops.Antijoin):
+    if isinstance(operator, ops.Join | ops.Semijoin | ops.Antijoin):
         return _joined(body, node, known, inputs)
-    if isinstance(operator, ops.Plus | ops.Distinct | Keep | ops.Sink):
+    if isinstance(operator, ops.Plus | ops.Distinct | ops.Keep | ops.Sink):
         return _together(inputs)
     if isinstance(operator, ops.Aggregate):
         return _picked(operator, inputs[0])

@@ -8,15 +8,14 @@ from typing import TypeVar
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 
 Name = TypeVar("Name", bound=Hashable)
 Signs = Mapping[Name, frozenset[int]]
 """The names that a node depends on, each with its signs: 1 where the node grows with it, -1 where it shrinks, else
 0."""
 
-_RISING = (ops.Map, ops.Filter, ops.Join, Semijoin, ops.Plus, ops.Distinct, ops.FlatMap, ops.BundleRelation, Keep)
+_LINEAR = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.BundleRelation, ops.Keep, ops.Sink)
+_RISING = (*_LINEAR, ops.Join, ops.Semijoin, ops.Distinct)
 
 
 def polarities(body: Circuit) -> dict[str, Signs[str]]:
@@ -56,7 +55,7 @@ def _turns(node: Node) -> list[int]:
         return [-1]
     if isinstance(operator, ops.Fixpoint):
         return [int(grows_with(operator.body, *_imports(operator.body, index))) for index in range(len(node.inputs))]
-    return [int(isinstance(operator, (*_RISING, ops.Sink)))] * len(node.inputs)
+    return [int(isinstance(operator, _RISING))] * len(node.inputs)
 
 
 def _imports(body: Circuit, index: int) -> list[int]:

@@ -13,7 +13,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.inlining import inline
 from deltic.circuit.operators.base import Clocked
-from deltic.circuit.operators.keep import Keep
 from deltic.depth import deep
 from deltic.errors import UnsupportedError
 from deltic.program.extract import extract
@@ -85,7 +84,7 @@ class Compiler:
                         linked.tables[name] = self._relation(place)
                     case ops.Sink(name=name):
                         linked.sinks[name] = self._relation(place)
-                    case Keep(name=name):
+                    case ops.Keep(name=name):
                         linked.wanted.setdefault(self._relation(place), name)
         sinks = [place for place in map(places.__getitem__, circuit.sinks.values()) if isinstance(place, int)]
         linked.remembering += self._remembering(sinks)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import deltic.program.operators  # noqa: F401  enters all operators into the tables of `scope`
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.operators.keep import Keep
 from deltic.program.linking import LinkedProgram, link
 from deltic.program.naming import NamingFacts
 from deltic.program.program import Program
@@ -21,6 +20,6 @@ def extract(circuit: Circuit) -> Program:
                 linked.tables[name] = scope.relation(number)
             case ops.Sink(name=name):
                 linked.sinks[name] = scope.relation(*node.inputs)
-            case Keep(name=name):
+            case ops.Keep(name=name):
                 linked.wanted.setdefault(scope.relation(number), name)
     return link(scope.drafts, linked, NamingFacts())

@@ -21,8 +21,6 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.improving import improves
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.custom import Apply
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
 from deltic.program.conjunctions import is_plain, product
 from deltic.program.definitions import Definition, Derived, FixedRows
@@ -88,11 +86,11 @@ class _Signed(Scope):
         operator, inputs = self.circuit.nodes[number].operator, self.circuit.nodes[number].inputs
         if isinstance(operator, _LINEAR):
             return BODIES[type(operator)](self, operator, self.circuit.nodes[number])
-        if isinstance(operator, ops.Join | Semijoin):
+        if isinstance(operator, ops.Join | ops.Semijoin):
             return product(map(self._few, inputs))
         if isinstance(operator, ops.Antijoin):
             return self._antijoin(*inputs)
-        if isinstance(operator, Keep):
+        if isinstance(operator, ops.Keep):
             return self.bodies(*inputs)
         return [self.atom(self.relation(number), number)]
 
@@ -108,7 +106,7 @@ class _Signed(Scope):
         if examine := EXAMINED.get(type(operator)):
             definition = examine(self, number, 0)
             return self._member("", number, definition)
-        if isinstance(operator, (*_LINEAR, ops.Join, Semijoin, ops.Antijoin, Keep)):
+        if isinstance(operator, (*_LINEAR, ops.Join, ops.Semijoin, ops.Antijoin, ops.Keep)):
             return self.summed(number)
         if isinstance(operator, ops.BundleRelation):
             return self._nested(number, operator.name)

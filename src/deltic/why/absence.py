@@ -9,7 +9,6 @@ from typing import Any
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import show
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.errors import DelticError
 from deltic.why.derivations import Derivation, Fact
 from deltic.why.explanation import Absence, brief, shown
@@ -112,7 +111,7 @@ class _Failing:
             return
         elif isinstance(operator, ops.Map):
             yield from self._of_map(scope, number, bound)
-        elif isinstance(operator, ops.Join | Semijoin):
+        elif isinstance(operator, ops.Join | ops.Semijoin):
             yield self._of_join(scope, inputs, bound)
         elif isinstance(operator, ops.Filter | ops.Antijoin):
             yield from self._of_exclusion(scope, number, bound)

@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.values.types import Schema
 from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, SourceTable, named, same
 from deltic.why.rows import PASSED, restricted
@@ -101,7 +100,7 @@ class _Completing:
             yield from (
                 (values, added) for values, added in found if self.of.passes(operator, _row(values, schema), schema)
             )
-        elif isinstance(operator, ops.Join | Semijoin):
+        elif isinstance(operator, ops.Join | ops.Semijoin):
             for values, added in self._joined(scope, list(inputs), [], dict(bound), left, above, equal):
                 yield {name: values[name] for name in schema.names}, added
         elif isinstance(operator, ops.Antijoin):

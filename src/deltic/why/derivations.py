@@ -12,7 +12,6 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
 from deltic.circuit.operators.custom import Apply, Maintain
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.values.types import Schema
 from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
@@ -305,7 +304,7 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     ops.Negate: RowDerivations.of_negate,
     ops.Map: RowDerivations.of_map,
     ops.Join: RowDerivations.of_join,
-    Semijoin: RowDerivations.of_join,
+    ops.Semijoin: RowDerivations.of_join,
     ops.Antijoin: RowDerivations.of_antijoin,
     ops.FlatMap: RowDerivations.of_flat_map,
     ops.Aggregate: RowDerivations.of_group,

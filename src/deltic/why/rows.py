@@ -19,8 +19,6 @@ from deltic.circuit.expressions import conjuncts, infer, is_literal
 from deltic.circuit.expressions.meaning import Meaning, evaluate, meaning
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.custom import Apply, Maintain
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.batches import TableBatch
 from deltic.engine.engine import IncrementalEngine
@@ -58,7 +56,7 @@ _Binding = tuple[dict[str, Any], int]
 _MANY = 16
 """The number of bindings from which on the next input is looked up for all at once, in chunks of growing size."""
 
-PASSED = (ops.Distinct, Keep, ops.Sink, ops.Close)
+PASSED = (ops.Distinct, ops.Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input, up to weights."""
 
 
@@ -229,7 +227,7 @@ class Evaluator:
     def stream(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[Row]:
         """The rows of a node with these values, lazily: joins are evaluated only as far as rows are consumed."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
-        if isinstance(node.operator, ops.Join | Semijoin):
+        if isinstance(node.operator, ops.Join | ops.Semijoin):
             yield from (row for row, weight in self.joined(scope, number, bound) if weight > 0)
         elif isinstance(node.operator, ops.Filter):
             restrictions = restricted(node.operator, schema, bound)
@@ -397,7 +395,7 @@ _ROWS: dict[type[ops.Operator], _RowsOf] = {
     ops.Filter: _filter,
     ops.Plus: _plus,
     ops.Map: _map,
-    **dict.fromkeys((ops.Join, Semijoin), _join),
+    **dict.fromkeys((ops.Join, ops.Semijoin), _join),
     ops.Antijoin: _antijoin,
     **dict.fromkeys((ops.Aggregate, ops.Top, ops.Over, ops.FlatMap), _grouped),
     ops.Window: _window,

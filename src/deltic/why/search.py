@@ -8,7 +8,6 @@ from itertools import islice
 
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
-from deltic.circuit.operators.keep import Keep
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.values import in_order
@@ -183,7 +182,7 @@ class ExplanationSearch:
         else:
             scope = relation.recursion.after(None if relation.at is None else relation.at - 1)
         number = scope.circuit.sinks[relation.name]
-        while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | Keep):
+        while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | ops.Keep):
             (number,) = scope.circuit.nodes[number].inputs
         node = scope.circuit.nodes[number]
         branches = node.inputs if isinstance(node.operator, ops.Plus) else (number,)

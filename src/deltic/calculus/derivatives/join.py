@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from deltic.calculus.derivatives.table import Cost, NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-from deltic.circuit.operators.semijoin import Semijoin
 
 Pair = tuple[int, int]
 """The nodes of a value before its change, and of its change."""
@@ -22,14 +21,14 @@ Pair = tuple[int, int]
     Cost.MATCHES,
 )
 @derivative(
-    Semijoin,
+    ops.Semijoin,
     "Δa ⋈ b + a' ⋈ Δb",
     "DBSP Thm 4.5",
     "a ⋉ b is a ⋈ b for a set b over columns of a, linear in each input",
     "both inputs, a sorted by the columns of b",
     Cost.MATCHES,
 )
-def join_delta(op: ops.Join | Semijoin, node: Node, views: NodeViews) -> int:
+def join_delta(op: ops.Join | ops.Semijoin, node: Node, views: NodeViews) -> int:
     """One delta query for each input; nothing is joined in full. Engines run a semijoin as a join."""
     return joined(views, _pairs(node, views))
 

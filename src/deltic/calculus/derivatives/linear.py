@@ -5,14 +5,13 @@ from __future__ import annotations
 from deltic.calculus.derivatives.table import NodeViews, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-from deltic.circuit.operators.keep import Keep
 
 _LINEAR = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Negate, ops.BundleRelation, ops.Sink)
 
 
 @derivative(ops.Delay, "z⁻¹(Δa)", "DBSP Thm 4.4", "linear and time-invariant", "one change")
 @derivative(ops.Differentiate, "D(Δa)", "DBSP Thm 4.4", "linear and time-invariant", "one change")
-@derivative(Keep, "f(Δa)", "DBSP Thm 4.4", "the identity is linear", "its input, as a relation of its own")
+@derivative(ops.Keep, "f(Δa)", "DBSP Thm 4.4", "the identity is linear", "its input, as a relation of its own")
 def linear_delta(op: ops.Operator, node: Node, views: NodeViews) -> int:
     """The same operator on the changes; on streams it must be time-invariant, too."""
     return views.builder.add(op, *map(views.delta, node.inputs))

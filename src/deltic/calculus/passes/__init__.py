@@ -29,7 +29,6 @@ from deltic.calculus.passes.share_sums import share_sums
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.inlining import inline
-from deltic.circuit.operators.keep import Keep
 
 Pass = Callable[[Circuit], Circuit]
 
@@ -50,7 +49,7 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
 )
 
 # Operators that no pass rewrites.
-_PLAIN = (ops.Source, ops.Call, ops.BundleRelation, ops.Sink, Keep)
+_PLAIN = (ops.Source, ops.Call, ops.BundleRelation, ops.Sink, ops.Keep)
 
 
 @lru_cache(maxsize=4)

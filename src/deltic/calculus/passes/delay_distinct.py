@@ -13,9 +13,8 @@ from __future__ import annotations
 from deltic.calculus.passes.rewriting import Rewriting, is_set, rewrite
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.operators.keep import Keep
 
-_PRESERVING = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join, ops.Sink, Keep)
+_PRESERVING = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join, ops.Sink, ops.Keep)
 _TERMS = 2
 _ABSORBED = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join)
 

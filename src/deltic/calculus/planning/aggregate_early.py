@@ -24,7 +24,6 @@ from deltic.calculus.planning.statistics import Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.operators.keep import Keep
 
 # The function that combines the results for parts of a group.
 _WHOLE = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
@@ -139,7 +138,7 @@ class _Early:
         message = ", ".join(f"{c.name} = {c.function} {c.column}".rstrip() for c in calls)
         text = f"{name}({', '.join([*part.kept, *(c.name for c in calls)])}) :- {message} : {{ {', '.join(read)} }}"
         self.decisions.append(KeptDecision("eliminate", name, text, before, after))
-        made = self.rewriting.add(Keep(name), self._aggregate(part.inside, part.kept, calls))
+        made = self.rewriting.add(ops.Keep(name), self._aggregate(part.inside, part.kept, calls))
         self.partial.add(made)
         return made
 

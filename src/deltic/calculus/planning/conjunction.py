@@ -15,7 +15,6 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, show, substituted
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.operators.semijoin import Semijoin
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class _Reader:
         elif isinstance(operator, ops.Map) and renames(operator):
             sources = [expression.name for expression in operator.expressions]
             self.read(inputs[0], dict(zip(sources, variables.values(), strict=True)))
-        elif isinstance(operator, ops.Join | Semijoin):
+        elif isinstance(operator, ops.Join | ops.Semijoin):
             for source in inputs:
                 self.read(source, self.part(source, variables))
         elif isinstance(operator, ops.Filter):

@@ -28,8 +28,6 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, columns_of
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 
 
 def eliminate(
@@ -217,7 +215,7 @@ class _Elimination:
         if made in self.made:
             self.decisions.remove(decision)
         else:
-            self.made[made] = rewriting.add(Keep(decision.relation), made)
+            self.made[made] = rewriting.add(ops.Keep(decision.relation), made)
         return self.made[made]
 
     def _label(self, number: int) -> str:
@@ -249,5 +247,5 @@ def _sees_sets(reader: Node, number: int, passed: bool) -> bool:
         return True
     if isinstance(operator, ops.Aggregate):
         return bool(operator.calls) and all(ACCUMULATORS[call.function].of_sets for call in operator.calls)
-    linear = isinstance(operator, ops.Map | ops.Filter | ops.Plus | ops.Join | Semijoin | ops.FlatMap)
+    linear = isinstance(operator, ops.Map | ops.Filter | ops.Plus | ops.Join | ops.Semijoin | ops.FlatMap)
     return passed and (linear or (isinstance(operator, ops.Antijoin) and number == reader.inputs[0]))

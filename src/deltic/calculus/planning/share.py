@@ -16,11 +16,9 @@ from deltic.calculus.planning.statistics import Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 
 # Operators that queries expand.
-_READ_THROUGH = (ops.Join, Semijoin, ops.Antijoin, ops.Map, ops.Filter, ops.Plus)
+_READ_THROUGH = (ops.Join, ops.Semijoin, ops.Antijoin, ops.Map, ops.Filter, ops.Plus)
 
 
 def share(circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS) -> tuple[Circuit, list[KeptDecision]]:
@@ -31,7 +29,7 @@ def share(circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS)
         if rewriting.circuit is not circuit or rewriting.number not in kept:
             return None
         same = rewriting.add(node.operator, *rewriting.new(*node.inputs))
-        return rewriting.add(Keep(kept[rewriting.number].relation), same)
+        return rewriting.add(ops.Keep(kept[rewriting.number].relation), same)
 
     return Rewriting(circuit, rule).sweep(()), list(kept.values())
 

@@ -19,8 +19,6 @@ from deltic.calculus.planning.selectivity import selectivity
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_checked, is_literal, substituted
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.operators.keep import Keep
-from deltic.circuit.operators.semijoin import Semijoin
 
 # A column of a relation: the name of the relation in statistics, and the position of the column.
 Origin = tuple[str, int]
@@ -276,7 +274,7 @@ def _filter(sizes: Sizes, op: ops.Filter, inputs: list[NodeSize]) -> NodeSize:
     return size
 
 
-@_rule(ops.Join, Semijoin)
+@_rule(ops.Join, ops.Semijoin)
 def _join(sizes: Sizes, op: ops.Join, inputs: list[NodeSize]) -> NodeSize:
     first, *others = inputs
     for other in others:
@@ -291,7 +289,7 @@ def _plus(sizes: Sizes, op: ops.Plus, inputs: list[NodeSize]) -> NodeSize:
     return NodeSize(rows, {n: sum(size.distinct[n] for size in inputs) for n in names}, {}).of_rows(rows)
 
 
-@_rule(ops.Antijoin, ops.Negate, Keep, ops.Window, ops.Top)
+@_rule(ops.Antijoin, ops.Negate, ops.Keep, ops.Window, ops.Top)
 def _first(sizes: Sizes, op: ops.Operator, inputs: list[NodeSize]) -> NodeSize:
     """The rows of the first input, as an upper bound."""
     return inputs[0]

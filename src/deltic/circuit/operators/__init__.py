@@ -7,8 +7,8 @@ from deltic.circuit.operators.distinct import Distinct
 from deltic.circuit.operators.fixpoint import BundleRelation, Feedback, Fixpoint, FixpointDelta, Import
 from deltic.circuit.operators.flat_map import FlatMap
 from deltic.circuit.operators.frames import Frame, Unit
-from deltic.circuit.operators.join import Antijoin, AntijoinDelta, Join, JoinDelta
-from deltic.circuit.operators.linear import Filter, Map, Negate, Plus
+from deltic.circuit.operators.join import Antijoin, AntijoinDelta, Join, JoinDelta, Semijoin
+from deltic.circuit.operators.linear import Filter, Keep, Map, Negate, Plus
 from deltic.circuit.operators.nesting import Bracket, Call
 from deltic.circuit.operators.order import Order
 from deltic.circuit.operators.over import Over, OverDelta, WindowCall
@@ -47,6 +47,7 @@ __all__ = [
     "Integrate",
     "Join",
     "JoinDelta",
+    "Keep",
     "Map",
     "Negate",
     "Operator",
@@ -54,6 +55,7 @@ __all__ = [
     "Over",
     "OverDelta",
     "Plus",
+    "Semijoin",
     "Sink",
     "Source",
     "Top",

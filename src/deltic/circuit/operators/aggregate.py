@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.changes import change_of, delta_of
+from deltic.circuit.operators.base import Operator, change_of, delta_of
 from deltic.values.types import Column, Schema
 from deltic.values.words import word
 

@@ -1,14 +1,15 @@
-"""The base of all operators: an immutable value that computes its output type."""
+"""The base of all operators, immutable values that compute their output types, and the types of delta operators."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.errors import CircuitError
+from deltic.values.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit
@@ -65,6 +66,16 @@ class Operator(ABC):
 
 
 @dataclass(frozen=True)
+class NamedOperator(Operator):
+    """An operator whose name is its argument in the text form."""
+
+    name: str
+
+    def arguments(self) -> str:
+        return word(self.name)
+
+
+@dataclass(frozen=True)
 class Clocked(Operator):
     """An operator with state, which counts the time of some circuit; with `outer` 0 its own circuit's.
 
@@ -85,3 +96,26 @@ class Clocked(Operator):
         """Raise CircuitError where fewer than `outer` circuits surround a circuit of nesting `depth`."""
         if not 0 <= self.outer <= depth:
             self.refuse(f"there are {depth} circuits around its own, not {self.outer}", inputs)
+
+
+def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:
+    """The types of the changes among inputs a₁, Δa₁, …, aₙ, Δaₙ; raises CircuitError where they are not such pairs."""
+    zsets = operator.zsets(inputs)
+    pairs = list(zip(zsets[::2], zsets[1::2], strict=False))
+    if 2 * len(pairs) != len(zsets) or any(old.schema != delta.schema for old, delta in pairs):
+        operator.refuse("takes pairs of a value and its change, of one schema each", inputs)
+    return [delta for _, delta in pairs]
+
+
+def change_of(type_: EdgeType) -> ZSetType:
+    """The type of a change of a value of this type: the same Z-set type, not a set."""
+    assert isinstance(type_, ZSetType)
+    return replace(type_, is_set=False)
+
+
+def delta_of(operator: Operator, inputs: Sequence[EdgeType]) -> ZSetType:
+    """The type of d among inputs i and d; raises CircuitError where their schemas differ."""
+    old, delta = operator.zsets(inputs, 2)
+    if old.schema != delta.schema:
+        operator.refuse("both inputs must have one schema", inputs)
+    return delta

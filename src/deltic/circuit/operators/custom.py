@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.changes import changes
+from deltic.circuit.operators.base import NamedOperator, changes
 from deltic.values.types import Schema
-from deltic.values.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import CustomOperator
@@ -20,11 +18,10 @@ Input = TypeVar("Input")
 
 
 @dataclass(frozen=True)
-class Apply(Operator):
+class Apply(NamedOperator):
     """A user's operator without a derivative or a state; it is recomputed."""
 
     keyword: ClassVar[str] = "apply"
-    name: str
 
     @property
     def called(self) -> str:
@@ -50,9 +47,6 @@ class Apply(Operator):
             wanted = ", ".join(str(ZSetType(schema, False)) for schema in takes)
             self.refuse(f"takes {wanted}", inputs)
         return ZSetType(self.custom.gives, False, max((z.depth for z in zsets), default=0))
-
-    def arguments(self) -> str:
-        return word(self.name)
 
     def __reduce__(self) -> Any:
         """Pickle it together with the user's operator, so that another process has the code."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators.base import Clocked, Operator
+from deltic.circuit.operators.base import Clocked, NamedOperator
 from deltic.values.types import Schema
 from deltic.values.words import word
 
@@ -35,15 +35,11 @@ class BackEdge(Clocked):
 
 
 @dataclass(frozen=True)
-class Close(Operator):
+class Close(NamedOperator):
     """The start of a back-edge: the `BackEdge` of its name outputs the input of this node one step later."""
 
     keyword: ClassVar[str] = "close"
     rule: ClassVar[str] = "§9.4.4 back-edge"
-    name: str
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return self.zsets(inputs, 1)[0]
-
-    def arguments(self) -> str:
-        return word(self.name)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
-from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.base import NamedOperator, Operator
 from deltic.values.types import Schema
-from deltic.values.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit
@@ -42,7 +41,7 @@ class Import(Operator):
 
 
 @dataclass(frozen=True)
-class Feedback(Operator):
+class Feedback(NamedOperator):
     """A recursive relation as the body sees it: z⁻¹ of the body's output of that name.
 
     A set, or a bag; in the derivative of a body it carries changes and `is_set` is false.
@@ -50,7 +49,6 @@ class Feedback(Operator):
 
     keyword: ClassVar[str] = "feedback"
     rule: ClassVar[str] = "§9.4.4 back-edge"
-    name: str
     schema: Schema
     is_set: bool = True
 
@@ -59,9 +57,6 @@ class Feedback(Operator):
         if not depth:
             self.refuse("is allowed in the body of a fixpoint only", inputs)
         return ZSetType(self.schema, self.is_set, depth)
-
-    def arguments(self) -> str:
-        return word(self.name)
 
 
 @dataclass(frozen=True)
@@ -146,11 +141,10 @@ class FixpointDelta(Operator):
 
 
 @dataclass(frozen=True)
-class BundleRelation(Operator):
+class BundleRelation(NamedOperator):
     """One relation of a bundle."""
 
     keyword: ClassVar[str] = "component"
-    name: str
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         if len(inputs) != 1 or not isinstance(inputs[0], BundleType):
@@ -159,6 +153,3 @@ class BundleRelation(Operator):
         if result is None:
             self.refuse("the bundle has no relation of that name", inputs)
         return result
-
-    def arguments(self) -> str:
-        return word(self.name)

@@ -1,4 +1,4 @@
-"""The multilinear operators, the natural join and the antijoin, and their changes."""
+"""The multilinear operators, the natural join, the antijoin and the semijoin, and their changes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.changes import change_of, changes
+from deltic.circuit.operators.base import Operator, change_of, changes
 from deltic.values.types import Column, Schema
 
 
@@ -39,13 +38,7 @@ class Antijoin(Operator):
     keyword: ClassVar[str] = "antijoin"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        left, right = self.zsets(inputs, 2)
-        if not right.is_set:
-            self.refuse("its second input must be a set; put a distinct before it", inputs)
-        for column in right.schema:
-            if left.schema.types.get(column.name) != column.type:
-                self.refuse(f"column {column} of the second input is not in the first", inputs)
-        return left
+        return _left_of(self, inputs)
 
 
 @dataclass(frozen=True)
@@ -70,3 +63,29 @@ class AntijoinDelta(Operator):
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         left, right = changes(self, self.zsets(inputs, 4))
         return change_of(Antijoin().output((left, replace(right, is_set=True)), depth))
+
+
+@dataclass(frozen=True)
+class Semijoin(Operator):
+    """a ⋉ b: the rows of the first input that have a match in the second, a set, on the second's columns.
+
+    It equals the join of both: a set over columns of the first input leaves weights and columns unchanged.
+    """
+
+    keyword: ClassVar[str] = "semijoin"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        left, type_ = _left_of(self, inputs), Join().output(inputs, depth)
+        assert isinstance(type_, ZSetType)
+        return replace(type_, is_set=left.is_set)
+
+
+def _left_of(operator: Operator, inputs: Sequence[EdgeType]) -> ZSetType:
+    """The first input; raises CircuitError unless the second is a set over columns of it."""
+    left, right = operator.zsets(inputs, 2)
+    if not right.is_set:
+        operator.refuse("its second input must be a set; put a distinct before it", inputs)
+    for column in right.schema:
+        if left.schema.types.get(column.name) is not column.type:
+            operator.refuse(f"column {column} of the second input is not in the first", inputs)
+    return left

@@ -1,4 +1,4 @@
-"""The linear operators: map, filter, and the group's plus and negation."""
+"""The linear operators: map, filter, the group's plus and negation, and an identity that engines materialize."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.expressions import columns_of, infer, show
-from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.base import NamedOperator, Operator
 from deltic.values.types import Column, Schema, Type
 from deltic.values.words import word
 
@@ -101,3 +101,16 @@ class Negate(Operator):
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
         return ZSetType(source.schema, False, source.depth)
+
+
+@dataclass(frozen=True)
+class Keep(NamedOperator):
+    """Its input, which engines materialize as a relation; it is called `name` unless that name is taken.
+
+    Without it a join, a map or a sum is computed within each query that reads it.
+    """
+
+    keyword: ClassVar[str] = "keep"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self.zsets(inputs, 1)[0]

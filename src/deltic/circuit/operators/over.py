@@ -9,8 +9,7 @@ from typing import ClassVar
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.aggregate import show_parameter
-from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.changes import change_of, delta_of
+from deltic.circuit.operators.base import Operator, change_of, delta_of
 from deltic.circuit.operators.frames import Frame, Unit
 from deltic.circuit.operators.order import Order, check_parts, show_parts
 from deltic.values.types import Column, Kind, Schema, Type

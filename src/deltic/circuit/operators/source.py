@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.base import NamedOperator, Operator
 from deltic.values.text import to_literal
 from deltic.values.types import Schema
-from deltic.values.words import word
 
 
 @dataclass(frozen=True)
-class Source(Operator):
+class Source(NamedOperator):
     """An input table; `is_set` when its rows have weight one, as in Datalog and in tables with a key.
 
     No two rows have the same values in the columns of `key`, if there are any. No result depends on the key, and the
@@ -23,7 +22,6 @@ class Source(Operator):
 
     keyword: ClassVar[str] = "source"
     rule: ClassVar[str] = "§9.2 port"
-    name: str
     schema: Schema
     is_set: bool = True
     key: tuple[str, ...] = field(default=(), compare=False)
@@ -33,9 +31,6 @@ class Source(Operator):
         if depth:
             self.refuse("stands outside of every fixpoint; import it into the body", inputs)
         return ZSetType(self.schema, self.is_set, depth)
-
-    def arguments(self) -> str:
-        return word(self.name)
 
 
 @dataclass(frozen=True)
@@ -64,15 +59,11 @@ class Constant(Operator):
 
 
 @dataclass(frozen=True)
-class Sink(Operator):
+class Sink(NamedOperator):
     """A view: an output of the circuit under a name."""
 
     keyword: ClassVar[str] = "sink"
     rule: ClassVar[str] = "§9.2 port"
-    name: str
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return self.zsets(inputs, 1)[0]
-
-    def arguments(self) -> str:
-        return word(self.name)

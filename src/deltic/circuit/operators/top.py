@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deltic.circuit.edges import EdgeType
-from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.changes import change_of, delta_of
+from deltic.circuit.operators.base import Operator, change_of, delta_of
 from deltic.circuit.operators.order import Order, check_parts, show_parts
 
 

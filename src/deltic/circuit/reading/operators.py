@@ -15,7 +15,6 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
 from deltic.circuit.operators.fixpoint import RefreshPolicy
-from deltic.circuit.operators.keep import Keep
 from deltic.circuit.reading.constants import read_constant
 from deltic.circuit.reading.line import NodeLine
 from deltic.circuit.reading.scalars import split
@@ -245,7 +244,7 @@ READERS: dict[str, Reader] = {
     "apply": _custom(Apply),
     "maintain": _custom(Maintain),
     "maintain_delta": _custom(MaintainDelta),
-    "keep": lambda line: Keep(line.argument("NAME")),
+    "keep": lambda line: ops.Keep(line.argument("NAME")),
     "sink": lambda line: ops.Sink(line.argument("NAME")),
     "map": _map,
     "flat_map": _flat_map,

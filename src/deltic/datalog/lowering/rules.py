@@ -18,7 +18,6 @@ from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.expressions import cast, column, conjunction, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.isolating import solve
-from deltic.circuit.operators.keep import Keep
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_by_all, bound_variables
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, make_set, project
@@ -86,7 +85,7 @@ class _RuleLowering:
         result = joining.intersection(self._builder.type_of(computed).schema.names).difference(before)
         if not may or all(self._is_invertible(name) for name in result):
             return computed
-        return self._builder.add(Keep(self._rule.head.relation), make_set(self._builder, computed))
+        return self._builder.add(ops.Keep(self._rule.head.relation), make_set(self._builder, computed))
 
     def _is_invertible(self, name: str) -> bool:
         """Whether the variable is computed from one other variable, which can be computed from it in turn."""

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators import Keep
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.lowering.atoms import make_set
 from deltic.datalog.lowering.scopes import LoweringScope

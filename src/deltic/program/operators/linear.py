@@ -13,7 +13,6 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts, infer, is_not_null
 from deltic.circuit.graph import Node
-from deltic.circuit.operators.keep import Keep
 from deltic.program.conjunctions import restrict, result_names
 from deltic.program.definitions import Table
 from deltic.program.queries import Body, as_expression, replace_columns
@@ -69,8 +68,8 @@ def source(scope: Scope, op: ops.Source, node: Node, number: int, wanted: str) -
     return scope.defined(op.name, number, Table(op.name))
 
 
-@relation_of(Keep)
-def keep(scope: Scope, op: Keep, node: Node, number: int, wanted: str) -> str:
+@relation_of(ops.Keep)
+def keep(scope: Scope, op: ops.Keep, node: Node, number: int, wanted: str) -> str:
     """The relation of the input, named after a view, itself or this operator."""
     (source,) = node.inputs
     if scope.component is not None:

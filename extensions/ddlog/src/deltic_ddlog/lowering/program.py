@@ -12,7 +12,6 @@ from deltic.catalog.components import components
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
-from deltic.circuit.operators.keep import Keep
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.errors import Diagnostic, ProgramError
@@ -175,7 +174,7 @@ class Lowered:
         scope, before = self._scope(), len(self.inspected)
         node = self._union(relation, scope)
         if not self._is_set(relation):
-            node = scope.builder.add(Keep(catalog_name(relation.name)), node)
+            node = scope.builder.add(ops.Keep(catalog_name(relation.name)), node)
         scope.builder.add(ops.Sink(catalog_name(relation.name)), node)
         return ViewDefinitions((self._view(relation), *self._looked(relation, before)), scope.builder.build())
 

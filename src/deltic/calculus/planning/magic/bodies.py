@@ -12,7 +12,6 @@ from deltic.calculus.planning.magic.forms import WHOLE, Copy, Edge, Form, Guard,
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.values.types import Schema
 
 UNIT = -1
@@ -322,7 +321,7 @@ _STEPS: dict[type[ops.Operator], _Step] = {
     ops.Plus: Bodies._plus,
     ops.Distinct: Bodies._same,
     ops.Join: Bodies._join,
-    Semijoin: Bodies._join,
+    ops.Semijoin: Bodies._join,
     ops.Antijoin: Bodies._antijoin,
     ops.Aggregate: Bodies._aggregate,
     ops.Negate: Bodies._negate,

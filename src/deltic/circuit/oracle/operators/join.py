@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
-from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 
 Names = tuple[str, ...]
@@ -69,8 +68,8 @@ def antijoin_delta(op: ops.AntijoinDelta, inputs: Inputs, types: Sequence[ZSetTy
     return kept - lost
 
 
-@means(Semijoin)
-def semijoin(op: Semijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+@means(ops.Semijoin)
+def semijoin(op: ops.Semijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     """The rows of the first input that have a match in the second on the second's columns."""
     left, right = inputs
     pick = picker([types[0].schema.names.index(name) for name in types[1].schema.names])

@@ -10,7 +10,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions.meaning import meaning
 from deltic.circuit.generators import generate
-from deltic.circuit.operators.keep import Keep
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, Value, means, means_with_change
 from deltic.values.types import Schema
 
@@ -78,7 +77,7 @@ def component(op: ops.BundleRelation, inputs: Inputs, types: Any) -> Rows:
     return result
 
 
-@means(ops.Sink, ops.Close, Keep)
+@means(ops.Sink, ops.Close, ops.Keep)
 def port(op: ops.Operator, inputs: Inputs, types: Any) -> Value:
     """The input."""
     return inputs[0]
