@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
-
 from deltic.circuit.accumulators.accumulator import accumulator
 from deltic.circuit.accumulators.moments import Moments, Sums, central, correlation_beyond, root, scaled
 
 
-class _Covariance(Moments):
-    """The sum of the products of deviations from the means, divided by `divisor`; NULL where that is zero."""
+class Covariance(Moments):
+    """The sum of the products of deviations from the means, divided by the count less `fewer`; NULL where that is zero.
 
-    columns = 2
-    products = ((0,), (1,), (0, 1))
+    Of one column it is the variance.
+    """
 
-    def of(self, count: int, sums: Sums) -> float | None:
-        divisor = self.divisor(count)
-        if not divisor:
-            return None
-        x, y, xy = sums
-        if x is None or y is None or xy is None:
-            return math.nan
-        return scaled(central(count, x, y, xy), count * divisor, 2)
-
-    @abstractmethod
-    def divisor(self, count: int) -> int:
-        """The number that the sum is divided by."""
+    def formula(self, count: int, *sums: int) -> float:
+        return scaled(central(count, sums[0], sums[-2], sums[-1]), count * (count - self.fewer), 2)
 
 
 @accumulator
-class CovarPop(_Covariance):
+class CovarPop(Covariance):
     """The covariance of the population: the divisor is the number of rows."""
 
     name = "covar_pop"
-
-    def divisor(self, count: int) -> int:
-        return count
+    columns = 2
+    products = ((0,), (1,), (0, 1))
 
 
 @accumulator
-class CovarSamp(_Covariance):
+class CovarSamp(CovarPop):
     """The covariance of a sample: the divisor is the number of rows less one; NULL for one row."""
 
     name = "covar_samp"
-
-    def divisor(self, count: int) -> int:
-        return count - 1
+    fewer = 1
 
 
 @accumulator
@@ -58,13 +42,14 @@ class Corr(Moments):
     products = ((0,), (1,), (0, 0), (1, 1), (0, 1))
 
     def of(self, count: int, sums: Sums) -> float | None:
-        x, y, xx, yy, xy = sums
-        first = None if x is None or xx is None else central(count, x, x, xx)
-        second = None if y is None or yy is None else central(count, y, y, yy)
-        if first == 0 or second == 0:
+        x, y, xx, yy, _ = sums
+        pairs = ((x, xx), (y, yy))
+        if any(z is not None and zz is not None and not central(count, z, z, zz) for z, zz in pairs):
             return None
-        if x is None or y is None or xy is None or first is None or second is None:
-            return math.nan
-        both = central(count, x, y, xy)
+        return super().of(count, sums)
+
+    def formula(self, count: int, *sums: int) -> float | None:
+        x, y, xx, yy, xy = sums
+        first, second, both = central(count, x, x, xx), central(count, y, y, yy), central(count, x, y, xy)
         beyond = correlation_beyond(count, both, first, second)
         return root(both, first * second) if beyond is None else beyond

@@ -24,6 +24,8 @@ class Moments(Accumulator):
 
     keeps = "totals, which are exact"
     columns: ClassVar[int] = 1
+    fewer: ClassVar[int] = 0
+    """The result is NULL for no more rows than these: of a sample, one."""
     products: ClassVar[tuple[tuple[int, ...], ...]]
     """The products that are summed, each as the positions of its factors; a position may repeat."""
 
@@ -37,9 +39,16 @@ class Moments(Accumulator):
         rows = [(value if isinstance(value, tuple) else (value,), weight) for value, weight in totals.items()]
         return self.of(sum(totals.values()), [_sum(rows, product) for product in self.products])
 
-    @abstractmethod
     def of(self, count: int, sums: Sums) -> float | None:
         """The result for `count` rows, one or more, with these sums; None for NULL."""
+        if count <= self.fewer:
+            return None
+        known = [term for term in sums if term is not None]
+        return self.formula(count, *known) if len(known) == len(sums) else math.nan
+
+    @abstractmethod
+    def formula(self, count: int, *sums: int) -> float | None:
+        """The result for sums whose terms are all finite."""
 
 
 def _sum(rows: Sequence[tuple[tuple[float, ...], int]], product: Sequence[int]) -> int | None:

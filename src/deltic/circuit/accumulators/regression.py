@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 
 from deltic.circuit.accumulators.accumulator import accumulator
 from deltic.circuit.accumulators.exact import quotient
-from deltic.circuit.accumulators.moments import Moments, Sums, central, correlation_beyond, scaled
+from deltic.circuit.accumulators.moments import Moments, central, correlation_beyond, scaled
 
 
 class _Regression(Moments):
-    """A function of some sums; NaN where a sum has a term that is not finite."""
+    """A function of two columns."""
 
     columns = 2
-
-    def of(self, count: int, sums: Sums) -> float | None:
-        known = [term for term in sums if term is not None]
-        return self.result_of(count, *known) if len(known) == len(sums) else math.nan
-
-    @abstractmethod
-    def result_of(self, count: int, *sums: int) -> float | None:
-        """The result for sums whose terms are all finite."""
 
 
 @accumulator
@@ -31,7 +22,7 @@ class Slope(_Regression):
     name = "regr_slope"
     products = ((0,), (1,), (1, 1), (0, 1))
 
-    def result_of(self, count: int, *sums: int) -> float | None:
+    def formula(self, count: int, *sums: int) -> float | None:
         y, x, xx, xy = sums
         varies, both = central(count, x, x, xx), central(count, x, y, xy)
         if not varies:
@@ -47,7 +38,7 @@ class Intercept(_Regression):
     name = "regr_intercept"
     products = ((0,), (1,), (1, 1), (0, 1))
 
-    def result_of(self, count: int, *sums: int) -> float | None:
+    def formula(self, count: int, *sums: int) -> float | None:
         y, x, xx, xy = sums
         varies = central(count, x, x, xx)
         return scaled(y * varies - x * central(count, x, y, xy), count * varies, 1) if varies else None
@@ -60,7 +51,7 @@ class Fit(_Regression):
     name = "regr_r2"
     products = ((0,), (1,), (0, 0), (1, 1), (0, 1))
 
-    def result_of(self, count: int, *sums: int) -> float | None:
+    def formula(self, count: int, *sums: int) -> float | None:
         y, x, yy, xx, xy = sums
         first, second = central(count, x, x, xx), central(count, y, y, yy)
         if not first:
@@ -75,7 +66,7 @@ class Fit(_Regression):
 class _Mean(_Regression):
     """The mean of one column over the rows in which neither is NULL."""
 
-    def result_of(self, count: int, *sums: int) -> float | None:
+    def formula(self, count: int, *sums: int) -> float | None:
         return scaled(sums[0], count, 1)
 
 
@@ -98,7 +89,7 @@ class MeanOfY(_Mean):
 class _Squares(_Regression):
     """The sum of the products of the deviations of two columns from their means."""
 
-    def result_of(self, count: int, *sums: int) -> float | None:
+    def formula(self, count: int, *sums: int) -> float | None:
         return scaled(central(count, *sums), count, 2)
 
 
