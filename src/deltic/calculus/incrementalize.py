@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deltic.calculus.derivatives import derivative_of
-from deltic.calculus.passes import Pass, optimize
+from deltic.calculus.passes import optimize
+from deltic.calculus.passes.rewriting import Pass
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit.graph import Circuit

@@ -7,7 +7,6 @@ derivatives.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from itertools import cycle
@@ -24,13 +23,11 @@ from deltic.calculus.passes.fuse_maps import fuse_maps
 from deltic.calculus.passes.limit_ranks import limit_ranks
 from deltic.calculus.passes.project_early import project_early
 from deltic.calculus.passes.push_filters import push_filters
-from deltic.calculus.passes.rewriting import is_set
+from deltic.calculus.passes.rewriting import Pass, is_set
 from deltic.calculus.passes.share_sums import share_sums
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.inlining import inline
-
-Pass = Callable[[Circuit], Circuit]
 
 OPTIMIZATIONS: tuple[Pass, ...] = (
     drop_unread,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Node
 
 
-def cancel_negations(circuit: Circuit) -> Circuit:
+@rewrites(ops.Negate)
+def cancel_negations(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit without double negations, and without terms of sums that cancel, unless no term would be left."""
-    return rewrite(circuit, _rule, ops.Negate)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if isinstance(node.operator, ops.Negate):
         inner = rewriting.node(node.inputs[0])
         return rewriting.new(inner.inputs[0])[0] if isinstance(inner.operator, ops.Negate) else None

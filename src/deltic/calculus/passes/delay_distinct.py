@@ -10,7 +10,7 @@ of those operators and of fixpoints over them.
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, is_set, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, is_set, rewrites
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 
@@ -19,12 +19,9 @@ _TERMS = 2
 _ABSORBED = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join)
 
 
-def delay_distinct(circuit: Circuit) -> Circuit:
+@rewrites(ops.Distinct)
+def delay_distinct(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit without distincts before operators of Q that a distinct follows."""
-    return rewrite(circuit, _rule, ops.Distinct)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Distinct):
         return None
     (number,) = node.inputs

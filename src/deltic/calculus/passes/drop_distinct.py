@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, is_set, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, is_set, rewrites
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Node
 
 
-def drop_distinct(circuit: Circuit) -> Circuit:
+@rewrites(ops.Distinct)
+def drop_distinct(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit without distincts of sets, and so without the state of these operators."""
-    return rewrite(circuit, _rule, ops.Distinct)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Distinct):
         return None
     (source,) = rewriting.new(*node.inputs)

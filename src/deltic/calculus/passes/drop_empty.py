@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import (
     ARITHMETIC,
@@ -29,12 +29,9 @@ _STRICT = (*COMPARISONS, *ARITHMETIC, *BITWISE, *SAFE, exp.Not, exp.Neg, exp.Par
 _OF_FIRST = (ops.Map, ops.Filter, ops.Distinct, ops.Negate, ops.Antijoin, ops.FlatMap)
 
 
-def drop_empty(circuit: Circuit) -> Circuit:
+@rewrites(ops.Filter)
+def drop_empty(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit without empty terms in sums."""
-    return rewrite(circuit, _rule, ops.Filter)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Plus):
         return None
     kept = [number for number in node.inputs if not is_empty(rewriting.circuit, number)]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Node
 
 
-def flatten_sums(circuit: Circuit) -> Circuit:
+@rewrites(ops.Plus)
+def flatten_sums(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit with nested sums merged where the inner sum has one reader, and without sums of one term."""
-    return rewrite(circuit, _rule, ops.Plus)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Plus):
         return None
     terms = tuple(term for number in node.inputs for term in _terms(rewriting, number))

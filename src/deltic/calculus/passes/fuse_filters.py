@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjunction, conjuncts
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Node
 
 
-def fuse_filters(circuit: Circuit) -> Circuit:
+@rewrites(ops.Filter)
+def fuse_filters(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit with consecutive filters merged where the inner one has one reader."""
-    return rewrite(circuit, _rule, ops.Filter)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Filter):
         return None
     inner = rewriting.node(node.inputs[0])

@@ -6,19 +6,16 @@ be read at most once, because it would be computed twice.
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.calculus.passes.substitution import copies, through, uses
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import show
 from deltic.circuit.graph import Circuit, Node
 
 
-def fuse_maps(circuit: Circuit) -> Circuit:
+@rewrites(ops.Map)
+def fuse_maps(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit with consecutive maps merged where the inner one has one reader, and without identity maps."""
-    return rewrite(circuit, _rule, ops.Map)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Map):
         return None
     number = node.inputs[0]

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import is_checked
 from deltic.circuit.expressions.casts import cast_type
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Node
 
 _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.LT: exp.GT,
@@ -25,12 +25,9 @@ _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
 }
 
 
-def limit_ranks(circuit: Circuit) -> Circuit:
+@rewrites(ops.Over)
+def limit_ranks(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit with a top-k before window functions where a filter keeps only the first row numbers."""
-    return rewrite(circuit, _rule, ops.Over)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Filter) or is_checked(node.operator.predicate):
         return None
     inner = rewriting.node(node.inputs[0])

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of
 from deltic.circuit.graph import Circuit, Node
 
 
-def project_early(circuit: Circuit) -> Circuit:
+@rewrites(ops.Join)
+def project_early(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit without dead columns in joins whose only reader is a map or aggregate."""
-    return rewrite(circuit, _rule, ops.Join)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if isinstance(node.operator, ops.Map):
         live = {name for expression in node.operator.expressions for name in columns_of(expression)}
     elif isinstance(node.operator, ops.Aggregate):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from deltic.calculus.passes.drop_empty import is_empty, is_never
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.calculus.passes.substitution import known, through
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import (
@@ -38,11 +38,6 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.values.types import Schema
 
 _EXCLUDING = (ops.Join, ops.Antijoin, ops.FlatMap, ops.Aggregate, ops.Over, ops.Top)
-
-
-def push_filters(circuit: Circuit) -> Circuit:
-    """The circuit with filters as close to the sources as possible without computing anything twice."""
-    return rewrite(circuit, _rule, ops.Filter, _descend)
 
 
 @dataclass
@@ -110,7 +105,9 @@ def _divided(
     return stay, [[_below(part, inner.operator) for part in those] for those in passed]
 
 
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
+@rewrites(ops.Filter, _descend)
+def push_filters(rewriting: Rewriting, node: Node) -> int | None:
+    """The circuit with filters as close to the sources as possible without computing anything twice."""
     descent, number = rewriting.notes, rewriting.number
     assert isinstance(descent, _Descent)
     if number in descent.dissolved:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, wraps
 
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
@@ -17,6 +17,7 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.base import Clocked
 
 Rule = Callable[["Rewriting", Node], "int | None"]
+Pass = Callable[[Circuit], Circuit]
 Prepare = Callable[["Rewriting"], object]
 
 # Operators that may change though their inputs do not: by the circuit around a body, or by their own body.
@@ -129,21 +130,27 @@ class Rewriting:
         return operator
 
 
-def rewrite(
-    circuit: Circuit, rule: Rule, kind: type[ops.Operator] = ops.Operator, prepare: Prepare = _unprepared
-) -> Circuit:
-    """Apply a rule everywhere, in bodies too, until it applies nowhere.
+def rewrites(kind: type[ops.Operator], prepare: Prepare = _unprepared) -> Callable[[Rule], Pass]:
+    """Make a pass of a rule: it applies the rule everywhere, in bodies too, until it applies nowhere.
 
     Circuits without an operator of type `kind` are skipped. `prepare` is called on each circuit before the rule sees
     its nodes; its result is in `notes`.
     """
-    while any(issubclass(result, kind) for result in circuit.kinds):
-        rewriting = Rewriting(circuit, rule, prepare)
-        result = rewriting.sweep(())
-        if not rewriting.applied or result == circuit:
+
+    def made(rule: Rule) -> Pass:
+        @wraps(rule)
+        def rewrite(circuit: Circuit) -> Circuit:
+            while any(issubclass(each, kind) for each in circuit.kinds):
+                rewriting = Rewriting(circuit, rule, prepare)
+                result = rewriting.sweep(())
+                if not rewriting.applied or result == circuit:
+                    return circuit
+                circuit = result
             return circuit
-        circuit = result
-    return circuit
+
+        return rewrite
+
+    return made
 
 
 def remembered(circuit: Circuit) -> set[int]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, rewrites
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Node
 
 
-def share_sums(circuit: Circuit) -> Circuit:
+@rewrites(ops.Plus)
+def share_sums(rewriting: Rewriting, node: Node) -> int | None:
     """The circuit with the terms of each sum sorted by node number."""
-    return rewrite(circuit, _rule, ops.Plus)
-
-
-def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Plus):
         return None
     terms = rewriting.new(*node.inputs)
