@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.graph import Circuit
 
 
 def inside(circuit: Circuit, rewrite: Callable[[ops.Fixpoint | ops.Bracket], ops.Operator]) -> Circuit:
@@ -18,11 +18,7 @@ def inside(circuit: Circuit, rewrite: Callable[[ops.Fixpoint | ops.Bracket], ops
     }
     if all(operator == circuit.nodes[number].operator for number, operator in rewritten.items()):
         return circuit
-    builder = CircuitBuilder(circuit.depth)
-    numbers: list[int] = []
-    for number, node in enumerate(circuit.nodes):
-        numbers.append(builder.add(rewritten.get(number, node.operator), *(numbers[i] for i in node.inputs)))
-    return builder.build()
+    return circuit.with_operators(rewritten.get)
 
 
 def operators_inside(circuit: Circuit) -> Iterator[ops.Operator]:

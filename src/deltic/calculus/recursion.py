@@ -82,16 +82,13 @@ def lowered(circuit: Circuit, query: Circuit) -> Circuit:
     iteration of each row instead. Raises UnsupportedError for a bracket that is no fixpoint's.
     """
     deltas = _deltas(query)
-    builder = CircuitBuilder(circuit.depth)
-    numbers: list[int] = []
-    for number, node in enumerate(circuit.nodes):
-        operator = node.operator
-        if isinstance(operator, ops.Bracket):
-            if operator not in deltas:
-                raise UnsupportedError(f"%{number} {operator.keyword}: it maintains no fixpoint of the query")
-            operator = deltas[operator]
-        numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
-    return builder.build()
+
+    def delta(number: int, operator: ops.Operator) -> ops.Operator:
+        if isinstance(operator, ops.Bracket) and operator not in deltas:
+            raise UnsupportedError(f"%{number} {operator.keyword}: it maintains no fixpoint of the query")
+        return deltas.get(operator, operator)
+
+    return circuit.with_operators(delta)
 
 
 def _deltas(query: Circuit) -> dict[ops.Operator, ops.Operator]:

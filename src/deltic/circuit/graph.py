@@ -15,7 +15,7 @@ The builder accepts what the rules of [DBSP §9.4] build:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -107,6 +107,14 @@ class Circuit:
         nodes = [replace(self.nodes[n], inputs=tuple(numbers[i] for i in self.nodes[n].inputs)) for n in kept]
         end = next(n for n in self.nodes if isinstance(n.operator, Sink) and n.operator.name == sink)
         return Circuit((*nodes, replace(end, inputs=(numbers[feeding],))), self.depth)
+
+    def with_operators(self, change: Callable[[int, Operator], Operator], depth: int | None = None) -> Circuit:
+        """The circuit with other operators on the same edges, by the numbers of the nodes, perhaps at another depth."""
+        builder = CircuitBuilder(self.depth if depth is None else depth)
+        numbers: list[int] = []
+        for number, node in enumerate(self.nodes):
+            numbers.append(builder.add(change(number, node.operator), *(numbers[i] for i in node.inputs)))
+        return builder.build()
 
     def __str__(self) -> str:
         """The circuit as text: ``%number = operator arguments (inputs) : type``, bodies indented."""

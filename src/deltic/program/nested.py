@@ -23,12 +23,12 @@ def alone(fixpoint: ops.Fixpoint, schemas: Sequence[Schema]) -> Circuit:
 
 def at_depth(body: Circuit, depth: int) -> Circuit:
     """Rebuild a fixpoint's body at another depth."""
-    builder, numbers = CircuitBuilder(depth), list[int]()
-    for node in body.nodes:
-        operator = node.operator
+
+    def deeper(_: int, operator: ops.Operator) -> ops.Operator:
         if isinstance(operator, ops.Import):
-            operator = replace(operator, type=replace(operator.type, depth=depth - 1))
-        elif isinstance(operator, ops.Fixpoint):
-            operator = replace(operator, body=at_depth(operator.body, depth + 1))
-        numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
-    return builder.build()
+            return replace(operator, type=replace(operator.type, depth=depth - 1))
+        if isinstance(operator, ops.Fixpoint):
+            return replace(operator, body=at_depth(operator.body, depth + 1))
+        return operator
+
+    return body.with_operators(deeper, depth)

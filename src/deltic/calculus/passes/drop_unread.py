@@ -83,10 +83,4 @@ def _members(body: Circuit, read: Collection[str]) -> Circuit:
 def _renumbered(body: Circuit, used: list[int]) -> Circuit:
     """The body with its imports renumbered to the inputs `used`."""
     places = {index: place for place, index in enumerate(used)}
-    builder, numbers = CircuitBuilder(body.depth), list[int]()
-    for node in body.nodes:
-        operator = node.operator
-        if isinstance(operator, ops.Import):
-            operator = replace(operator, index=places[operator.index])
-        numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
-    return builder.build()
+    return body.with_operators(lambda _, op: replace(op, index=places[op.index]) if isinstance(op, ops.Import) else op)

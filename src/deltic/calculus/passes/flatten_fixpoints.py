@@ -18,20 +18,11 @@ from deltic.circuit.polarity import grows_with
 def flatten_fixpoints(circuit: Circuit) -> Circuit:
     """The circuit with nested fixpoints merged into the fixpoints around them where possible."""
     changed = {
-        number: body
+        number: replace(operator, body=body)
         for number, operator in enumerate(circuit.operators)
         if isinstance(operator, ops.Fixpoint) and (body := _flat(operator.body)) is not operator.body
     }
-    if not changed:
-        return circuit
-    builder = CircuitBuilder(circuit.depth)
-    for number, node in enumerate(circuit.nodes):
-        if number in changed:
-            assert isinstance(node.operator, ops.Fixpoint)
-            builder.add(replace(node.operator, body=changed[number]), *node.inputs)
-        else:
-            builder.repeat(node, *node.inputs)
-    return builder.build()
+    return circuit.with_operators(changed.get) if changed else circuit
 
 
 def _flat(body: Circuit) -> Circuit:

@@ -12,7 +12,7 @@ from deltic.calculus.planning.magic.assembly import Assembly
 from deltic.calculus.planning.magic.bodies import Bodies, UnfitError
 from deltic.calculus.planning.magic.forms import WHOLE, Edge, Form
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.graph import Circuit, Node
 
 MOST_COPIES = 4
 """The most copies of a relation; a relation with more forms of demand is computed whole."""
@@ -52,11 +52,7 @@ def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[C
     """
     made = {op: _pushed(op.circuit, hints.within(op.circuit)) for op in circuit.operators if isinstance(op, ops.Call)}
     if any(pushed for _, pushed in made.values()):
-        builder, numbers = CircuitBuilder(circuit.depth), list[int]()
-        for node in circuit.nodes:
-            operator = ops.Call(made[node.operator][0]) if isinstance(node.operator, ops.Call) else node.operator
-            numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
-        circuit = builder.build()
+        circuit = circuit.with_operators(lambda _, op: ops.Call(made[op][0]) if isinstance(op, ops.Call) else op)
     own, result = _pushed(circuit, hints.within(circuit))
     return own, (*(each for _, pushed in made.values() for each in pushed), *result)
 
