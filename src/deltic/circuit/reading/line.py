@@ -12,6 +12,7 @@ from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.places import TextPlaces
 from deltic.circuit.reading.scalars import parse_expression
+from deltic.errors import ProgramError
 from deltic.values.words import unquoted
 
 
@@ -27,6 +28,10 @@ class NodeLine:
     bodies: dict[str, Circuit]
     depth: int
     places: TextPlaces
+
+    def error(self, message: str) -> ProgramError:
+        """An error at the arguments, or at the keyword where there are none."""
+        return self.places.error(self.arguments or self.keyword, message)
 
     @property
     def zset(self) -> ZSetType:
@@ -48,7 +53,7 @@ class NodeLine:
             self.arguments.type != kind and (kind, self.arguments.type) != ("NAME", "QUOTED")
         ):
             wanted = {"NAME": "a name", "BRACKETS": "expressions in [brackets]", "ROWS": "rows in {braces}"}[kind]
-            raise self.places.error(self.arguments or self.keyword, f"{self.keyword} takes {wanted}")
+            raise self.error(f"{self.keyword} takes {wanted}")
         return unquoted(self.arguments) if kind == "NAME" else str(self.arguments)
 
     def outer(self, words: Sequence[Token | None]) -> int:
@@ -71,4 +76,4 @@ class NodeLine:
         try:
             return parse_expression(text, self.input_columns)
         except ValueError as error:
-            raise self.places.error(self.arguments or self.keyword, f"{self.keyword}: {error}") from None
+            raise self.error(f"{self.keyword}: {error}") from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from decimal import Decimal
+from functools import partial
 from typing import Any, get_args
 
 from sqlglot import exp
@@ -15,10 +17,10 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
 from deltic.circuit.operators.fixpoint import RefreshPolicy
-from deltic.circuit.reading.constants import read_constant
 from deltic.circuit.reading.line import NodeLine
 from deltic.circuit.reading.scalars import split
-from deltic.values.types import Column
+from deltic.values.text import of_literal
+from deltic.values.types import Column, Schema, Type
 from deltic.values.words import WRITTEN, unquoted, word
 
 Reader = Callable[[NodeLine], ops.Operator]
@@ -31,9 +33,7 @@ def _map(line: NodeLine) -> ops.Map:
     if list(line.rest) not in ([], ["partial"]):
         raise line.places.error(line.rest[0], "map takes `partial` here, or nothing")
     if len(parts) != len(columns):
-        raise line.places.error(
-            line.arguments or line.keyword, f"{len(parts)} expressions for the {len(columns)} columns of {line.type}"
-        )
+        raise line.error(f"{len(parts)} expressions for the {len(columns)} columns of {line.type}")
     computed = tuple(_computed(line, part, c) for part, c in zip(parts, columns, strict=True))
     return ops.Map(columns, computed, bool(line.rest))
 
@@ -44,22 +44,18 @@ def _computed(line: NodeLine, part: str, wanted: Column) -> exp.Expression:
     if part == name and wanted.name in line.input_columns:
         return column(wanted.name)
     if not part.endswith(f" AS {name}"):
-        raise line.places.error(line.arguments or line.keyword, f"`{part}` does not end with AS {name}")
+        raise line.error(f"`{part}` does not end with AS {name}")
     return line.expression(part.removesuffix(f" AS {name}"))
 
 
-def _aggregate(kind: type[ops.Aggregate]) -> Reader:
-    """The reader of keys and calls, `function(column) AS name`."""
-
-    def read(line: NodeLine) -> ops.Aggregate:
-        parts = [_CALL.fullmatch(part) or part for part in split(line.argument("BRACKETS")[1:-1])]
-        keys = [part for part in parts if isinstance(part, str)]
-        if parts[: len(keys)] != keys:
-            raise line.places.error(line.arguments or line.keyword, f"`{keys[-1]}` is not function(column) AS name")
-        calls = tuple(_call(part) for part in parts if not isinstance(part, str))
-        return kind(tuple(map(unquoted, keys)), calls)
-
-    return read
+def _aggregate(kind: type[ops.Aggregate], line: NodeLine) -> ops.Aggregate:
+    """Keys and calls, `function(column) AS name`."""
+    parts = [_CALL.fullmatch(part) or part for part in split(line.argument("BRACKETS")[1:-1])]
+    keys = [part for part in parts if isinstance(part, str)]
+    if parts[: len(keys)] != keys:
+        raise line.error(f"`{keys[-1]}` is not function(column) AS name")
+    calls = tuple(_call(part) for part in parts if not isinstance(part, str))
+    return kind(tuple(map(unquoted, keys)), calls)
 
 
 def _call(match: re.Match[str]) -> ops.AggregateCall:
@@ -80,24 +76,25 @@ def _constant(text: str) -> bool | int | float | str:
 
 def _import(line: NodeLine) -> ops.Import:
     if not (number := line.argument("NAME")).isdecimal():
-        raise line.places.error(line.arguments or line.keyword, "import takes the number of an input")
+        raise line.error("import takes the number of an input")
     return ops.Import(int(number), ZSetType(line.zset.schema, line.zset.is_set, line.depth - 1))
 
 
-def _plain(operator: Callable[[], ops.Operator]) -> Reader:
-    """The reader of an operator without arguments."""
-
-    def read(line: NodeLine) -> ops.Operator:
-        if line.arguments is not None:
-            raise line.places.error(line.arguments, f"{line.keyword} takes no arguments")
-        return operator()
-
-    return read
+def _named(operator: Callable[[str], ops.Operator], line: NodeLine) -> ops.Operator:
+    """An operator whose only argument is its name."""
+    return operator(line.argument("NAME"))
 
 
-def _clocked(operator: type[ops.Delay | ops.Differentiate]) -> Reader:
-    """The reader of an operator that may count an outer time."""
-    return lambda line: operator(outer=line.outer([line.arguments, *line.rest]))
+def _plain(operator: Callable[[], ops.Operator], line: NodeLine) -> ops.Operator:
+    """An operator without arguments."""
+    if line.arguments is not None:
+        raise line.places.error(line.arguments, f"{line.keyword} takes no arguments")
+    return operator()
+
+
+def _clocked(operator: type[ops.Delay | ops.Differentiate], line: NodeLine) -> ops.Operator:
+    """An operator that may count an outer time."""
+    return operator(outer=line.outer([line.arguments, *line.rest]))
 
 
 def _back_edge(line: NodeLine) -> ops.BackEdge:
@@ -107,7 +104,7 @@ def _back_edge(line: NodeLine) -> ops.BackEdge:
 
 def _bracket(line: NodeLine) -> ops.Bracket:
     if line.arguments not in (None, "sets") or line.rest:
-        raise line.places.error(line.arguments or line.keyword, "bracket takes `sets` here, or nothing")
+        raise line.error("bracket takes `sets` here, or nothing")
     return ops.Bracket(line.body("body"), line.arguments is not None)
 
 
@@ -115,7 +112,7 @@ def _refresh(line: NodeLine) -> RefreshPolicy:
     """The refresh policy of a fixpoint, "" if none is named."""
     result = next((policy for policy in get_args(RefreshPolicy) if policy == (line.arguments or "")), None)
     if result is None or line.rest:
-        raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes a refresh policy, or nothing")
+        raise line.error(f"{line.keyword} takes a refresh policy, or nothing")
     policy: RefreshPolicy = result
     return policy
 
@@ -124,33 +121,29 @@ def _flat_map(line: NodeLine) -> ops.FlatMap:
     """``[generator(expression, …) AS column]``."""
     result = re.fullmatch(rf"\[(\w+)\((.*)\) AS ({WRITTEN})\]", line.argument("BRACKETS"), re.DOTALL)
     if result is None:
-        raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes [generator(...) AS column]")
+        raise line.error(f"{line.keyword} takes [generator(...) AS column]")
     return ops.FlatMap(unquoted(result[3]), result[1], tuple(map(line.expression, split(result[2]))))
 
 
-def _custom(kind: type[Apply]) -> Reader:
-    """The reader of the name of a user-defined operator; its fingerprint may have changed."""
+def _custom(kind: type[Apply], line: NodeLine) -> Apply:
+    """The name of a user-defined operator; its fingerprint may have changed."""
+    from deltic.circuit.custom import operator_called
 
-    def read(line: NodeLine) -> Apply:
-        from deltic.circuit.custom import operator_called
-
-        name = line.argument("NAME")
-        result = operator_called(name)
-        if result is None:
-            message = f"there is no operator {name.rpartition('__')[0] or name}: make it by deltic.operator first"
-            raise line.places.error(line.arguments or line.keyword, message)
-        if kind is MaintainDelta:
-            return MaintainDelta(result.entry)
-        return (Maintain if result.is_maintained else Apply)(result.entry)
-
-    return read
+    name = line.argument("NAME")
+    result = operator_called(name)
+    if result is None:
+        message = f"there is no operator {name.rpartition('__')[0] or name}: make it by deltic.operator first"
+        raise line.error(message)
+    if kind is MaintainDelta:
+        return MaintainDelta(result.entry)
+    return (Maintain if result.is_maintained else Apply)(result.entry)
 
 
 def _window(line: NodeLine) -> ops.Window:
     """``[column, length]``."""
     result = re.fullmatch(rf"\[({WRITTEN}), (\d+)\]", line.argument("BRACKETS"))
     if result is None:
-        raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes [column, length]")
+        raise line.error(f"{line.keyword} takes [column, length]")
     return ops.Window(unquoted(result[1]), int(result[2]))
 
 
@@ -170,18 +163,14 @@ def _order(match: re.Match[str]) -> tuple[ops.Order, ...]:
     return tuple(ops.Order(unquoted(c[1]), c[2] == "DESC", c[3] == "FIRST") for c in columns if c)
 
 
-def _top(kind: type[ops.Top]) -> Reader:
-    """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, … LIMIT number OFFSET number]``."""
-
-    def read(line: NodeLine) -> ops.Top:
-        result = _LIMITS.fullmatch(line.argument("BRACKETS"))
-        if result is None:
-            wanted = "[PARTITION BY column, ... ORDER BY column ASC NULLS FIRST, ... LIMIT number OFFSET number]"
-            raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes {wanted}")
-        limit = None if result["limit"] is None else int(result["limit"])
-        return kind(_keys(result), _order(result), limit, int(result["offset"] or 0))
-
-    return read
+def _top(kind: type[ops.Top], line: NodeLine) -> ops.Top:
+    """``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, … LIMIT number OFFSET number]``."""
+    result = _LIMITS.fullmatch(line.argument("BRACKETS"))
+    if result is None:
+        wanted = "[PARTITION BY column, ... ORDER BY column ASC NULLS FIRST, ... LIMIT number OFFSET number]"
+        raise line.error(f"{line.keyword} takes {wanted}")
+    limit = None if result["limit"] is None else int(result["limit"])
+    return kind(_keys(result), _order(result), limit, int(result["offset"] or 0))
 
 
 _DISTANCE = r"UNBOUNDED (?:PRECEDING|FOLLOWING)|CURRENT ROW|[\d.E+]+ (?:PRECEDING|FOLLOWING)"
@@ -193,20 +182,16 @@ _WINDOW_CALL = re.compile(
 )
 
 
-def _over(kind: type[ops.Over]) -> Reader:
-    """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, …: function(column, …) AS name, …]``."""
-
-    def read(line: NodeLine) -> ops.Over:
-        result = _OVER.fullmatch(line.argument("BRACKETS"))
-        assert result is not None
-        calls = [_WINDOW_CALL.fullmatch(part) or part for part in split(result["calls"])]
-        for part in calls:
-            if isinstance(part, str):
-                wanted = "function(column; constant) frame IGNORE NULLS AS name"
-                raise line.places.error(line.arguments or line.keyword, f"`{part}` is not {wanted}")
-        return kind(_keys(result), _order(result), tuple(_window_call(c) for c in calls if not isinstance(c, str)))
-
-    return read
+def _over(kind: type[ops.Over], line: NodeLine) -> ops.Over:
+    """``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, …: function(column, …) AS name, …]``."""
+    result = _OVER.fullmatch(line.argument("BRACKETS"))
+    assert result is not None
+    calls = [_WINDOW_CALL.fullmatch(part) or part for part in split(result["calls"])]
+    for part in calls:
+        if isinstance(part, str):
+            wanted = "function(column; constant) frame IGNORE NULLS AS name"
+            raise line.error(f"`{part}` is not {wanted}")
+    return kind(_keys(result), _order(result), tuple(_window_call(c) for c in calls if not isinstance(c, str)))
 
 
 def _window_call(match: re.Match[str]) -> ops.WindowCall:
@@ -230,6 +215,33 @@ def _distance(text: str) -> int | Decimal | None:
     return -distance if direction == "PRECEDING" else distance
 
 
+def _constant_rows(line: NodeLine) -> ops.Constant:
+    """``{(value, …), …}``."""
+    text = line.argument("ROWS")
+    try:
+        rows = ast.parse(f"[{text[1:-1]}]", mode="eval").body
+        assert isinstance(rows, ast.List)
+        return ops.Constant(line.zset.schema, tuple(_row(row, line.zset.schema) for row in rows.elts))
+    except (ValueError, SyntaxError):
+        raise line.error("these are not rows of numbers and texts") from None
+
+
+def _row(written: ast.expr, schema: Schema) -> tuple[Any, ...]:
+    whole = len(schema) == 1 and schema.columns[0].type.is_composite
+    values = written.elts if isinstance(written, ast.Tuple) and not whole else [written]
+    types = [column.type for column in schema] if len(schema) == len(values) else [Type.STRING] * len(values)
+    return tuple(
+        of_literal(ast.literal_eval(_Infinite().visit(v)), type_) for v, type_ in zip(values, types, strict=True)
+    )
+
+
+class _Infinite(ast.NodeTransformer):
+    """Replaces the names inf and nan, as Python prints them, by the numbers."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node
+
+
 def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
     """The subclasses of an operator that have no parameters."""
     for below in kind.__subclasses__():
@@ -240,34 +252,31 @@ def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
 
 READERS: dict[str, Reader] = {
     "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
-    "constant": read_constant,
-    "apply": _custom(Apply),
-    "maintain": _custom(Maintain),
-    "maintain_delta": _custom(MaintainDelta),
-    "keep": lambda line: ops.Keep(line.argument("NAME")),
-    "sink": lambda line: ops.Sink(line.argument("NAME")),
+    "constant": _constant_rows,
+    "apply": partial(_custom, Apply),
+    "maintain": partial(_custom, Maintain),
+    "maintain_delta": partial(_custom, MaintainDelta),
     "map": _map,
     "flat_map": _flat_map,
     "window": _window,
     "window_delta": lambda line: ops.WindowDelta(_window(line)),
-    "aggregate": _aggregate(ops.Aggregate),
-    "aggregate_delta": _aggregate(ops.AggregateDelta),
-    "top": _top(ops.Top),
-    "top_delta": _top(ops.TopDelta),
-    "over": _over(ops.Over),
-    "over_delta": _over(ops.OverDelta),
+    "aggregate": partial(_aggregate, ops.Aggregate),
+    "aggregate_delta": partial(_aggregate, ops.AggregateDelta),
+    "top": partial(_top, ops.Top),
+    "top_delta": partial(_top, ops.TopDelta),
+    "over": partial(_over, ops.Over),
+    "over_delta": partial(_over, ops.OverDelta),
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
     "import": _import,
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),
-    "component": lambda line: ops.BundleRelation(line.argument("NAME")),
     "fixpoint": lambda line: ops.Fixpoint(line.body("body"), _refresh(line)),
     "fixpoint_delta": lambda line: ops.FixpointDelta(line.body("body"), line.body("derivative"), _refresh(line)),
     "integrate": lambda line: ops.Integrate(line.zset.is_set, outer=line.outer([line.arguments, *line.rest])),
     "back_edge": _back_edge,
-    "close": lambda line: ops.Close(line.argument("NAME")),
     "bracket": _bracket,
     "call": lambda line: ops.Call(line.body("circuit")),
-    "delay": _clocked(ops.Delay),
-    "differentiate": _clocked(ops.Differentiate),
-    **{kind.keyword: _plain(kind) for kind in _without_arguments(ops.Operator)},
+    "delay": partial(_clocked, ops.Delay),
+    "differentiate": partial(_clocked, ops.Differentiate),
+    **{kind.keyword: partial(_named, kind) for kind in (ops.Keep, ops.Sink, ops.Close, ops.BundleRelation)},
+    **{kind.keyword: partial(_plain, kind) for kind in _without_arguments(ops.Operator)},
 }

@@ -1,15 +1,20 @@
-"""The parser of the text form of circuits."""
+"""The parser of the text form of circuits; the builder checks each node."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from lark import Lark, Token, Tree, UnexpectedInput
 
-from deltic.circuit.graph import Circuit
-from deltic.circuit.reading.build import build_circuit
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.reading.line import NodeLine
+from deltic.circuit.reading.operators import READERS
 from deltic.circuit.reading.places import TextPlaces
+from deltic.circuit.reading.types import read_type
+from deltic.errors import CircuitError, UnsupportedError
 from deltic.values.types import ValueType
 
 _SHOWN = {
@@ -45,7 +50,7 @@ def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit
         tree: Tree[Token] = _grammar().parse(text)
     except UnexpectedInput as error:
         raise places.error(_place_of(error, text), _message(error)) from None
-    return build_circuit(tree, places, depth)
+    return _circuit(tree, places, depth)
 
 
 @cache
@@ -77,3 +82,50 @@ def _place_of(error: UnexpectedInput, text: str) -> tuple[int, int, int]:
 def _message(error: UnexpectedInput) -> str:
     accepted: set[str] = getattr(error, "accepts", None) or getattr(error, "allowed", None) or set()
     return "expected " + " or ".join(sorted(_SHOWN[name] for name in accepted if name in _SHOWN))
+
+
+def _circuit(tree: Tree[Token], places: TextPlaces, depth: int) -> Circuit:
+    """The circuit of a tree whose children are nodes; raises ProgramError at the first that cannot be built."""
+    builder = CircuitBuilder(depth)
+    for number, node in enumerate(tree.children):
+        assert isinstance(node, Tree)
+        _add(builder, node.children, number, places)
+    try:
+        return builder.build()
+    except CircuitError as error:
+        raise places.error((1, 1, 1), str(error)) from None
+
+
+def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: TextPlaces) -> None:
+    """Add the next node; its parts are reference, keyword, arguments, inputs, type and bodies."""
+    reference, keyword, arguments, inputs, type_, *bodies = parts
+    first, *rest = arguments.children or [None]
+    if reference != f"%{number}":
+        raise places.error(reference, f"expected %{number}: nodes are numbered from 0 in their order")
+    if keyword not in READERS:
+        raise places.unknown(keyword, "operator", READERS)
+    declared = read_type(type_, places)
+    numbers = _inputs(inputs, number, places)
+    inner = {
+        str(label): _circuit(Tree("start", nodes), places, 0 if label == "circuit" else builder.depth + 1)
+        for label, *nodes in (body.children for body in bodies)
+    }
+    schemas = [builder.node(n).type for n in numbers]
+    line = NodeLine(keyword, first, rest, schemas, declared, inner, builder.depth, places)
+    try:
+        added = builder.add(READERS[keyword](line), *numbers)
+    except (CircuitError, UnsupportedError) as error:
+        raise places.error(keyword, str(error)) from None
+    if added != number:
+        raise places.error(reference, f"this is the node %{added} again")
+    if (result := builder.node(added).type) != declared:
+        raise places.error(keyword, f"the type of this node is {result}, not {declared}")
+
+
+def _inputs(tree: Tree[Token] | None, number: int, places: TextPlaces) -> list[int]:
+    """The numbers of the inputs, which must be earlier nodes."""
+    references = [token for token in (tree.children if tree else []) if isinstance(token, Token)]
+    for token in references:
+        if int(token[1:]) >= number:
+            raise places.error(token, f"{token} must come before %{number}")
+    return [int(token[1:]) for token in references]
