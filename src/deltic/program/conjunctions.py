@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked, is_literal, is_not_null, show
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.program.queries import Body, Term, as_expression, variable_of
+from deltic.program.queries import Body, Term, as_expression, term_of
 
 
 def is_plain(body: Body) -> bool:
@@ -34,14 +34,10 @@ def restrict(body: Body, condition: Term) -> list[Body]:
     result = [body.infer(side) for side in sides]
     if not result or result[0].type is not result[1].type:
         return [replace(body, conditions=(*body.conditions, predicate))]
-    left, right = map(_term_of, sides)
+    left, right = map(term_of, sides)
     if isinstance(predicate, exp.EQ) and all(value.nullable for value in result):
         body = replace(body, conditions=(*body.conditions, is_not_null(as_expression(left).copy())))
     return _equate(body, left, right)
-
-
-def _term_of(expression: exp.Expression) -> Term:
-    return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
 
 
 def _equate(body: Body, left: Term, right: Term) -> list[Body]:

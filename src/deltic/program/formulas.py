@@ -15,9 +15,8 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import show
 from deltic.program.histories import BY_ITERATION
-from deltic.program.queries import Term, replace_columns, show_term, variable_name, variables_of
+from deltic.program.queries import VARIABLE, Term, replace_columns, show_term, variable_name, variables_of
 
-_VARIABLE = '"?‹(\\d+)›"?'
 _LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -140,9 +139,9 @@ def substituted(formula: Formula, terms: Mapping[int, Term]) -> Formula:
         return substituted(part, terms)
 
     if isinstance(formula, Holds):
-        return replace(formula, terms=tuple(_replaced(t, terms) for t in formula.terms))
+        return replace(formula, terms=tuple(replaced(t, terms) for t in formula.terms))
     if isinstance(formula, Where):
-        condition = _replaced(formula.condition, terms)
+        condition = replaced(formula.condition, terms)
         assert not isinstance(condition, int)
         return Where(condition)
     if isinstance(formula, All | Any):
@@ -152,13 +151,13 @@ def substituted(formula: Formula, terms: Mapping[int, Term]) -> Formula:
     if isinstance(formula, Aggregated):
         cases = tuple(
             Case(
-                tuple(_replaced(t, terms) for t in case.terms),
+                tuple(replaced(t, terms) for t in case.terms),
                 of(case.part),
                 tuple(_variable(v, terms) for v in case.local),
             )
             for case in formula.cases
         )
-        return replace(formula, result=_replaced(formula.result, terms), cases=cases)
+        return replace(formula, result=replaced(formula.result, terms), cases=cases)
     assert isinstance(formula, Not)
     return Not(of(formula.part))
 
@@ -169,7 +168,8 @@ def _variable(variable: int, terms: Mapping[int, Term]) -> int:
     return result
 
 
-def _replaced(term: Term, terms: Mapping[int, Term]) -> Term:
+def replaced(term: Term, terms: Mapping[int, Term]) -> Term:
+    """The term with variables replaced by terms."""
     if isinstance(term, int):
         return terms.get(term, term)
     return replace_columns(term, {variable_name(v): t for v, t in terms.items()})
@@ -197,12 +197,12 @@ def named(lines: Sequence[str], names: Mapping[int, str]) -> list[str]:
     """Lines with variables shown by name; different variables get different names."""
     given: dict[str, int] = {}
     result: dict[int, str] = {}
-    for match in re.finditer(_VARIABLE, "\n".join(lines)):
+    for match in re.finditer(VARIABLE, "\n".join(lines)):
         if (variable := int(match[1])) not in result:
             base = re.sub(r"_\d+$", "", names.get(variable, "")) or "v"
             given[base] = given.get(base, 0) + 1
             result[variable] = base + (str(given[base]).translate(_LOW) if given[base] > 1 else "")
-    return [re.sub(_VARIABLE, lambda match: result[int(match[1])], line) for line in lines]
+    return [re.sub(VARIABLE, lambda match: result[int(match[1])], line) for line in lines]
 
 
 def text(formula: Formula) -> str:
@@ -237,7 +237,8 @@ def _text(formula: Formula, alone: set[int]) -> str:
         sign = _quantified("∃", formula.variables, alone)
         return sign + _grouped(formula.part, alone) if sign else _text(formula.part, alone)
     if isinstance(formula, Aggregated):
-        cases = "; ".join(f"{_terms(case.terms)}: {_text(case.part, alone)}".lstrip(": ") for case in formula.cases)
+        pairs = ((", ".join(map(show_term, case.terms)), _text(case.part, alone)) for case in formula.cases)
+        cases = "; ".join(f"{terms}: {part}".lstrip(": ") for terms, part in pairs)
         return f"{show_term(formula.result)} = {formula.function} {{{cases}}}"
     assert isinstance(formula, Not)
     return _universal(formula.part, alone) or f"¬{_grouped(formula.part, alone)}"
@@ -253,10 +254,6 @@ def _atom(atom: Holds, alone: set[int]) -> str:
     shown = ", ".join("_" if isinstance(t, int) and t in alone else show_term(t) for t in atom.terms)
     name = atom.relation.removesuffix(BY_ITERATION)
     return f"{name}'({shown})" if atom.mark == "'" else f"{atom.mark}{name}({shown})"
-
-
-def _terms(terms: Sequence[Term]) -> str:
-    return ", ".join(map(show_term, terms))
 
 
 def _universal(part: Formula, alone: set[int]) -> str:

@@ -25,7 +25,7 @@ from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
 from deltic.program.operators.top import TopRows
 from deltic.program.program import Program, Relation
-from deltic.program.queries import Query, Term, variable_name, variable_of
+from deltic.program.queries import Query, Term, term_of, variable_name, variable_of
 from deltic.program.rising import column_of, rising, shifted_back
 
 MARK = "watermark"
@@ -258,7 +258,7 @@ class _Bounds:
 
     def _learn(self, variable: int, least: exp.Expression) -> bool:
         """Record that a variable is at least an expression; returns whether that is new."""
-        if variable in self._found or (result := self.of(_term(least))) is None:
+        if variable in self._found or (result := self.of(term_of(least))) is None:
             return False
         self._found[variable] = result
         return True
@@ -283,10 +283,6 @@ def _at_least(greater: exp.Expression, least: exp.Expression) -> Iterator[tuple[
     result = shifted_back(greater, least)
     if result is not None:
         yield variable_of(result[0]), result[1]
-
-
-def _term(expression: exp.Expression) -> Term:
-    return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
 
 
 def shown(frontier: Frontier, names: Mapping[str, str]) -> str:

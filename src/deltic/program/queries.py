@@ -31,7 +31,7 @@ Term = int | exp.Expression
 
 
 # A variable in a text; in an expression it is quoted, because its name is not a plain word.
-_VARIABLE = '"?‹(\\d+)›"?'
+VARIABLE = '"?‹(\\d+)›"?'
 
 
 def variable_name(variable: int) -> str:
@@ -55,12 +55,17 @@ def with_names(text: str, names: Mapping[int, str]) -> str:
             name += "'"
         return name
 
-    return re.sub(_VARIABLE, shown, text)
+    return re.sub(VARIABLE, shown, text)
 
 
 def as_expression(term: Term) -> exp.Expression:
     """The term as an expression."""
     return column(variable_name(term)) if isinstance(term, int) else term
+
+
+def term_of(expression: exp.Expression) -> Term:
+    """The inverse of `as_expression`, over variables alone."""
+    return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
 
 
 def variables_of(term: Term) -> list[int]:
@@ -245,7 +250,7 @@ class Rule(Conjunctive):
         """Its text with variables numbered by first appearance, so that equal rules have equal texts."""
         numbers: dict[str, int] = {}
         text = f"{self.body.sign} {self._text(':-')}"
-        return re.sub(_VARIABLE, lambda match: f"‹{numbers.setdefault(match[1], len(numbers))}›", text)
+        return re.sub(VARIABLE, lambda match: f"‹{numbers.setdefault(match[1], len(numbers))}›", text)
 
     def __str__(self) -> str:
         return with_names(self._text(":-" if self.body.sign > 0 else ":- −"), self.body.names)

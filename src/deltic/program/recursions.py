@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -32,6 +32,7 @@ from deltic.program.formulas import (
     negated,
     occurrences,
     quantified,
+    replaced,
     some,
     substituted,
     text,
@@ -151,7 +152,7 @@ class StratumFormulas:
             if isinstance(own, int) and own not in known:
                 known[own] = term
             elif own != term:
-                equal.append(Where(exp.EQ(this=as_expression(own).copy(), expression=as_expression(term).copy())))
+                equal.append(Where(_equal(own, term)))
         formula = substituted(all_of([case.part, *equal]), known)
         return some([v for v in case.local if v not in known], formula)
 
@@ -166,7 +167,7 @@ class StratumFormulas:
         formula = substituted(part.formula, fresh)
         if whole:
             formula = self._unfolded(formula)
-        terms = tuple(_with(t, fresh) for t in part.terms)
+        terms = tuple(replaced(t, fresh) for t in part.terms)
         heads = {v for t in terms for v in variables_of(t)}
         return Case(terms, formula, tuple(v for v in fresh.values() if isinstance(v, int) and v not in heads))
 
@@ -194,7 +195,7 @@ class StratumFormulas:
                 local = tuple(
                     v for v in dict.fromkeys(mentioned(inside)) if v not in plain.values() and v not in _of(keys)
                 )
-                cases.append(Case(tuple(_with(t, plain) for t in targets), inside, local))
+                cases.append(Case(tuple(replaced(t, plain) for t in targets), inside, local))
             result.append(Aggregated(value, call.function, tuple(cases)))
         return all_of(result)
 
@@ -274,8 +275,9 @@ class StratumFormulas:
         yield f"{text(Holds(name, variables))} ← {text(whole) if grouped else function}"
         if not self._is_helper(name):
             yield from self._parities(whole)
-        changes = ((part, change) for part in self.parts[definition.source] for change in part.changes)
-        touched = " + ".join(text(_closed(self._keys(definition, part), change.formula)) for part, change in changes)
+        changes = ((part.terms, change) for part in self.parts[definition.source] for change in part.changes)
+        keyed = (_closed([terms[k] for k in definition.keys], change.formula) for terms, change in changes)
+        touched = " + ".join(map(text, keyed))
         groups = "each group" if definition.keys else "all rows, which are one group"
         yield f"  ∇, Δ: the old and the new result of {groups}, where rows of it change by {touched}"
 
@@ -284,9 +286,6 @@ class StratumFormulas:
         inputs = ", ".join(definition.inputs)
         yield f"{text(Holds(name, self.variables(name)))} ← {definition.called} of {inputs}"
         yield f"  ∇, Δ: at each iteration at which one of them changes, {definition.cost}"
-
-    def _keys(self, definition: Examined, part: FormulaPart) -> tuple[Term, ...]:
-        return tuple(part.terms[k] for k in definition.keys)
 
 
 def _parity(place: Occurrence) -> str:
@@ -316,12 +315,6 @@ def _lost(formula: Formula) -> Formula:
     if isinstance(formula, All):
         return All(tuple(map(_lost, formula.parts)))
     return formula
-
-
-def _with(term: Term, terms: Mapping[int, Term]) -> Term:
-    result = substituted(Holds("", (term,)), terms)
-    assert isinstance(result, Holds)
-    return result.terms[0]
 
 
 def _equal(left: Term, right: Term) -> exp.Expression:

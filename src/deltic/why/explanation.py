@@ -156,7 +156,7 @@ class Explanation:
         return picture([Panel("inner", [("title", str(self.root))], inside=[Graph(panels, layout, len(edges))])])
 
     def __str__(self) -> str:
-        return "\n".join(_tree(self.root))
+        return "\n".join("  " * depth + line for line, depth in _walk(self.root))
 
     def __repr__(self) -> str:
         return str(self)
@@ -231,10 +231,6 @@ def _folded(step: ExplanationStep, depth: int) -> Sequence[ExplanationStep | Abs
     if len(chain) <= _CHAIN:
         return step.premises
     return [f"… {len(chain) - 2:,} steps of {step.relation}", chain[-1]]
-
-
-def _tree(root: ExplanationStep) -> Iterator[str]:
-    return ("  " * depth + line for line, depth in _walk(root))
 
 
 def _folds(root: ExplanationStep) -> Iterator[str]:

@@ -327,14 +327,6 @@ def _constant(of: Evaluator, scope: RelationScope, number: int, bound: Bound) ->
     return dict(ZSet.of(operator.rows))
 
 
-def _distinct(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
-    return {row: 1 for row, weight in of.below(scope, number, bound).items() if weight > 0}
-
-
-def _negate(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
-    return {row: -weight for row, weight in of.below(scope, number, bound).items()}
-
-
 def _filter(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
     operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
     assert isinstance(operator, ops.Filter)
@@ -352,10 +344,6 @@ def _map(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows
     origins = {} if passed is None else of.below(scope, number, passed)
     pairs = ((of.mapped(operator, row, scope, number), weight) for row, weight in origins.items())
     return _sum((row, weight) for row, weight in pairs if row is not None)
-
-
-def _join(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
-    return _sum(of.joined(scope, number, bound))
 
 
 def _antijoin(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
@@ -390,12 +378,12 @@ def _custom(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> R
 _ROWS: dict[type[ops.Operator], _RowsOf] = {
     ops.Constant: _constant,
     **dict.fromkeys(PASSED, Evaluator.below),
-    ops.Distinct: _distinct,
-    ops.Negate: _negate,
+    ops.Distinct: lambda of, *place: {row: 1 for row, weight in of.below(*place).items() if weight > 0},
+    ops.Negate: lambda of, *place: {row: -weight for row, weight in of.below(*place).items()},
     ops.Filter: _filter,
     ops.Plus: _plus,
     ops.Map: _map,
-    **dict.fromkeys((ops.Join, ops.Semijoin), _join),
+    **dict.fromkeys((ops.Join, ops.Semijoin), lambda of, *place: _sum(of.joined(*place))),
     ops.Antijoin: _antijoin,
     **dict.fromkeys((ops.Aggregate, ops.Top, ops.Over, ops.FlatMap), _grouped),
     ops.Window: _window,

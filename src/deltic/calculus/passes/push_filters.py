@@ -13,7 +13,7 @@ then an outer join below does not need the rows without a match, in which it is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -60,7 +60,7 @@ def _descend(rewriting: Rewriting) -> _Descent:
         parts = arrived.get(number, [])
         if isinstance(node.operator, ops.Filter):
             own = conjuncts(node.operator.predicate)
-            if _takes(rewriting, node.inputs[0]) and (parts or _gets_on(rewriting, node.inputs[0], own)):
+            if _takes(rewriting, node.inputs[0]) and (parts or any(_divided(rewriting, node.inputs[0], own)[1])):
                 arrived[node.inputs[0]] = list(dict.fromkeys([*own, *parts]))
                 result.dissolved.add(number)
             elif parts:
@@ -81,11 +81,6 @@ def _takes(rewriting: Rewriting, number: int) -> bool:
     return is_free and bool(rewriting.node(number).inputs)
 
 
-def _gets_on(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]) -> bool:
-    """Whether one of the conditions on a node can move to one of its inputs."""
-    return any(_divided(rewriting, number, parts)[1])
-
-
 def _divided(
     rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]
 ) -> tuple[list[exp.Expression], list[list[exp.Expression]]]:
@@ -102,7 +97,9 @@ def _divided(
     if isinstance(inner.operator, ops.Join):
         _add_implied(rewriting.circuit, number, stay, passed)
         _add_not_null(rewriting, number, stay, passed)
-    return stay, [[_below(part, inner.operator) for part in those] for those in passed]
+    if isinstance(operator := inner.operator, ops.Map):
+        passed = [[through(part, operator) for part in those] for those in passed]
+    return stay, passed
 
 
 @rewrites(ops.Filter, _descend)
@@ -126,11 +123,6 @@ def _filtered(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]
     if not parts:
         return number
     return rewriting.add(ops.Filter(conjunction([part.copy() for part in parts])), number)
-
-
-def _below(part: exp.Expression, operator: ops.Operator) -> exp.Expression:
-    """The condition in terms of the columns of the operator's inputs."""
-    return through(part, operator) if isinstance(operator, ops.Map) else part
 
 
 def _places(circuit: Circuit, inner: Node, part: exp.Expression, may_fail: bool) -> Collection[int]:
@@ -188,12 +180,7 @@ def _add_not_null(
 
 def _excludes(parts: Iterable[exp.Expression], name: str, nothing: exp.Expression) -> bool:
     """Whether one of the conditions is never true where a column is NULL; `nothing` is the NULL of its type."""
-    return any(name in columns_of(part) and is_never(_with_values(part, {name: nothing})) for part in parts)
-
-
-def _with_values(part: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
-    """The condition with some of its columns replaced by values."""
-    return substituted(part, {name: column(name) for name in columns_of(part)} | dict(values))
+    return any(name in columns_of(part) and is_never(substituted(part, {name: nothing})) for part in parts)
 
 
 def _is_filled(rewriting: Rewriting, number: int, name: str, nothing: exp.Expression) -> bool:

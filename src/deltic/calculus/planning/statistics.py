@@ -150,7 +150,8 @@ class Sizes:
         if isinstance(node.operator, ops.Import):
             return self.imports(node.operator.index)
         if isinstance(node.operator, ops.Constant):
-            return self._plain(number, len(node.operator.rows))
+            rows = len(node.operator.rows)
+            return NodeSize(rows, dict.fromkeys(node.operator.schema.names, rows), {})
         inputs = [size for size in map(self.of, node.inputs) if size is not None]
         rule = _RULES.get(type(node.operator))
         if rule is None or len(inputs) != len(node.inputs):
@@ -166,9 +167,6 @@ class Sizes:
         columns = {column: i for i, column in enumerate(names)}
         origins = {column: (name, i) for column, i in columns.items()}
         return NodeSize(rows, distinct, origins, ((name, columns),) if columns else (), Selection(name))
-
-    def _plain(self, number: int, rows: float) -> NodeSize:
-        return NodeSize(rows, dict.fromkeys(self.builder.type_of(number).schema.names, rows), {})
 
     def joined(self, a: NodeSize, b: NodeSize) -> NodeSize:
         """The size of a join."""
@@ -251,19 +249,16 @@ def _rule(*kinds: type[ops.Operator]) -> Callable[[SizeRule], SizeRule]:
 
 @_rule(ops.Map)
 def _map(sizes: Sizes, op: ops.Map, inputs: list[NodeSize]) -> NodeSize:
-    """The same number of rows; a computed column has as many values as rows."""
+    """The same number of rows; a computed column has as many values as rows, unless it is a constant."""
     (size,) = inputs
     pairs = [(c.name, e) for c, e in zip(op.columns, op.expressions, strict=True)]
     copied = {name: e.name for name, e in pairs if isinstance(e, exp.Column)}
-    distinct = {name: size.distinct[copied[name]] if name in copied else _values(e, size) for name, e in pairs}
+    computed = {name: 1.0 if is_literal(e) else size.rows for name, e in pairs}
+    distinct = computed | {name: size.distinct[old] for name, old in copied.items()}
     origins = {name: size.origins[old] for name, old in copied.items() if old in size.origins}
     names = {old: name for name, old in copied.items()}
     tables = _renamed(size.tables, names) if len(names) == len(copied) else ()
     return NodeSize(size.rows, distinct, origins, tables, size.selection)
-
-
-def _values(expression: exp.Expression, size: NodeSize) -> float:
-    return 1.0 if is_literal(expression) else size.rows
 
 
 @_rule(ops.Filter)

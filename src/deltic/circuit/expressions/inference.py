@@ -86,10 +86,6 @@ def _result(expression: exp.Expression, operands: Sequence[Type]) -> Type | None
     return rule(expression, operands) if rule else None
 
 
-def _literal(node: exp.Literal, operands: Sequence[Type]) -> Type:
-    return Type.STRING if node.is_string else Type.INT64 if node.is_int else Type.FLOAT64
-
-
 def _cast(node: exp.Cast, operands: Sequence[Type]) -> Type | None:
     target = cast_type(node)
     return target if all(has_conversion(operand, target) for operand in operands) else None
@@ -103,27 +99,15 @@ def _one_ordered_type(node: exp.Expression, operands: Sequence[Type]) -> Type | 
     return _one_type(node, operands) if operands[0].is_ordered else None
 
 
-def _logic(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
-    return Type.BOOLEAN if set(operands) == {Type.BOOLEAN} else None
-
-
 def _equality(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
     same = len(set(operands)) == 1 or all(type_.kind is Kind.DECIMAL for type_ in operands)
     return Type.BOOLEAN if same else None
-
-
-def _order(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
-    return _equality(node, operands) if operands[0].is_ordered else None
 
 
 def is_listed(type_: Type, value: exp.Expression) -> bool:
     """Whether IN may list a constant for values of this type: equality of the type must be equality of 64-bit codes."""
     is_exact = type_.is_integer or type_ in (Type.STRING, Type.DATE, *_INSTANTS)
     return (is_exact or (type_.kind is Kind.DECIMAL and type_.precision <= _DIGITS)) and is_literal(value)
-
-
-def _among(node: exp.In, operands: Sequence[Type]) -> Type | None:
-    return Type.BOOLEAN if is_listed(operands[0], node.expressions[0]) else None
 
 
 def _case(node: exp.Case, operands: Sequence[Type]) -> Type | None:
@@ -135,14 +119,6 @@ def _branches(node: exp.Case, operands: Sequence[T]) -> tuple[Sequence[T], Seque
     """The operands of CASE that are conditions, and those that are values."""
     branches = 2 * len(node.args["ifs"])
     return operands[:branches:2], (*operands[1:branches:2], *operands[branches:])
-
-
-def _interval(node: exp.Interval, operands: Sequence[Type]) -> Type | None:
-    return INTERVAL_UNITS.get(node.text("unit"))
-
-
-def _call(node: exp.Anonymous, operands: Sequence[Type]) -> Type | None:
-    return function_of(node).type(node, operands) if is_call(node) else None
 
 
 def _mapped(node: Mapped, operands: Sequence[Type]) -> Type | None:
@@ -157,10 +133,6 @@ def _fold(node: Fold, operands: Sequence[Type]) -> Type | None:
 
 def _integers(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
     return _one_type(node, operands) if operands[0].is_integer else None
-
-
-def _negation(node: exp.Neg, operands: Sequence[Type]) -> Type | None:
-    return operands[0] if operands[0].is_numeric or operands[0] in _INTERVALS else None
 
 
 def _quotient(node: exp.IntDiv, operands: Sequence[Type]) -> Type | None:
@@ -210,13 +182,13 @@ def _of_times(node: exp.Expression, left: Type, right: Type) -> Type | None:
 
 
 _RULES: dict[type[exp.Expression], Rule] = {
-    exp.Literal: _literal,
+    exp.Literal: lambda node, _: Type.STRING if node.is_string else Type.INT64 if node.is_int else Type.FLOAT64,
     exp.Boolean: lambda node, operands: Type.BOOLEAN,
     exp.Is: lambda node, operands: Type.BOOLEAN if len(operands) == 1 else None,
     exp.TryCast: _cast,
     exp.Cast: _cast,
-    exp.Interval: _interval,
-    exp.Anonymous: _call,
+    exp.Interval: lambda node, _: INTERVAL_UNITS.get(node.text("unit")),
+    exp.Anonymous: lambda node, operands: function_of(node).type(node, operands) if is_call(node) else None,
     BoundElement: lambda node, operands: node.bound_type,
     Mapped: _mapped,
     Fold: _fold,
@@ -225,14 +197,14 @@ _RULES: dict[type[exp.Expression], Rule] = {
     exp.Paren: _one_type,
     exp.Coalesce: _one_type,
     exp.Case: _case,
-    exp.In: _among,
+    exp.In: lambda node, operands: Type.BOOLEAN if is_listed(operands[0], node.expressions[0]) else None,
     exp.Least: _one_ordered_type,
     exp.Greatest: _one_ordered_type,
-    exp.Neg: _negation,
+    exp.Neg: lambda _, operands: operands[0] if operands[0].is_numeric or operands[0] in _INTERVALS else None,
     exp.BitwiseNot: _integers,
     exp.IntDiv: _quotient,
-    **dict.fromkeys(LOGIC, _logic),
-    **dict.fromkeys(COMPARISONS, _order),
+    **dict.fromkeys(LOGIC, lambda _, operands: Type.BOOLEAN if set(operands) == {Type.BOOLEAN} else None),
+    **dict.fromkeys(COMPARISONS, lambda node, operands: _equality(node, operands) if operands[0].is_ordered else None),
     **dict.fromkeys((exp.EQ, exp.NEQ, *EQUALITIES), _equality),
     **dict.fromkeys(ARITHMETIC, _arithmetic),
     **dict.fromkeys((*BITWISE, *SAFE), _integers),

@@ -67,7 +67,8 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
     if alias and names and len(names) != len(rows.visible):
         message = f"{alias.name} names {count_of(len(names), 'column')}, and there are {len(rows.visible)}"
         raise scope.source.error(alias, message)
-    return rows.called(alias.name if alias and alias.name else _own_name(node), names)
+    own = node.name if isinstance(node, exp.Table) else ""
+    return rows.called(alias.name if alias and alias.name else own, names)
 
 
 def _sampled(node: exp.Expression, sample: exp.Expression, scope: QueryScope) -> exp.Expression:
@@ -83,10 +84,6 @@ def _sampled(node: exp.Expression, sample: exp.Expression, scope: QueryScope) ->
         return alone
     name = node.alias_or_name and exp.TableAlias(this=exp.to_identifier(node.alias_or_name, quoted=True))
     return exp.Subquery(this=exp.select("*").from_(alone).limit(count.copy()), alias=name or None)
-
-
-def _own_name(node: exp.Expression) -> str:
-    return node.name if isinstance(node, exp.Table) else ""
 
 
 def _named(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:

@@ -257,11 +257,8 @@ def windowed(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
     else:
         slide, size, *origin = spans if name == "HOP" else [spans[0], *spans]
         window = hopping(values, time, _Hop(size, slide, *origin).checked(call, source))
-    made = [(f"window_{part}", values.computed(value, f"window_{part}")) for part, value in _both(window)]
+    parts = zip(_PARTS, (window.start, window.end), strict=True)
+    made = [(f"window_{part}", values.computed(value, f"window_{part}")) for part, value in parts]
     own = [QueryColumn(a.name, scope.nodes.column(values.rows.node, a.column.name)) for a in shown]
     rows = QueryRows(values.rows.node, (*own, *(QueryColumn(label, result) for label, result in made)))
     return rows.over(scope.nodes.keep(rows.node, rows.names))
-
-
-def _both(window: TimeWindow) -> list[tuple[str, Typed]]:
-    return [("start", window.start), ("end", window.end)]

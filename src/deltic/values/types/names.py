@@ -35,11 +35,6 @@ _NAMES = {
 _INTERVALS = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
-def type_name(type_: Type) -> str:
-    """The name of a type in DuckDB's SQL."""
-    return _name(type_)
-
-
 def type_named(name: str) -> Type:
     """The type of that name in DuckDB's SQL; elements, fields and map values are nullable."""
     return of_sql(exp.DataType.build(name, dialect="duckdb"))
@@ -48,19 +43,20 @@ def type_named(name: str) -> Type:
 @cache
 def sql_type(type_: Type) -> exp.DataType:
     """The name of a type as a tree; copy it before it is put into another tree."""
-    return exp.DataType.build(_name(type_), dialect="duckdb")
+    return exp.DataType.build(type_name(type_), dialect="duckdb")
 
 
-def _name(type_: Type) -> str:
+def type_name(type_: Type) -> str:
+    """The name of a type in DuckDB's SQL."""
     match type_.kind:
         case Kind.DECIMAL:
             return f"DECIMAL({type_.precision}, {type_.scale})"
         case Kind.ARRAY:
-            return f"{_name(type_.element.type)}[]"
+            return f"{type_name(type_.element.type)}[]"
         case Kind.STRUCT:
-            return f"STRUCT({', '.join(f'{quoted(c.name)} {_name(c.type)}' for c in type_.fields)})"
+            return f"STRUCT({', '.join(f'{quoted(c.name)} {type_name(c.type)}' for c in type_.fields)})"
         case Kind.MAP:
-            return f"MAP({_name(type_.key)}, {_name(type_.value.type)})"
+            return f"MAP({type_name(type_.key)}, {type_name(type_.value.type)})"
         case _:
             return _NAMES[type_]
 

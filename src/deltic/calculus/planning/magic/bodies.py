@@ -171,13 +171,10 @@ class Bodies:
     def _input(self, place: WalkedCircuit, reader: int, position: int, context: WantedRows) -> int | None:
         """The new node of an input under a demand; None if it has no node in the body."""
         number = place.circuit.nodes[reader].inputs[position]
-        operator = place.circuit.nodes[number].operator
-        if place.is_outer and isinstance(operator, ops.BundleRelation) and self._is_own(number):
+        operator, inputs = place.circuit.nodes[number].operator, place.circuit.nodes[number].inputs
+        if place.is_outer and isinstance(operator, ops.BundleRelation) and inputs == (self._fixpoint,):
             return self._ask(operator.name, context.part(place.names(number)), (reader, position))
         return self._walk(place, number, context)
-
-    def _is_own(self, number: int) -> bool:
-        return self._outer.circuit.nodes[number].inputs == (self._fixpoint,)
 
     def _walk(self, place: WalkedCircuit, number: int, context: WantedRows) -> int | None:
         if number not in place.below:

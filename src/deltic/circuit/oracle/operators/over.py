@@ -118,25 +118,9 @@ def _months_later(value: Any, months: int) -> Any:
 Function = Callable[[_Partition, WindowCall, int], Any]
 
 
-def _row_number(partition: _Partition, call: WindowCall, i: int) -> int:
-    return i + 1
-
-
-def _rank(partition: _Partition, call: WindowCall, i: int) -> int:
-    return partition.first_peer(i) + 1
-
-
-def _dense_rank(partition: _Partition, call: WindowCall, i: int) -> int:
-    return partition.peers[i] + 1
-
-
 def _percent_rank(partition: _Partition, call: WindowCall, i: int) -> float:
     others = len(partition.rows) - 1
     return partition.first_peer(i) / others if others else 0.0
-
-
-def _cume_dist(partition: _Partition, call: WindowCall, i: int) -> float:
-    return (partition.last_peer(i) + 1) / len(partition.rows)
 
 
 def _ntile(partition: _Partition, call: WindowCall, i: int) -> int:
@@ -184,11 +168,11 @@ def _aggregated(partition: _Partition, call: WindowCall, i: int) -> Any:
 
 
 _FUNCTIONS: dict[str, Function] = {
-    "row_number": _row_number,
-    "rank": _rank,
-    "dense_rank": _dense_rank,
+    "row_number": lambda partition, call, i: i + 1,
+    "rank": lambda partition, call, i: partition.first_peer(i) + 1,
+    "dense_rank": lambda partition, call, i: partition.peers[i] + 1,
     "percent_rank": _percent_rank,
-    "cume_dist": _cume_dist,
+    "cume_dist": lambda partition, call, i: (partition.last_peer(i) + 1) / len(partition.rows),
     "ntile": _ntile,
     "lag": _shift,
     "lead": _shift,
