@@ -12,7 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.datalog import check, lower, parse
-from deltic.program.extract import extract
+from deltic.program.compiling import extract
 from deltic.program.histories import Examined
 from deltic.values.types import Schema, Type
 

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from deltic.calculus import incrementalize
-from deltic.program.extract import extract
+from deltic.program.compiling import extract
 from tests.sql.against_duckdb import circuit_of, disagreement
 from tests.sql.random_queries import Column, Table
 

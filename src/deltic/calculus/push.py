@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from deltic.calculus.derivatives import derivative_of
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
@@ -105,29 +107,22 @@ class Derivatives:
 
     def new(self, number: int) -> int:
         if number not in self._news:
-            self._news[number] = self._new(number)
+            self._news[number] = self._at(number, self.new, self.kept)
         return self._news[number]
-
-    def _new(self, number: int) -> int:
-        node = self.circuit.nodes[number]
-        if isinstance(node.operator, ops.Antijoin):
-            return self.builder.add(node.operator, self.new(node.inputs[0]), self.kept(node.inputs[1]))
-        if isinstance(node.operator, _POINTWISE):
-            return self.builder.add(node.operator, *map(self.new, node.inputs))
-        return self.kept(number)
 
     def old(self, number: int) -> int:
         if number not in self._olds:
-            self._olds[number] = self._old(number)
+            self._olds[number] = self._at(number, self.old, self._was)
         return self._olds[number]
 
-    def _old(self, number: int) -> int:
+    def _at(self, number: int, state: Callable[[int], int], stored: Callable[[int], int]) -> int:
+        """A node in a state, computed from that state of its inputs where that is cheap, else from what is stored."""
         node = self.circuit.nodes[number]
         if isinstance(node.operator, ops.Antijoin):
-            return self.builder.add(node.operator, self.old(node.inputs[0]), self._was(node.inputs[1]))
+            return self.builder.add(node.operator, state(node.inputs[0]), stored(node.inputs[1]))
         if isinstance(node.operator, _POINTWISE):
-            return self.builder.add(node.operator, *map(self.old, node.inputs))
-        return self._was(number)
+            return self.builder.add(node.operator, *map(state, node.inputs))
+        return stored(number)
 
     def kept(self, number: int) -> int:
         integral = ops.Integrate(self.circuit.type_of(number).is_set, outer=self.outer)

@@ -15,7 +15,6 @@ from deltic.circuit.inlining import inline
 from deltic.circuit.operators.base import Clocked
 from deltic.depth import deep
 from deltic.errors import UnsupportedError
-from deltic.program.extract import extract
 from deltic.program.histories import Nested
 from deltic.program.linking import LinkedProgram, link
 from deltic.program.naming import NamingFacts
@@ -78,14 +77,8 @@ class Compiler:
         for node in circuit.nodes:
             places.append(self._place(node, [places[i] for i in node.inputs]))
             place = places[-1]
-            if isinstance(place, int):
-                match node.operator:
-                    case ops.Source(name=name):
-                        linked.tables[name] = self._relation(place)
-                    case ops.Sink(name=name):
-                        linked.sinks[name] = self._relation(place)
-                    case ops.Keep(name=name):
-                        linked.wanted.setdefault(self._relation(place), name)
+            if isinstance(place, int) and isinstance(node.operator, ops.Source | ops.Sink | ops.Keep):
+                linked.enter(node.operator, self._relation(place))
         sinks = [place for place in map(places.__getitem__, circuit.sinks.values()) if isinstance(place, int)]
         linked.remembering += self._remembering(sinks)
         return link(self._scope.drafts, linked, self._known)
@@ -132,6 +125,16 @@ class Compiler:
     def _relation(self, number: int) -> str:
         """The relation of the change of a node."""
         return self._scope.relation(self._derivatives.delta(number))
+
+
+def extract(circuit: Circuit) -> Program:
+    """The program of an incremental circuit; UnsupportedError where programs cannot express an operator."""
+    scope, linked = Scope(ProgramBuilder(), circuit), LinkedProgram()
+    for number, node in enumerate(circuit.nodes):
+        if isinstance(node.operator, ops.Source | ops.Sink | ops.Keep):
+            carried = node.inputs[0] if isinstance(node.operator, ops.Sink) else number
+            linked.enter(node.operator, scope.relation(carried))
+    return link(scope.drafts, linked, NamingFacts())
 
 
 def _remembers(circuit: Circuit, node: Node) -> bool:

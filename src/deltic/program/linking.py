@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from deltic.circuit import operators as ops
 from deltic.program.definitions import Table
 from deltic.program.naming import NamingFacts, named
 from deltic.program.program import Program, Stratum
@@ -26,6 +27,16 @@ class LinkedProgram:
     sinks: dict[str, str] = field(default_factory=dict)
     wanted: dict[str, str] = field(default_factory=dict)
     remembering: list[str] = field(default_factory=list)
+
+    def enter(self, operator: ops.Source | ops.Sink | ops.Keep, relation: str) -> None:
+        """Enter the relation of a table, of a view, or of a node that is kept."""
+        match operator:
+            case ops.Source(name=name):
+                self.tables[name] = relation
+            case ops.Sink(name=name):
+                self.sinks[name] = relation
+            case ops.Keep(name=name):
+                self.wanted.setdefault(relation, name)
 
 
 def link(drafts: ProgramBuilder, linked: LinkedProgram, known: NamingFacts) -> Program:

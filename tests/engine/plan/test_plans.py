@@ -13,7 +13,7 @@ import pytest
 from deltic.calculus import incrementalize
 from deltic.datalog import check, lower, parse
 from deltic.engine.plan.planner import plan
-from deltic.program.extract import extract
+from deltic.program.compiling import extract
 
 PROGRAMS = {
     "closure": """
