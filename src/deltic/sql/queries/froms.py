@@ -150,16 +150,14 @@ def _join(left: QueryRows, right: QueryRows, how: str, on: exp.Expression | None
         if how == "INNER":
             return _filtered(left, right, on, scope)
         on, left, right = _asked(on, left, right, placed, scope)
-    both = BlockValues(
-        QueryRows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope, placed
-    )
+    both = _both(left, right, scope, placed)
     predicate = None if on is None else both.predicate(both.dotted(on), "ON")
     return _combined(left, right, how, predicate, scope)
 
 
 def _filtered(left: QueryRows, right: QueryRows, on: exp.Expression, scope: QueryScope) -> QueryRows:
     """Filter pairs of rows by a condition with subqueries."""
-    both = BlockValues(QueryRows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
+    both = _both(left, right, scope)
     both.filter(both.predicate(prepared(both.dotted(on), both), "ON"))
     return both.rows
 
@@ -191,8 +189,7 @@ def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: Qu
     if how not in ("INNER", "LEFT") or join.args.get("on") is None:
         raise scope.refuse(join, f"ASOF {how} JOIN" if join.args.get("on") else "ASOF JOIN without ON", remedy)
     nodes = scope.nodes
-    both = BlockValues(QueryRows(nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
-    result = Asof(nodes, left.node, right.node, both.predicate(join.args["on"], "ON"))
+    result = Asof(nodes, left.node, right.node, _both(left, right, scope).predicate(join.args["on"], "ON"))
     try:
         pairs = result.pairs()
     except NoAsof:
@@ -201,9 +198,7 @@ def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: Qu
     parts = [pairs]
     if how == "LEFT":
         parts.append(nodes.pad(result.without_match(), nodes.schema(right.node).columns))
-    names = nodes.schema(pairs).names
-    node = nodes.plus(*(nodes.keep(part, names) for part in parts))
-    return QueryRows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
+    return _summed(parts, left, right, scope)
 
 
 def _combined(
@@ -223,14 +218,20 @@ def _combined(
         parts.append(nodes.pad(matching.without_match(), nodes.schema(right.node).columns))
     if how in ("RIGHT", "FULL"):
         parts.append(nodes.pad(matching.flipped().without_match(), nodes.schema(left.node).columns))
-    names = nodes.schema(parts[0]).names
-    node = nodes.plus(*(nodes.keep(part, names) for part in parts))
-    return QueryRows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
+    return _summed(parts, left, right, scope)
 
 
-def _seen(attribute: QueryColumn, node: int, scope: QueryScope) -> QueryColumn:
-    """The column in a node, where it may have become nullable."""
-    return replace(attribute, column=scope.nodes.column(node, attribute.column.name))
+def _both(left: QueryRows, right: QueryRows, scope: QueryScope, placed: dict[str, Typed] | None = None) -> BlockValues:
+    """The pairs of rows of both sides."""
+    rows = QueryRows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes)
+    return BlockValues(rows, scope, placed)
+
+
+def _summed(parts: Sequence[int], left: QueryRows, right: QueryRows, scope: QueryScope) -> QueryRows:
+    """The sum of nodes with the columns of both sides."""
+    names = scope.nodes.schema(parts[0]).names
+    node = scope.nodes.plus(*(scope.nodes.keep(part, names) for part in parts))
+    return scope.seen(QueryRows(node, left.attributes + right.attributes), node)
 
 
 def _using(
@@ -244,9 +245,9 @@ def _using(
         return rows
     merged = []
     values = BlockValues(rows, scope)
-    for a, b in pairs:
-        result = values.column(_merged(_seen(a, rows.node, scope), _seen(b, rows.node, scope), how), a.name)
-        merged.append(QueryColumn(a.name, result))
+    for pair in pairs:
+        a, b = scope.seen(QueryRows(rows.node, pair), rows.node).attributes
+        merged.append(QueryColumn(a.name, values.column(_merged(a, b, how), a.name)))
     hidden = {a.column.name for pair in pairs for a in pair}
     others = [replace(a, hidden=a.hidden or a.column.name in hidden) for a in rows.attributes]
     return QueryRows(values.rows.node, (*merged, *others))

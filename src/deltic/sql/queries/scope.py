@@ -116,6 +116,11 @@ class QueryScope:
         renamed = tuple(replace(a, column=replace(a.column, name=names[a.column.name])) for a in rows.attributes)
         return QueryRows(self.nodes.rename(rows.node, names), renamed)
 
+    def seen(self, rows: QueryRows, node: int) -> QueryRows:
+        """The rows in a node that has their columns, more of which may be nullable."""
+        attributes = (replace(a, column=self.nodes.column(node, a.column.name)) for a in rows.attributes)
+        return QueryRows(node, tuple(attributes))
+
     def naming(self, name: str, rows: QueryRows) -> QueryScope:
         """This scope and a relation of that name."""
         return replace(self, named={**self.named, name.lower(): NamedRows(rows, self.nodes, self.bindings)})

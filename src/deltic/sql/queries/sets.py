@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sqlglot import exp
 
@@ -28,15 +27,15 @@ def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
     is_all = query.args.get("distinct") is False
     if isinstance(query, exp.Union):
         united = _united(_branches(query), query, scope, not is_all)
-        return united if is_all else _over(scope.nodes.distinct(united.node), united, scope)
+        return united if is_all else scope.seen(united, scope.nodes.distinct(united.node))
     left, right = (scope.lower(side, scope) for side in (query.this, query.expression))
     left, right = aligned(left, right, query, what, scope, compares=True)
     a, b, nodes = left.node, right.node, scope.nodes
     if isinstance(query, exp.Intersect):
         if not is_all:
-            return _over(nodes.semijoin(nodes.distinct(a), b), left, scope)
-        return _over(nodes.plus(a, nodes.negate(difference(nodes, a, b))), left, scope)
-    return _over(difference(nodes, a, b) if is_all else nodes.antijoin(nodes.distinct(a), b), left, scope)
+            return scope.seen(left, nodes.semijoin(nodes.distinct(a), b))
+        return scope.seen(left, nodes.plus(a, nodes.negate(difference(nodes, a, b))))
+    return scope.seen(left, difference(nodes, a, b) if is_all else nodes.antijoin(nodes.distinct(a), b))
 
 
 def _branches(query: exp.Union) -> list[exp.Expression]:
@@ -64,7 +63,7 @@ def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Qu
         names = [(a.name, a.column.name) for a in left.visible]
         values = [[comparable(a.typed) if compares else a.typed for a in right.visible] for right in group[1:]]
         rest = [_of(right, own, names, scope) for right, own in zip(group[1:], values, strict=True)]
-        left = _over(scope.nodes.plus(*(rows.node for rows in (left, second, *rest))), left, scope)
+        left = scope.seen(left, scope.nodes.plus(*(rows.node for rows in (left, second, *rest))))
     return left
 
 
@@ -108,19 +107,13 @@ def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str
     return QueryRows(node, tuple(QueryColumn(n, c, is_void=v.is_null, fields=v.fields) for (n, _), c, v in attributes))
 
 
-def _over(node: int, rows: QueryRows, scope: QueryScope) -> QueryRows:
-    """The rows in a node that has their columns, which may be NULL in more of them."""
-    seen = (replace(a, column=scope.nodes.column(node, a.column.name)) for a in rows.attributes)
-    return QueryRows(node, tuple(seen))
-
-
 def difference(nodes: Nodes, a: int, b: int) -> int:
     """The bag difference: each row as often as `a` has it more than `b`.
 
     Groups are there when their weights add up to more than zero, and a count is that sum; as many rows are made of it.
     """
     names = nodes.schema(a).names
-    net = nodes.plus(a, nodes.negate(nodes.compute(b, [nodes.column(b, n) for n in names], [column(n) for n in names])))
+    net = nodes.plus(a, nodes.negate(nodes.keep(b, names)))
     times, index = nodes.fresh("times"), nodes.fresh("index")
     counted = nodes.builder.add(ops.Aggregate(names, (ops.AggregateCall("count", "", times),)), net)
     generator = ops.FlatMap(index, "range", (literal(0, Type.INT64), column(times)))

@@ -312,16 +312,11 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
         keys.append(key)
         columns.append(Column(key.name, target, theirs.type.nullable))
         result.append(theirs.expression)
-    kept = [nodes.column(rows.node, name) for name in bound if name not in {c.name for c in columns}]
-    if len(kept) < len(bound):
+    if any(c.name in bound for c in columns):
         keys, columns = _apart(values, keys, columns, bound)
-    number = nodes.compute(rows.node, [*kept_all(nodes, rows.node, bound), *columns], [*map(column, bound), *result])
+    kept = [nodes.column(rows.node, name) for name in bound]
+    number = nodes.compute(rows.node, [*kept, *columns], [*map(column, bound), *result])
     return _Membership(values, keys, bound, number)
-
-
-def kept_all(nodes: Nodes, node: int, names: Sequence[str]) -> list[Column]:
-    """Keep only these columns."""
-    return [nodes.column(node, name) for name in names]
 
 
 def _own_column(values: BlockValues, value: Typed, taken: set[str]) -> Column:
