@@ -112,7 +112,7 @@ class MoveColumn(Alteration):
         name = _find(table, self.name)
         if self.after and _find(table, self.after) == name:
             raise CatalogError(f"{table.name}.{name} cannot stand after itself", name)
-        moved = next(column for column in table.schema if column.name == name)
+        moved = table.schema.column(name)
         rest = [column for column in table.schema if column.name != name]
         place = [column.name for column in rest].index(_find(table, self.after)) + 1 if self.after else 0
         columns = (*rest[:place], moved, *rest[place:])

@@ -76,8 +76,7 @@ class CatalogTable:
     @property
     def key_schema(self) -> Schema:
         """The columns of the key, in key order."""
-        columns = {column.name: column for column in self.schema}
-        return Schema(tuple(columns[name] for name in self.key))
+        return self.schema.part(self.key)
 
     @property
     def watermark(self) -> CatalogTable | None:

@@ -247,12 +247,10 @@ class Scope:
 
     def passed(self, role: str, number: int, columns: Sequence[str] = ()) -> str:
         """A relation of some or all columns of a change, which is passed to the relation that is defined next."""
-        schema = self.circuit.type_of(number).schema
-        columns = columns or schema.names
-        chosen = Schema(tuple(schema.columns[schema.index(c)] for c in columns))
-        bodies = self.bodies(number)
+        schema, bodies = self.circuit.type_of(number).schema, self.bodies(number)
+        chosen = schema.part(columns or schema.names)
         name = self.drafts.declare(DraftRelation("", chosen, Derived(distinct=False), role))
-        self.enter(name, number, bodies, columns)
+        self.enter(name, number, bodies, chosen.names)
         self.place(name)
         return name
 

@@ -134,7 +134,7 @@ class _Signed(Scope):
     ) -> str:
         """The history of a node, or of some of its columns."""
         bodies, schema = self.bodies(number), self.circuit.type_of(number).schema
-        chosen = replace(schema, columns=tuple(schema.columns[schema.index(c)] for c in columns or schema.names))
+        chosen = schema.part(columns or schema.names)
         name = self.drafts.declare(DraftRelation("", chosen, History(0, admission), role))
         self.members.append(name)
         self.enter(name, number, bodies, columns)
@@ -189,7 +189,7 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
 def _admission(calls: Sequence[GroupedAggregate], schema: Schema, columns: Sequence[str]) -> PriorityOrder | None:
     """The order in which an aggregate's rows enter: that of its first minimum or maximum of a number."""
     for call in calls:
-        like, read = ACCUMULATORS[call.function].like, schema.columns[schema.index(columns[call.columns[0]])]
+        like, read = ACCUMULATORS[call.function].like, schema.column(columns[call.columns[0]])
         is_counted = read.type.is_integer and read.type.kind is not Kind.UINT64
         if like in ("min", "max") and (is_counted or read.type.is_float):
             return PriorityOrder(call.columns[0], like == "min")

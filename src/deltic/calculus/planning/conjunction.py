@@ -163,5 +163,5 @@ def _columns(builder: CircuitBuilder, number: int, pairs: Sequence[tuple[str, st
     schema = builder.type_of(number).schema
     if [old for old, _ in pairs] == [new for _, new in pairs] == list(schema.names):
         return number
-    columns = tuple(replace(schema.columns[schema.index(old)], name=new) for old, new in pairs)
+    columns = tuple(replace(schema.column(old), name=new) for old, new in pairs)
     return builder.add(ops.Map(columns, tuple(column(old) for old, _ in pairs)), number)

@@ -114,7 +114,7 @@ def node_of(builder: CircuitBuilder, factor: Factor, columns: Sequence[Column] |
     """The node of a factor, with the given columns, or its own."""
     schema = builder.type_of(factor.node).schema
     sources = {name: old for old, name in factor.pairs}
-    kept = columns or [replace(schema.columns[schema.index(old)], name=name) for old, name in factor.pairs]
+    kept = columns or [replace(schema.column(old), name=name) for old, name in factor.pairs]
     if tuple(kept) == schema.columns and all(sources[c.name] == c.name for c in kept):
         return factor.node
     return builder.add(ops.Map.of_defined(kept, [column(sources[c.name]) for c in kept], schema), factor.node)
@@ -185,7 +185,7 @@ def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Exp
         return None
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
         if isinstance(side, exp.Column) and isinstance(other, exp.Expression) and not columns_of(other):
-            result, own = infer(other, {}), schema.columns[schema.index(side.name)]
+            result, own = infer(other, {}), schema.column(side.name)
             if result.type is own.type and not result.nullable and not own.type.is_float:
                 return Column(own.name, own.type), other.copy()
     return None
@@ -197,7 +197,7 @@ def _with_equal(factor: Factor, equation: exp.Expression, schema: Schema, bound:
         return factor
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
         if isinstance(side, exp.Column) and isinstance(other, exp.Column) and side.name in factor.names:
-            one, two = (schema.columns[schema.index(c.name)].type for c in (side, other))
+            one, two = (schema.column(c.name).type for c in (side, other))
             if other.name not in bound and one is two and not one.is_float:
                 source = next(old for old, name in factor.pairs if name == side.name)
                 return Factor(factor.node, (*factor.pairs, (source, other.name)))

@@ -62,7 +62,7 @@ class Aggregate(Operator):
         for name in (*self.keys, *(name for call in self.calls for name in call.columns)):
             if name not in source.schema.names:
                 self.refuse(f"column {name} is not in its input", inputs)
-        columns = [*(_column(source.schema, key) for key in self.keys), *(self._result(c, source) for c in self.calls)]
+        columns = [*(source.schema.column(key) for key in self.keys), *(self._result(c, source) for c in self.calls)]
         if len({column.name for column in columns}) != len(columns):
             self.refuse("its columns must have distinct names", inputs)
         return ZSetType(Schema(tuple(columns)), True, source.depth)
@@ -73,7 +73,7 @@ class Aggregate(Operator):
             self.refuse(f"there is no aggregate {call.function}; there are {', '.join(ACCUMULATORS)}", [source])
         if not call.columns and accumulator.needs_column:
             self.refuse(f"{call.function} needs a column", [source])
-        columns = [_column(source.schema, name) for name in call.columns]
+        columns = [source.schema.column(name) for name in call.columns]
         if columns and not accumulator.takes([column.type for column in columns]):
             self.refuse(f"{call.function} of a {', a '.join(str(column.type) for column in columns)}", [source])
         if not accumulator.accepts(call.parameters, len(columns)):
@@ -92,7 +92,3 @@ class AggregateDelta(Aggregate):
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return change_of(super().output((delta_of(self, inputs),), depth))
-
-
-def _column(schema: Schema, name: str) -> Column:
-    return schema.columns[schema.index(name)]

@@ -130,7 +130,7 @@ class Over(Operator):
         for name in call.columns:
             if name not in source.schema.names:
                 self.refuse(f"column {name} is not in its input", [source])
-        columns = [source.schema.columns[source.schema.index(name)] for name in call.columns]
+        columns = [source.schema.column(name) for name in call.columns]
         self._check_number(call, source)
         self._check_frame(call, source)
         if call.function in RANKS:

@@ -42,8 +42,7 @@ class Nodes:
 
     def column(self, node: int, name: str) -> Column:
         """A column of a node."""
-        schema = self.schema(node)
-        return schema.columns[schema.index(name)]
+        return self.schema(node).column(name)
 
     def bring(self, node: int, home: Nodes) -> int:
         """What a node of the circuit `home`, this one or one around it, carries."""

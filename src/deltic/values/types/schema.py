@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -56,6 +56,14 @@ class Schema:
             return self.names.index(name)
         except ValueError:
             raise KeyError(name) from None
+
+    def column(self, name: str) -> Column:
+        """The column called `name`; KeyError when there is none."""
+        return self.columns[self.index(name)]
+
+    def part(self, names: Iterable[str]) -> Schema:
+        """The columns with these names, in their order."""
+        return Schema(tuple(map(self.column, names)))
 
     def to_arrow(self) -> pa.Schema:
         """The Arrow schema of a table of such rows."""

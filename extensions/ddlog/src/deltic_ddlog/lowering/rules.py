@@ -260,7 +260,7 @@ class RuleBindings:
         named = list(zip((value, count, *own), (value, count, *rest), strict=True))
         parts = [part for field, name in named for part in (literal(field, Type.STRING), column(name))]
         types = self._builder.type_of(self.node).schema
-        fields = (replace(types.columns[types.index(name)], name=field, nullable=True) for field, name in named)
+        fields = (replace(types.column(name), name=field, nullable=True) for field, name in named)
         self._extend([(Column(entry, Type.struct(fields)), call("named_struct", *parts))])
         collected = ops.Aggregate(tuple(keys), (ops.AggregateCall("collect_list", entry, group),))
         self._atoms = [node := self._builder.add(collected, self.node)]
@@ -312,7 +312,7 @@ class RuleBindings:
         if known:
             schema = self._builder.type_of(self.node).schema
             trees: list[Tree] = [column(c.name) for c in keys]
-            own = [schema.columns[schema.index(c.name)] for c in keys]
+            own = [schema.column(c.name) for c in keys]
             values = [*trees, *(tree for _, tree in known)]
             self._atoms = [project(self._builder, self.node, [*own, *(c for c, _ in known)], values)]
         for reduction in clause.reductions:
@@ -323,7 +323,7 @@ class RuleBindings:
         """The columns that tell groups apart."""
         names = dict.fromkeys(c.name for name in visible for c in self.known[name].columns)
         schema = self._builder.type_of(self.node).schema
-        return [schema.columns[schema.index(name)] for name in names]
+        return [schema.column(name) for name in names]
 
     def _computed(self, keys: Sequence[Column], values: Sequence[tuple[str, core.TypedExpression]]) -> int:
         """Columns of the bindings, with others for these values."""
@@ -343,7 +343,7 @@ class RuleBindings:
         ordered = tuple(ops.Order(name, is_last and name.startswith("?by")) for name in order)
         top = self._builder.add(ops.Top(tuple(c.name for c in keys), ordered, 1), source)
         schema = self._builder.type_of(top).schema
-        kept = [*keys, *(replace(schema.columns[schema.index(old)], name=new) for old, new in names.items())]
+        kept = [*keys, *(replace(schema.column(old), name=new) for old, new in names.items())]
         return project(self._builder, top, kept, [*(column(c.name) for c in keys), *map(column, names)])
 
 
