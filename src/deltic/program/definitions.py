@@ -62,6 +62,24 @@ class OfSource(Definition):
 
 
 @dataclass(frozen=True)
+class OfInputs(Definition):
+    """A relation that is computed from all rows of other relations, its `inputs`."""
+
+    inputs: tuple[str, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.inputs
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        return self.inputs
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        return replace(self, inputs=tuple(names[name] for name in self.inputs))
+
+
+@dataclass(frozen=True)
 class Table(Definition):
     """A base table of that name."""
 

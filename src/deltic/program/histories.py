@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from deltic.calculus.derivatives.table import FALLBACK
 from deltic.circuit import operators as ops
 from deltic.circuit.operators.custom import Apply
-from deltic.program.definitions import Definition
+from deltic.program.definitions import Definition, OfInputs
 
 BY_ITERATION = " by iteration"
 """The suffix of the name of a recursive relation's history."""
@@ -98,21 +98,8 @@ class Examined(Historical):
 
 
 @dataclass(frozen=True)
-class RelationFunctionDefinition(Historical, ABC):
+class RelationFunctionDefinition(OfInputs, Historical, ABC):
     """A function of whole relations, at each iteration."""
-
-    inputs: tuple[str, ...]
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        return self.inputs
-
-    @property
-    def contents(self) -> tuple[str, ...]:
-        return self.inputs
-
-    def renamed(self, names: Mapping[str, str]) -> Self:
-        return replace(self, inputs=tuple(names[name] for name in self.inputs))
 
     @property
     @abstractmethod

@@ -10,20 +10,19 @@ from deltic.calculus.derivatives.table import FALLBACK
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.custom import Apply, MaintainDelta
-from deltic.program.definitions import Definition
+from deltic.program.definitions import OfInputs
 from deltic.program.scope import Scope, relation_of
 from deltic.program.unsupported import in_recursion, needs_fallback
 
 
 @dataclass(frozen=True)
-class Recomputed(Definition):
+class Recomputed(OfInputs):
     """The result of a user's operator without a derivative, recomputed from scratch when an input changes.
 
     It may have rows for empty inputs. So unless it works by groups, it also reads the relation `begins`, whose row is
     inserted in the first epoch.
     """
 
-    inputs: tuple[str, ...]
     operator: Apply
     begins: str = ""
 
@@ -31,13 +30,8 @@ class Recomputed(Definition):
     def sources(self) -> tuple[str, ...]:
         return (*self.inputs, self.begins) if self.begins else self.inputs
 
-    @property
-    def contents(self) -> tuple[str, ...]:
-        return self.inputs
-
     def renamed(self, names: Mapping[str, str]) -> Self:
-        begins = names[self.begins] if self.begins else ""
-        return replace(self, inputs=tuple(names[name] for name in self.inputs), begins=begins)
+        return replace(super().renamed(names), begins=names[self.begins] if self.begins else "")
 
     @property
     def kept(self) -> str:
