@@ -12,7 +12,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import BundleType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
-from deltic.circuit.operators.custom import Apply
 
 
 def bounded(lines: Sequence[str], most: int) -> list[str]:
@@ -62,7 +61,7 @@ def _fallen(circuit: Circuit) -> str:
     places: dict[str, list[str]] = {}
     for place, operator in _places(circuit, ""):
         if derivative_of(type(operator)).is_fallback:
-            called = operator.called if isinstance(operator, Apply) else operator.keyword
+            called = operator.called if isinstance(operator, ops.Apply) else operator.keyword
             places.setdefault(called, []).append(place)
     return f"recomputed from whole inputs: {'; '.join(f'{n} {_some(w)}' for n, w in places.items()) or 'none'}"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.operators.custom import Apply
-from deltic.circuit.operators.top import Top
 
 
 def is_monotone(body: Circuit) -> bool:
@@ -30,7 +28,7 @@ def _is_monotone(node: Node, recursive: bool, negates: bool, are_sets: set[bool]
         return False
     if isinstance(operator, ops.Antijoin):
         return not negates
-    if isinstance(operator, ops.Aggregate | Top | ops.Over | ops.FlatMap | Apply):
+    if isinstance(operator, ops.Aggregate | ops.Top | ops.Over | ops.FlatMap | ops.Apply):
         return not recursive
     if isinstance(operator, ops.Distinct):
         return not recursive or are_sets == {True}

@@ -12,7 +12,6 @@ from deltic.calculus.surround import surrounded
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.inlining import inline
-from deltic.circuit.operators.base import Clocked
 from deltic.depth import deep
 from deltic.errors import UnsupportedError
 from deltic.program.histories import Nested
@@ -95,7 +94,7 @@ class Compiler:
             if key not in self._calls:
                 self._calls[key] = self._called(*key)
             return self._calls[key]
-        self._remembers = self._remembers or isinstance(node.operator, ops.Window | Clocked)
+        self._remembers = self._remembers or isinstance(node.operator, ops.Window | ops.Clocked)
         return surrounded(self._surrounded, node, numbers)
 
     def _called(self, call: ops.Call, inputs: Sequence[int]) -> dict[str, int]:

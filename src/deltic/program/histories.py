@@ -10,7 +10,6 @@ from typing import ClassVar, Self
 
 from deltic.calculus.derivatives.table import FALLBACK
 from deltic.circuit import operators as ops
-from deltic.circuit.operators.custom import Apply
 from deltic.program.definitions import Definition, OfInputs
 
 BY_ITERATION = " by iteration"
@@ -146,7 +145,7 @@ class Nested(RelationFunctionDefinition):
 class Applied(RelationFunctionDefinition):
     """The result of a user-defined operator at each iteration, from its `inputs` there."""
 
-    operator: Apply
+    operator: ops.Apply
 
     @property
     def called(self) -> str:

@@ -19,9 +19,6 @@ from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import Circuit
 from deltic.circuit.improving import improves
-from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.custom import Apply
-from deltic.circuit.operators.top import Top
 from deltic.program.conjunctions import is_plain, product
 from deltic.program.definitions import Definition, Derived, FixedRows
 from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested, PriorityOrder
@@ -110,7 +107,7 @@ class _Signed(Scope):
             return self.summed(number)
         if isinstance(operator, ops.BundleRelation):
             return self._nested(number, operator.name)
-        if isinstance(operator, Apply):
+        if isinstance(operator, ops.Apply):
             inputs = self.circuit.nodes[number].inputs
             return self._member("", number, Applied(0, self._entered(inputs), operator))
         raise in_recursion(number, operator)
@@ -197,7 +194,7 @@ def _admission(calls: Sequence[GroupedAggregate], schema: Schema, columns: Seque
 
 
 def _top(scope: _Signed, number: int, delay: int) -> Examined:
-    op, (source,) = _node(scope, number, Top)
+    op, (source,) = _node(scope, number, ops.Top)
     rows = scope.summed(source, role="rows")
     return Examined(delay, rows, _keys(scope, source, op.keys), TopRows(rows, op))
 
@@ -228,10 +225,10 @@ def _keys(scope: _Signed, number: int, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(map(scope.circuit.type_of(number).schema.index, names))
 
 
-EXAMINED: Mapping[type[Operator], Examine] = {
+EXAMINED: Mapping[type[ops.Operator], Examine] = {
     ops.Distinct: _distinct,
     ops.Aggregate: _aggregate,
-    Top: _top,
+    ops.Top: _top,
     ops.Over: _over,
     ops.FlatMap: _flat_map,
 }

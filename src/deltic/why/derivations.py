@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
-from deltic.circuit.operators.custom import Apply, Maintain
 from deltic.values.types import Schema
 from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
@@ -153,7 +152,7 @@ class RowDerivations:
     def of_custom(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The inputs of the user's function: all of their rows."""
         node = scope.circuit.nodes[number]
-        assert isinstance(node.operator, Apply)
+        assert isinstance(node.operator, ops.Apply)
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
             given = [(i, self.of.rows(scope, i, {})) for i in node.inputs]
             sampled, below = self._sampled(scope, given)
@@ -312,8 +311,8 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     ops.Over: RowDerivations.of_group,
     ops.Window: RowDerivations.of_window,
     ops.Differentiate: RowDerivations.of_differentiate,
-    Apply: RowDerivations.of_custom,
-    Maintain: RowDerivations.of_custom,
+    ops.Apply: RowDerivations.of_custom,
+    ops.Maintain: RowDerivations.of_custom,
 }
 """The function for each operator that finds the premises of a row of its output."""
 

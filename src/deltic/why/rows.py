@@ -18,7 +18,6 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import conjuncts, infer, is_literal
 from deltic.circuit.expressions.meaning import Meaning, evaluate, meaning
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.operators.custom import Apply, Maintain
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.batches import TableBatch
 from deltic.engine.engine import IncrementalEngine
@@ -371,7 +370,7 @@ def _differentiate(of: Evaluator, scope: RelationScope, number: int, bound: Boun
 
 def _custom(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
     node = scope.circuit.nodes[number]
-    assert isinstance(node.operator, Apply)
+    assert isinstance(node.operator, ops.Apply)
     return dict(node.operator.custom.value([ZSet(of.rows(scope, i, {}).items()) for i in node.inputs]))
 
 
@@ -388,7 +387,7 @@ _ROWS: dict[type[ops.Operator], _RowsOf] = {
     **dict.fromkeys((ops.Aggregate, ops.Top, ops.Over, ops.FlatMap), _grouped),
     ops.Window: _window,
     ops.Differentiate: _differentiate,
-    **dict.fromkeys((Apply, Maintain), _custom),
+    **dict.fromkeys((ops.Apply, ops.Maintain), _custom),
 }
 """The function for each operator that evaluates it with bound values."""
 

@@ -14,7 +14,6 @@ from functools import cached_property, wraps
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
-from deltic.circuit.operators.base import Clocked
 
 Rule = Callable[["Rewriting", Node], "int | None"]
 Pass = Callable[[Circuit], Circuit]
@@ -164,7 +163,7 @@ def remembered(circuit: Circuit) -> set[int]:
 
 def remembering(circuit: Circuit, numbers: Iterable[int]) -> list[int]:
     """Those of these nodes whose operators have state of past epochs."""
-    return [number for number in numbers if isinstance(circuit.nodes[number].operator, ops.Window | Clocked)]
+    return [number for number in numbers if isinstance(circuit.nodes[number].operator, ops.Window | ops.Clocked)]
 
 
 def without_unread(circuit: Circuit) -> Circuit:

@@ -1,7 +1,8 @@
 """The operators of circuits, one idea to a file."""
 
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall, AggregateDelta
-from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.base import Clocked, Operator
+from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
 from deltic.circuit.operators.cycles import BackEdge, Close
 from deltic.circuit.operators.distinct import Distinct
 from deltic.circuit.operators.fixpoint import BundleRelation, Feedback, Fixpoint, FixpointDelta, Import
@@ -16,10 +17,6 @@ from deltic.circuit.operators.source import Constant, Sink, Source
 from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
 from deltic.circuit.operators.top import Top, TopDelta
 from deltic.circuit.operators.window import Window, WindowDelta
-from deltic.discovery import import_files
-
-# Operators that no other module names are known by their keywords alone.
-import_files(__name__, __path__)
 
 __all__ = [
     "Aggregate",
@@ -27,10 +24,12 @@ __all__ = [
     "AggregateDelta",
     "Antijoin",
     "AntijoinDelta",
+    "Apply",
     "BackEdge",
     "Bracket",
     "BundleRelation",
     "Call",
+    "Clocked",
     "Close",
     "Constant",
     "Delay",
@@ -48,6 +47,8 @@ __all__ = [
     "Join",
     "JoinDelta",
     "Keep",
+    "Maintain",
+    "MaintainDelta",
     "Map",
     "Negate",
     "Operator",

@@ -15,7 +15,6 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
-from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.reading.line import NodeLine
 from deltic.circuit.reading.scalars import split
@@ -125,7 +124,7 @@ def _flat_map(line: NodeLine) -> ops.FlatMap:
     return ops.FlatMap(unquoted(result[3]), result[1], tuple(map(line.expression, split(result[2]))))
 
 
-def _custom(kind: type[Apply], line: NodeLine) -> Apply:
+def _custom(kind: type[ops.Apply], line: NodeLine) -> ops.Apply:
     """The name of a user-defined operator; its fingerprint may have changed."""
     from deltic.circuit.custom import operator_called
 
@@ -134,9 +133,9 @@ def _custom(kind: type[Apply], line: NodeLine) -> Apply:
     if result is None:
         message = f"there is no operator {name.rpartition('__')[0] or name}: make it by deltic.operator first"
         raise line.error(message)
-    if kind is MaintainDelta:
-        return MaintainDelta(result.entry)
-    return (Maintain if result.is_maintained else Apply)(result.entry)
+    if kind is ops.MaintainDelta:
+        return ops.MaintainDelta(result.entry)
+    return (ops.Maintain if result.is_maintained else ops.Apply)(result.entry)
 
 
 def _window(line: NodeLine) -> ops.Window:
@@ -253,9 +252,9 @@ def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
 READERS: dict[str, Reader] = {
     "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
     "constant": _constant_rows,
-    "apply": partial(_custom, Apply),
-    "maintain": partial(_custom, Maintain),
-    "maintain_delta": partial(_custom, MaintainDelta),
+    "apply": partial(_custom, ops.Apply),
+    "maintain": partial(_custom, ops.Maintain),
+    "maintain_delta": partial(_custom, ops.MaintainDelta),
     "map": _map,
     "flat_map": _flat_map,
     "window": _window,

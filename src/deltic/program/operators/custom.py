@@ -9,7 +9,6 @@ from typing import Self
 from deltic.calculus.derivatives.table import FALLBACK
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-from deltic.circuit.operators.custom import Apply, MaintainDelta
 from deltic.program.definitions import OfInputs
 from deltic.program.scope import Scope, relation_of
 from deltic.program.unsupported import in_recursion, needs_fallback
@@ -23,7 +22,7 @@ class Recomputed(OfInputs):
     inserted in the first epoch.
     """
 
-    operator: Apply
+    operator: ops.Apply
     begins: str = ""
 
     @property
@@ -82,14 +81,14 @@ def recomputed(scope: Scope, node: Node, number: int, wanted: str) -> str:
     if scope.component is not None and scope.is_recursive(number):
         raise in_recursion(below, fallen.operator)
     kept = [scope.circuit.nodes[i] for i in fallen.inputs]
-    if not (isinstance(fallen.operator, Apply) and all(isinstance(k.operator, ops.Integrate) for k in kept)):
+    if not (isinstance(fallen.operator, ops.Apply) and all(isinstance(k.operator, ops.Integrate) for k in kept)):
         raise needs_fallback(below, fallen.operator)
     inputs = tuple(scope.relation(k.inputs[0]) for k in kept)
     return scope.defined(wanted, number, Recomputed(inputs, fallen.operator, scope.drafts.beginning()))
 
 
-@relation_of(MaintainDelta)
-def maintain_delta(scope: Scope, op: MaintainDelta, node: Node, number: int, wanted: str) -> str:
+@relation_of(ops.MaintainDelta)
+def maintain_delta(scope: Scope, op: ops.MaintainDelta, node: Node, number: int, wanted: str) -> str:
     """The relation of the changes that the derivative or the state computes."""
     if scope.component is not None and scope.is_recursive(number):
         raise in_recursion(number, op)

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, infer, is_not_null, literal
-from deltic.circuit.operators.frames import Frame, Unit
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.trees import conjuncts
 from deltic.values.types import Column, Type
@@ -26,7 +25,7 @@ _FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.LTE: exp.GTE,
     exp.LT: exp.GT,
 }
-_UP_TO_NOW = Frame(Unit.ROWS, None, 0)
+_UP_TO_NOW = ops.Frame(ops.Unit.ROWS, None, 0)
 
 
 class NoAsof(Exception):

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Totals
-from deltic.circuit.operators.aggregate import Aggregate, AggregateCall, AggregateDelta
 from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
 from deltic.values.types import Schema
 
 
-@means_with_change(Aggregate, AggregateDelta)
-def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:
+@means_with_change(ops.Aggregate, ops.AggregateDelta)
+def aggregate(op: ops.Aggregate, rows: Rows, schema: Schema) -> Rows:
     """The set of the groups of `rows`, which are of `schema`: their keys and aggregates."""
     positions = [schema.index(key) for key in op.keys]
     groups = rows.by(lambda row: tuple(row[i] for i in positions))
@@ -22,7 +22,7 @@ def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:
     return ZSet.of((*key, *(_value(call, group, schema) for call in op.calls)) for key, group in there)
 
 
-def _value(call: AggregateCall, group: Rows, schema: Schema) -> Any:
+def _value(call: ops.AggregateCall, group: Rows, schema: Schema) -> Any:
     if not call.columns:
         return sum(weight for _, weight in group)
     accumulator = ACCUMULATORS[call.function]

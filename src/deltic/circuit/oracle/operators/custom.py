@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
+from deltic.circuit import operators as ops
 from deltic.circuit.oracle.pointwise import Inputs, Rows, means
 
 
-@means(Apply)
-@means(Maintain)
-def apply(op: Apply, inputs: Inputs, types: Any) -> Rows:
+@means(ops.Apply, ops.Maintain)
+def apply(op: ops.Apply, inputs: Inputs, types: Any) -> Rows:
     """The value of the function."""
     return op.custom.value(inputs)
 
 
-@means(MaintainDelta)
-def maintain_delta(op: MaintainDelta, inputs: Inputs, types: Any) -> Rows:
+@means(ops.MaintainDelta)
+def maintain_delta(op: ops.MaintainDelta, inputs: Inputs, types: Any) -> Rows:
     """The change by the derivative or the state; at the beginning also the value for empty inputs."""
     pairs = op.pairs(inputs)
     change = op.custom.change(pairs[::2], pairs[1::2])

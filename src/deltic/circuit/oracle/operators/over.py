@@ -8,10 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
-from deltic.circuit.operators.frames import Frame, Unit
-from deltic.circuit.operators.over import Over, OverDelta, WindowCall
 from deltic.circuit.oracle.operators.aggregate import aggregate
 from deltic.circuit.oracle.operators.sequences import bag, peers, sequences
 from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
@@ -23,15 +21,15 @@ from deltic.values.types import Schema, Type
 class _Partition:
     """The rows of one partition in order, with the number of each row's group of peers."""
 
-    def __init__(self, rows: Sequence[Row], op: Over, schema: Schema) -> None:
+    def __init__(self, rows: Sequence[Row], op: ops.Over, schema: Schema) -> None:
         self.rows, self.op, self.schema = rows, op, schema
         self.peers = peers(rows, op.order, schema)
 
-    def values(self, call: WindowCall) -> list[Any]:
+    def values(self, call: ops.WindowCall) -> list[Any]:
         """The value of a call for each row."""
         return [_FUNCTIONS.get(call.function, _aggregated)(self, call, i) for i in range(len(self.rows))]
 
-    def column(self, call: WindowCall, index: int = 0) -> list[Any]:
+    def column(self, call: ops.WindowCall, index: int = 0) -> list[Any]:
         """The values of one of the columns that a call reads."""
         position = self.schema.index(call.columns[index])
         return [row[position] for row in self.rows]
@@ -44,14 +42,14 @@ class _Partition:
         """The position of the last peer of row i."""
         return self.first_peer(i) + self.peers.count(self.peers[i]) - 1
 
-    def frame(self, call: WindowCall, i: int) -> list[int]:
+    def frame(self, call: ops.WindowCall, i: int) -> list[int]:
         """The positions of the rows in the frame of row i."""
         assert call.frame is not None
-        if call.frame.unit is Unit.SESSIONS:
+        if call.frame.unit is ops.Unit.SESSIONS:
             return self._session(call.frame, i)
         return [j for j in range(len(self.rows)) if self._sees(call.frame, i, j)]
 
-    def _session(self, frame: Frame, i: int) -> list[int]:
+    def _session(self, frame: ops.Frame, i: int) -> list[int]:
         """The positions that are reached from row i by steps within the session's distance."""
         first = last = i
         while first and self._is_near(frame, first - 1):
@@ -60,21 +58,21 @@ class _Partition:
             last += 1
         return list(range(first, last + 1))
 
-    def _is_near(self, frame: Frame, i: int) -> bool:
+    def _is_near(self, frame: ops.Frame, i: int) -> bool:
         """Whether row i and the next one belong to one session."""
         assert frame.start is not None
         assert frame.end is not None
-        after = self._compared(Unit.RANGE, i, i + 1, frame.start) >= 0
-        return after and self._compared(Unit.RANGE, i, i + 1, frame.end) <= 0
+        after = self._compared(ops.Unit.RANGE, i, i + 1, frame.start) >= 0
+        return after and self._compared(ops.Unit.RANGE, i, i + 1, frame.end) <= 0
 
-    def _sees(self, frame: Frame, i: int, j: int) -> bool:
-        if frame.unit in (Unit.ROWS, Unit.GROUPS):
-            away = j - i if frame.unit is Unit.ROWS else self.peers[j] - self.peers[i]
+    def _sees(self, frame: ops.Frame, i: int, j: int) -> bool:
+        if frame.unit in (ops.Unit.ROWS, ops.Unit.GROUPS):
+            away = j - i if frame.unit is ops.Unit.ROWS else self.peers[j] - self.peers[i]
             return (frame.start is None or away >= frame.start) and (frame.end is None or away <= frame.end)
         after = frame.start is None or self._compared(frame.unit, i, j, frame.start) >= 0
         return after and (frame.end is None or self._compared(frame.unit, i, j, frame.end) <= 0)
 
-    def _compared(self, unit: Unit, i: int, j: int, distance: int | Decimal) -> int:
+    def _compared(self, unit: ops.Unit, i: int, j: int, distance: int | Decimal) -> int:
         """The sign of the position of row j relative to the place at that distance from row i."""
         if not distance:
             return self.peers[j] - self.peers[i]
@@ -89,7 +87,7 @@ class _Partition:
         return -sign if order.descending else sign
 
 
-def _compare(value: Any, origin: Any, distance: int | Decimal, unit: Unit) -> int:
+def _compare(value: Any, origin: Any, distance: int | Decimal, unit: ops.Unit) -> int:
     """The sign of `value` less what lies at that distance from `origin`, which may be beyond all values."""
     try:
         target = in_order(_moved(origin, distance, unit))
@@ -98,9 +96,9 @@ def _compare(value: Any, origin: Any, distance: int | Decimal, unit: Unit) -> in
     return int(in_order(value) > target) - int(in_order(value) < target)
 
 
-def _moved(value: Any, distance: int | Decimal, unit: Unit) -> Any:
+def _moved(value: Any, distance: int | Decimal, unit: ops.Unit) -> Any:
     """The value at that distance; OverflowError or ValueError where there is none."""
-    if unit is Unit.MONTHS:
+    if unit is ops.Unit.MONTHS:
         return _months_later(value, int(distance))
     if isinstance(value, float):
         return value + float(distance)
@@ -115,22 +113,22 @@ def _months_later(value: Any, months: int) -> Any:
     return value.replace(year=year, month=month + 1, day=min(value.day, calendar.monthrange(year, month + 1)[1]))
 
 
-Function = Callable[[_Partition, WindowCall, int], Any]
+Function = Callable[[_Partition, ops.WindowCall, int], Any]
 
 
-def _percent_rank(partition: _Partition, call: WindowCall, i: int) -> float:
+def _percent_rank(partition: _Partition, call: ops.WindowCall, i: int) -> float:
     others = len(partition.rows) - 1
     return partition.first_peer(i) / others if others else 0.0
 
 
-def _ntile(partition: _Partition, call: WindowCall, i: int) -> int:
+def _ntile(partition: _Partition, call: ops.WindowCall, i: int) -> int:
     """The bucket; the first buckets have one row more where the rows do not divide evenly."""
     size, larger = divmod(len(partition.rows), call.number)
     sizes = [size + (bucket < larger) for bucket in range(call.number)]
     return next(bucket for bucket in range(call.number) if i < sum(sizes[: bucket + 1])) + 1
 
 
-def _shift(partition: _Partition, call: WindowCall, i: int) -> Any:
+def _shift(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
     """The value `number` rows back or ahead, skipping NULLs where they are ignored; else the default."""
     away = -call.number if call.function == "lag" else call.number
     values = partition.column(call)
@@ -147,7 +145,7 @@ def _stepped(values: Sequence[Any], i: int, away: int) -> int:
     return there[abs(away) - 1] if len(there) >= abs(away) else -1
 
 
-def _pick(partition: _Partition, call: WindowCall, i: int) -> Any:
+def _pick(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
     """The first, last or n-th value of the frame; NULL where it is missing."""
     values = partition.column(call)
     seen = [values[j] for j in partition.frame(call, i) if not (call.ignores_nulls and values[j] is None)]
@@ -155,12 +153,12 @@ def _pick(partition: _Partition, call: WindowCall, i: int) -> Any:
     return seen[position] if 0 <= position < len(seen) else None
 
 
-def _aggregated(partition: _Partition, call: WindowCall, i: int) -> Any:
+def _aggregated(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
     """The aggregate of the frame; over no rows, as over NULLs alone."""
     over = bag(partition.rows[j] for j in partition.frame(call, i))
     first, *others = call.columns or ("",)
-    applied = AggregateCall(call.function, first, call.name, tuple(others), call.parameters)
-    for (value,), _ in aggregate(Aggregate((), (applied,)), over, partition.schema):
+    applied = ops.AggregateCall(call.function, first, call.name, tuple(others), call.parameters)
+    for (value,), _ in aggregate(ops.Aggregate((), (applied,)), over, partition.schema):
         return value
     accumulator = ACCUMULATORS[call.function]
     types = [partition.schema.types[name] for name in call.columns] or [Type.INT64]
@@ -182,13 +180,13 @@ _FUNCTIONS: dict[str, Function] = {
 }
 
 
-@means_with_change(Over, OverDelta)
-def over(op: Over, rows: Rows, schema: Schema) -> Rows:
+@means_with_change(ops.Over, ops.OverDelta)
+def over(op: ops.Over, rows: Rows, schema: Schema) -> Rows:
     """The rows with the values of all calls appended."""
     return bag(row for rows_of in sequences(rows, op.keys, op.order, schema) for row in _widened(rows_of, op, schema))
 
 
-def _widened(rows: Sequence[Row], op: Over, schema: Schema) -> Iterator[Row]:
+def _widened(rows: Sequence[Row], op: ops.Over, schema: Schema) -> Iterator[Row]:
     partition = _Partition(rows, op, schema)
     values = [partition.values(call) for call in op.calls]
     return ((*row, *(column[i] for column in values)) for i, row in enumerate(rows))

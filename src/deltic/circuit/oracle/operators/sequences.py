@@ -6,41 +6,40 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.operators.order import Order
-from deltic.circuit.operators.top import Top, TopDelta
+from deltic.circuit import operators as ops
 from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
 from deltic.values import in_order
 from deltic.values.types import Schema
 
 
-def sequences(rows: Rows, keys: Sequence[str], order: Sequence[Order], schema: Schema) -> list[list[Row]]:
+def sequences(rows: Rows, keys: Sequence[str], order: Sequence[ops.Order], schema: Schema) -> list[list[Row]]:
     """The rows of each partition in order, each as often as it weighs; ties are broken by all columns."""
     positions = [schema.index(key) for key in keys]
     parts = rows.by(lambda row: tuple(row[i] for i in positions))
     return [_sequence(part, order, schema) for part in parts.values()]
 
 
-def _sequence(part: Rows, order: Sequence[Order], schema: Schema) -> list[Row]:
+def _sequence(part: Rows, order: Sequence[ops.Order], schema: Schema) -> list[Row]:
     """Sort the rows by each column, the least important first: Python's sort is stable."""
     result = [row for row, weight in part for _ in range(weight)]
     for name in reversed(schema.names):
-        _sort(result, Order(name), schema)
+        _sort(result, ops.Order(name), schema)
     for column in reversed(order):
         _sort(result, column, schema)
     return result
 
 
-def _sort(rows: list[Row], order: Order, schema: Schema) -> None:
+def _sort(rows: list[Row], order: ops.Order, schema: Schema) -> None:
     index = schema.index(order.column)
     rows.sort(key=lambda row: _key(row[index], order), reverse=order.descending)
 
 
-def _key(value: Any, order: Order) -> Any:
+def _key(value: Any, order: ops.Order) -> Any:
     """A sort key for a value, with NULL before or after all others; correct for a sort in reverse, too."""
     return (value is not None) == (order.nulls_first != order.descending), in_order(value) if value is not None else 0
 
 
-def peers(sequence: Sequence[Row], order: Sequence[Order], schema: Schema) -> list[int]:
+def peers(sequence: Sequence[Row], order: Sequence[ops.Order], schema: Schema) -> list[int]:
     """For each row of a sequence the number of its group of peers, from 0; peers are equal in the order."""
     positions = [schema.index(o.column) for o in order]
     result: list[int] = []
@@ -59,8 +58,8 @@ def bag(rows: Iterable[Row]) -> Rows:
     return ZSet((row, 1) for row in rows)
 
 
-@means_with_change(Top, TopDelta)
-def top(op: Top, rows: Rows, schema: Schema) -> Rows:
+@means_with_change(ops.Top, ops.TopDelta)
+def top(op: ops.Top, rows: Rows, schema: Schema) -> Rows:
     """The first rows of each partition of `rows`, which are of `schema`."""
     end = None if op.limit is None else op.offset + op.limit
     return bag(row for part in sequences(rows, op.keys, op.order, schema) for row in part[op.offset : end])
