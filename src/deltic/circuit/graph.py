@@ -15,12 +15,13 @@ The builder accepts what the rules of [DBSP §9.4] build:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators import BackEdge, Close, Operator, Sink
+from deltic.circuit.operators import BackEdge, BundleRelation, Close, Operator, Sink
 from deltic.errors import CircuitError
 from deltic.html import picture
 
@@ -85,6 +86,29 @@ class Circuit:
     def reach(self) -> int:
         """How far outward its delays count time: 0 for its own steps, 1 for the steps of the circuit around it, …"""
         return max((operator.reach for operator in self.operators), default=0)
+
+    @cached_property
+    def readers(self) -> Sequence[Sequence[int]]:
+        """For each node the nodes that read it, once for each of their inputs."""
+        result: list[list[int]] = [[] for _ in self.nodes]
+        for number, node in enumerate(self.nodes):
+            for source in node.inputs:
+                result[source].append(number)
+        return result
+
+    @property
+    def are_sets(self) -> bool:
+        """Whether all sinks are sets."""
+        return all(self.type_of(number).is_set for number in self.sinks.values())
+
+    @property
+    def components_read(self) -> Mapping[int, set[str]]:
+        """For each bundle the relations that are read from it."""
+        result = defaultdict[int, set[str]](set)
+        for node in self.nodes:
+            if isinstance(node.operator, BundleRelation):
+                result[node.inputs[0]].add(node.operator.name)
+        return result
 
     def ancestors(self, numbers: Sequence[int]) -> set[int]:
         """The given nodes and all nodes that they depend on, now or through back-edges."""

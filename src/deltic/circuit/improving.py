@@ -34,7 +34,7 @@ class _Unknown(Exception):
 
 def improves(body: Circuit) -> bool:
     """Whether a fixpoint's body grows with its relations, where a better minimum or maximum counts as growth."""
-    if not all(body.type_of(number).is_set for number in body.sinks.values()):
+    if not body.are_sets:
         return False
     assumed: dict[str, Bounds] = {name: {} for name in body.sinks}
     try:

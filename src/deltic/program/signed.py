@@ -9,8 +9,6 @@ groups whose histories change.
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -61,19 +59,18 @@ class _Signed(Scope):
 
     def __init__(self, drafts: ProgramBuilder, body: Circuit, imports: Sequence[str]) -> None:
         super().__init__(drafts, body, imports)
-        self._sinks = body.sinks
+        self._body = body
         self.members: list[str] = []
         self.entering: dict[int, str] = {}
         self.improves = improves(body) and not drafts.by_iteration
 
     def lower(self) -> dict[str, str]:
         """The histories of the sinks, by name."""
-        for name, number in self._sinks.items():
+        for name, number in self._body.sinks.items():
             self.feedback[name] = self._member(f"{name}{BY_ITERATION}", number, History(1))
-        readers = Counter(itertools.chain.from_iterable(node.inputs for node in self.circuit.nodes))
-        for name, number in self._sinks.items():
+        for name, number in self._body.sinks.items():
             examine = EXAMINED.get(type(self.circuit.nodes[number].operator))
-            if examine is not None and readers[number] == 1:
+            if examine is not None and len(self._body.readers[number]) == 1:
                 self._become(self.feedback[name], examine(self, number, 1))
             else:
                 self.enter(self.feedback[name], number, self.bodies(number))

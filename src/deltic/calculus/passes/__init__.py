@@ -6,7 +6,6 @@ derivatives.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from functools import lru_cache
 from itertools import cycle
@@ -72,10 +71,7 @@ def _is_plain(circuit: Circuit) -> bool:
 
 def _with_optimized_calls(circuit: Circuit) -> Circuit:
     """The circuit with each called circuit optimized and reduced to the components that are read."""
-    read = defaultdict[int, set[str]](set)
-    for node in circuit.nodes:
-        if isinstance(node.operator, ops.BundleRelation):
-            read[node.inputs[0]].add(node.operator.name)
+    read = circuit.components_read
     if not any(isinstance(circuit.nodes[number].operator, ops.Call) for number in read):
         return circuit
     builder, numbers = CircuitBuilder(circuit.depth), list[int]()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -31,10 +30,7 @@ def _trimmed(circuit: Circuit) -> Circuit:
     A fixpoint is unchanged if a stateful operator depends on it, or if it would no longer read one: the state of past
     epochs must not depend on which relations are read today.
     """
-    past, read = remembered(circuit), defaultdict[int, set[str]](set)
-    for node in circuit.nodes:
-        if isinstance(node.operator, ops.BundleRelation):
-            read[node.inputs[0]].add(node.operator.name)
+    past, read = remembered(circuit), circuit.components_read
     trimmed: dict[int, Node] = {}
     for number, node in enumerate(circuit.nodes):
         if isinstance(operator := node.operator, ops.Fixpoint) and read[number] and number not in past:

@@ -36,14 +36,10 @@ def _flat(body: Circuit) -> Circuit:
 def _parts(body: Circuit) -> Iterator[int]:
     """The fixpoints in a body that can be merged into it."""
     for number, operator in enumerate(body.operators):
-        if isinstance(operator, ops.Fixpoint) and _is_of_sets(body) and _is_of_sets(operator.body):
+        if isinstance(operator, ops.Fixpoint) and body.are_sets and operator.body.are_sets:
             inside = any(isinstance(inner, ops.Fixpoint) for inner in operator.body.operators)
             if not inside and grows_with(operator.body) and grows_with(body, number):
                 yield number
-
-
-def _is_of_sets(body: Circuit) -> bool:
-    return all(body.type_of(number).is_set for number in body.sinks.values())
 
 
 def _merged(body: Circuit, number: int) -> Circuit:

@@ -6,7 +6,6 @@ that of a set where the old one was not known to be one, never the reverse.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
@@ -52,11 +51,6 @@ class Rewriting:
         return self._builder
 
     @cached_property
-    def readers(self) -> Counter[int]:
-        """The number of node inputs that each old node feeds."""
-        return Counter(i for node in self.circuit.nodes for i in node.inputs)
-
-    @cached_property
     def notes(self) -> object:
         """The result of `prepare` for the old circuit."""
         return self._prepare(self)
@@ -68,7 +62,7 @@ class Rewriting:
 
     def only_read_here(self, number: int) -> bool:
         """Whether the old node has exactly one reader, so that rewriting it does not duplicate work."""
-        return self.readers[number] == 1
+        return len(self.circuit.readers[number]) == 1
 
     @property
     def number(self) -> int:

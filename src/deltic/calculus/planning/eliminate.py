@@ -228,13 +228,9 @@ class _Elimination:
 
 def _read_as_sets(circuit: Circuit) -> set[int]:
     """The nodes with only positive weights whose readers ignore multiplicities."""
-    readers: dict[int, list[int]] = {}
-    for number, node in enumerate(circuit.nodes):
-        for source in node.inputs:
-            readers.setdefault(source, []).append(number)
     result: set[int] = set()
     for number in reversed(range(len(circuit.nodes))):
-        seen = [_sees_sets(circuit.nodes[r], number, r in result) for r in readers.get(number, ())]
+        seen = [_sees_sets(circuit.nodes[r], number, r in result) for r in circuit.readers[number]]
         if seen and all(seen) and isinstance(circuit.nodes[number].type, ZSetType) and is_positive(circuit, number):
             result.add(number)
     return result

@@ -7,8 +7,6 @@ A view that reads little of it may be cheaper with a join of its own.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from deltic.calculus.passes.rewriting import Rewriting
 from deltic.calculus.planning.conjunction import conjunctions
 from deltic.calculus.planning.decision import COSTS, KeptDecision, RewriteCosts
@@ -41,25 +39,21 @@ class _Sharing:
         self.circuit, self.costs = circuit, costs
         self.work = Work(Sizes(_builder(circuit), statistics), costs)
         self.sinks = {number: name for name, number in circuit.sinks.items()}
-        self.readers: dict[int, list[int]] = defaultdict(list)
-        for reader, node in enumerate(circuit.nodes):
-            for source in node.inputs:
-                self.readers[source].append(reader)
         self.kept: dict[int, KeptDecision] = {}
         named = views(circuit)
         for number, node in enumerate(circuit.nodes):
-            if len(self.readers[number]) > 1 and isinstance(node.operator, _READ_THROUGH):
+            if len(self.circuit.readers[number]) > 1 and isinstance(node.operator, _READ_THROUGH):
                 result = self._saved(number)
                 if result is not None:
                     name = self.sinks.get(number, f"{named.get(number, '')}-{number}")
-                    text = f"{name} is kept once for {len(self.readers[number])} readers"
+                    text = f"{name} is kept once for {len(self.circuit.readers[number])} readers"
                     self.kept[number] = KeptDecision("share", name, text, *result)
 
     def _saved(self, number: int) -> tuple[float, float] | None:
         """The work for all readers without and with the relation; None if it does not pay, or sizes are unknown."""
         if not any(len(term.atoms) > 1 for term in conjunctions(self.circuit, number, self.kept)):
             return None
-        heads = [self._head(number, reader) for reader in self.readers[number]]
+        heads = [self._head(number, reader) for reader in self.circuit.readers[number]]
         size, whole = self.work.sizes.of(number), self._work(number)
         without = [self._work(head) for head in heads]
         beside = [self._work(head, number) for head in heads if head != number]
@@ -74,7 +68,7 @@ class _Sharing:
         """The last node of the conjunction in which a reader reads a node; the node itself if it is read whole."""
         if not isinstance(self.circuit.nodes[reader].operator, _READ_THROUGH):
             return number
-        above = self.readers[reader]
+        above = self.circuit.readers[reader]
         return self._head(reader, above[0]) if len(above) == 1 else reader
 
     def _work(self, number: int, *kept: int) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import BackEdge, Feedback, Import, Sink, Source
 
 
@@ -45,7 +45,7 @@ def frames_of(circuits: Mapping[str, Circuit]) -> tuple[FrameShape, ...]:
 
 
 def _frame(id_: str, title: str, circuit: Circuit) -> FrameShape:
-    boxes = tuple(_box(f"{id_}_{number}", node) for number, node in enumerate(circuit.nodes))
+    boxes = tuple(Box(f"{id_}_{n}", node.operator.label, str(node.type)) for n, node in enumerate(circuit.nodes))
     frames = []
     arrows = [Arrow(f"{id_}_{i}", f"{id_}_{n}") for n, node in enumerate(circuit.nodes) for i in node.inputs]
     for number, node in enumerate(circuit.nodes):
@@ -55,10 +55,6 @@ def _frame(id_: str, title: str, circuit: Circuit) -> FrameShape:
             arrows += _crossings(frame.id, body, f"{id_}_{number}", [f"{id_}_{i}" for i in node.inputs])
     arrows += [Arrow(f"{id_}_{start}", f"{id_}_{end}", "z⁻¹", dashed=True) for start, end in back_edges(circuit)]
     return FrameShape(id_, title, boxes, tuple(frames), tuple(arrows))
-
-
-def _box(id_: str, node: Node) -> Box:
-    return Box(id_, f"{node.operator.keyword} {node.operator.arguments()}".strip(), str(node.type))
 
 
 def _crossings(frame: str, body: Circuit, outside: str, inputs: list[str]) -> Iterator[Arrow]:

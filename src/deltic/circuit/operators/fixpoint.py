@@ -91,11 +91,6 @@ class Fixpoint(Operator):
     def arguments(self) -> str:
         return self.refresh
 
-    @property
-    def are_sets(self) -> bool:
-        """Whether all of its relations are sets."""
-        return all(self.body.type_of(node).is_set for node in self.body.sinks.values())
-
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
         return (("body", self.body),)
 

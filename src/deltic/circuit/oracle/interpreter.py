@@ -198,7 +198,6 @@ def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, limit: int |
     a power of two [Brent 1980].
     Bags have no fixpoint where rows derive themselves, which shows as a derivation longer than the number of rows.
     """
-    are_sets = all(op.body.type_of(number).is_set for number in op.body.sinks.values())
     most = ITERATION_LIMIT if limit is None else limit
     body = Interpreter(op.body, limit=limit)
     current: dict[str, Rows] = {name: ZSet() for name in op.body.sinks}
@@ -211,7 +210,7 @@ def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, limit: int |
             raise oscillation_error(sorted(current), length + 1, length + 1 - since)
         if length + 1 == 2 * since or not since:
             earlier, since = following, length + 1
-        if not are_sets and length > sum(map(len, current.values())):
+        if not op.body.are_sets and length > sum(map(len, current.values())):
             raise circle_error(sorted(current))
         current = following
     raise limit_error(sorted(current), computing_rules(op.body), most)

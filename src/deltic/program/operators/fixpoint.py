@@ -49,9 +49,8 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
     relations: list[str] = []
     inner = Scope(scope.drafts, operator.derivative, imports, relations)
     changes = {name: _change(inner, number) for name, number in operator.derivative.sinks.items()}
-    distinct = all(operator.body.type_of(number).is_set for number in operator.body.sinks.values())
     for name, number in operator.derivative.sinks.items():
-        inner.feedback[name] = inner.declare(name, number, Derived(distinct))
+        inner.feedback[name] = inner.declare(name, number, Derived(operator.body.are_sets))
         relations.append(inner.feedback[name])
         if changes[name] != number:
             inner.made[number] = inner.feedback[name]

@@ -69,7 +69,6 @@ class _Levelled:
         self._made: list[int] = []
         self._rows = 0
         self._recursive: set[int] = set()
-        self._is_set = all(body.type_of(node).is_set for node in body.sinks.values())
 
     def circuit(self) -> Circuit | None:
         """The body; None where an operator cannot be computed by levels."""
@@ -98,7 +97,9 @@ class _Levelled:
             case ops.Sink():
                 after = exp.Add(this=column(self._level), expression=literal(1, Type.INT64))
                 made = self._levels(given[0], after)
-                return self._builder.add(operator, self._bounded(self._first_levels(made) if self._is_set else made))
+                return self._builder.add(
+                    operator, self._bounded(self._first_levels(made) if self._body.are_sets else made)
+                )
             case ops.Antijoin():
                 return self._builder.add(operator, self._at_each(inputs[0]), given[1])
         if isinstance(operator, _SAME):

@@ -65,7 +65,7 @@ def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[Pushed
     result: list[PushedDemand] = []
     given, circuit = circuit, optimize(circuit) if any(_hidden(circuit)) else circuit
     refused = Counter[ops.Operator]()
-    for fixpoint in [op for op in circuit.operators if isinstance(op, ops.Fixpoint) and op.are_sets]:
+    for fixpoint in [op for op in circuit.operators if isinstance(op, ops.Fixpoint) and op.body.are_sets]:
         equal = [number for number, op in enumerate(circuit.operators) if op == fixpoint]
         search = _Search(circuit, equal[refused[fixpoint]], hints)
         if search.finds():
