@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deltic.values.types.schema import Schema
@@ -28,6 +29,11 @@ class BundleType:
     """An edge that carries several named Z-sets at once, such as the outputs of a fixpoint [DBSP §9]."""
 
     entries: tuple[tuple[str, ZSetType], ...]
+
+    @classmethod
+    def of(cls, types: Mapping[str, ZSetType]) -> BundleType:
+        """The bundle of these Z-sets, by name."""
+        return cls(tuple(sorted(types.items())))
 
     def __str__(self) -> str:
         return "<" + ", ".join(f"{word(name)}: {type_}" for name, type_ in self.entries) + ">"

@@ -61,6 +61,11 @@ class Circuit:
         return {n.operator.name: n.inputs[0] for n in self.nodes if isinstance(n.operator, Sink)}
 
     @property
+    def sink_types(self) -> dict[str, ZSetType]:
+        """The types of the sinks by name."""
+        return {name: self.type_of(number) for name, number in self.sinks.items()}
+
+    @property
     def operators(self) -> Iterator[Operator]:
         """The operators of all nodes, in order."""
         return (node.operator for node in self.nodes)

@@ -78,7 +78,7 @@ class Fixpoint(Operator):
         check_imports(self, self.body, inputs, depth)
         if self.body.reach:
             self.refuse("its body must be a function: no delay in it may count the time around it", inputs)
-        outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
+        outputs = self.body.sink_types
         for op in self.body.operators:
             if isinstance(op, Feedback):
                 result = outputs.get(op.name)
@@ -86,7 +86,7 @@ class Fixpoint(Operator):
                     self.refuse(f"feedback {op.name} has no sink of its name and schema in the body", inputs)
                 if op.is_set and not result.is_set:
                     self.refuse(f"the body's sink {op.name} must be a set; put a distinct before it", inputs)
-        return BundleType(tuple((n, ZSetType(t.schema, t.is_set, depth)) for n, t in sorted(outputs.items())))
+        return BundleType.of({n: ZSetType(t.schema, t.is_set, depth) for n, t in outputs.items()})
 
     def arguments(self) -> str:
         return self.refresh
@@ -128,8 +128,8 @@ class FixpointDelta(Operator):
         return self.refresh
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
-        return BundleType(tuple((n, ZSetType(t.schema, False, depth)) for n, t in sorted(outputs.items())))
+        types = self.body.sink_types
+        return BundleType.of({n: ZSetType(t.schema, False, depth) for n, t in types.items()})
 
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
         return (("body", self.body), ("derivative", self.derivative))

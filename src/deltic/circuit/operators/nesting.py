@@ -47,7 +47,8 @@ class Bracket(Operator):
                 self.refuse(f"feedback {op.name} is allowed in the body of a fixpoint only; use a back_edge", inputs)
             if isinstance(op, FixpointDelta):
                 self.refuse("in its body a fixpoint_delta would count the iterations; make it a bracket, too", inputs)
-        return bundle({n: ZSetType(t.schema, self._sums_to_set(n), depth) for n, t in outputs(self.body).items()})
+        types = self.body.sink_types
+        return BundleType.of({n: ZSetType(t.schema, self._sums_to_set(n), depth) for n, t in types.items()})
 
     @property
     def sums_to_sets(self) -> bool:
@@ -96,7 +97,8 @@ class Call(Operator):
                 self.refuse(f"source {port.name} of its circuit takes {wanted}", inputs)
         if depth:  # its nodes stand at depth 0 already
             self._check_lifting(depth)
-        return bundle({n: ZSetType(t.schema, t.is_set, depth) for n, t in outputs(self.circuit).items()})
+        types = self.circuit.sink_types
+        return BundleType.of({n: ZSetType(t.schema, t.is_set, depth) for n, t in types.items()})
 
     def _check_lifting(self, depth: int) -> None:
         """Raise CircuitError where a node of the circuit cannot be lifted to that depth."""
@@ -116,13 +118,3 @@ def deeper(type_: EdgeType, depth: int) -> EdgeType:
     if isinstance(type_, BundleType):
         return BundleType(tuple((name, replace(zset, depth=depth)) for name, zset in type_.entries))
     return replace(type_, depth=depth)
-
-
-def outputs(circuit: Circuit) -> dict[str, ZSetType]:
-    """The types of a circuit's sinks."""
-    return {name: circuit.type_of(number) for name, number in circuit.sinks.items()}
-
-
-def bundle(types: dict[str, ZSetType]) -> BundleType:
-    """The type of named Z-sets together."""
-    return BundleType(tuple(sorted(types.items())))
