@@ -21,13 +21,13 @@ class _Derived:
 class RuleParser(ExpressionParser):
     """Reads rules."""
 
-    def rule(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.RuleItem:
+    def rule(self) -> s.RuleItem:
         """`heads :- body.`"""
         start = self.token.start
         heads = self.separated(self._head)
         body = self.separated(self._clause) if self.accept(":-") else ()
         self.expect(".", "a rule ends with `.`, and its clauses are put apart by `,`")
-        return s.RuleItem(heads, body, attributes, span=self.span(start))
+        return s.RuleItem(heads, body, span=self.span(start))
 
     def _head(self) -> s.AtomClause:
         atom = self.atom()
@@ -114,12 +114,12 @@ class RuleParser(ExpressionParser):
 
     # --- loops
 
-    def loop(self, attributes: tuple[s.AttributeAnnotation, ...]) -> tuple[s.RuleItem, ...]:
+    def loop(self) -> tuple[s.RuleItem, ...]:
         """The rules of `for (x in R) statement`."""
         start = self.token.start
         derived = self._statement()
         span = self.span(start)
-        return tuple(s.RuleItem((result.head,), result.clauses, attributes, span=span) for result in derived)
+        return tuple(s.RuleItem((result.head,), result.clauses, span=span) for result in derived)
 
     def _statement(self) -> list[_Derived]:
         with self.nested():

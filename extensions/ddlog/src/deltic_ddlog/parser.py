@@ -58,22 +58,22 @@ class _ModuleParser(RuleParser):
         if token.kind != NAME and not self.is_at("&"):
             raise self.unexpected("a declaration or a rule")
         if self.is_at("&") or self.is_upper() or self._binds_a_record():
-            return (self.rule(attributes),)
+            return (self.rule(),)
         match token.text:
             case "import":
                 return (self._import(),)
             case "typedef":
                 return (self._typedef(attributes),)
             case "function":
-                return (self._function(attributes, token.start, is_extern=False),)
+                return (self._function(token.start, is_extern=False),)
             case "extern":
                 return (self._extern(attributes),)
             case "index":
-                return (self._index(attributes),)
+                return (self._index(),)
             case "apply":
                 return (self._apply(),)
             case "for":
-                return self.loop(attributes)
+                return self.loop()
             case word if word in _ROLES or word in _SEMANTICS:
                 return (self._relation(attributes),)
         raise self.unexpected("a declaration or a rule", "relations' names begin with a capital letter")
@@ -152,7 +152,7 @@ class _ModuleParser(RuleParser):
     def _extern(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.Item:
         start = self.advance().start
         if self.is_at("function"):
-            return self._function(attributes, start, is_extern=True)
+            return self._function(start, is_extern=True)
         if self.accept("type"):
             name = self.name("a type's name").text
             parameters = self._type_parameters()
@@ -187,9 +187,7 @@ class _ModuleParser(RuleParser):
         results = self.listed(lambda: self.advance().text, ")")
         return s.ApplyItem(name, tuple(arguments), tuple(results), span=self.span(start))
 
-    def _function(
-        self, attributes: tuple[s.AttributeAnnotation, ...], start: int, *, is_extern: bool
-    ) -> s.FunctionDeclaration:
+    def _function(self, start: int, *, is_extern: bool) -> s.FunctionDeclaration:
         self.expect("function")
         token = self.name("a function's name")
         if token.text[0].isupper():
@@ -203,7 +201,7 @@ class _ModuleParser(RuleParser):
             if not self.accept("=") and not self.is_at("{"):
                 raise self.unexpected("the function's body", "write `{...}`, or `extern function` for one without")
             body = self.expression()
-        return s.FunctionDeclaration(token.text, parameters, result, body, attributes, span=span)
+        return s.FunctionDeclaration(token.text, parameters, result, body, span=span)
 
     def _parameter_declaration(self) -> s.ParameterDeclaration:
         self._attributes()
@@ -242,10 +240,10 @@ class _ModuleParser(RuleParser):
         self.expect(")")
         return s.KeyDeclaration(variable, self.expression(), span=self.span(start))
 
-    def _index(self, attributes: tuple[s.AttributeAnnotation, ...]) -> s.IndexDeclaration:
+    def _index(self) -> s.IndexDeclaration:
         start = self.advance().start
         name = self.name("an index's name").text
         self.expect("(")
         parameters = self.listed(self._field_declaration, ")")
         self.expect("on")
-        return s.IndexDeclaration(name, parameters, self.atom(), attributes, span=self.span(start))
+        return s.IndexDeclaration(name, parameters, self.atom(), span=self.span(start))

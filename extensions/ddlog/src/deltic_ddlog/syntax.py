@@ -361,7 +361,6 @@ class FunctionDeclaration(SyntaxNode):
     parameters: tuple[ParameterDeclaration, ...]
     result: TypeMention | None
     body: ParsedExpression | None
-    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 Role = Choice["input", "output", "internal"]
@@ -410,7 +409,6 @@ class IndexDeclaration(SyntaxNode):
     name: str
     parameters: tuple[FieldDeclaration, ...]
     atom: AtomClause
-    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 class LiteralClause(SyntaxNode):
@@ -455,7 +453,6 @@ class RuleItem(SyntaxNode):
 
     heads: tuple[AtomClause, ...]
     body: tuple[Clause, ...]
-    attributes: tuple[AttributeAnnotation, ...] = ()
 
 
 class Transformer(SyntaxNode):

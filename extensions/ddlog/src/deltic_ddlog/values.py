@@ -76,7 +76,16 @@ class Struct(tuple[Any, ...]):
         return f"{self.constructor.name}{{{message}}}"
 
 
-class Vec(tuple[Any, ...]):
+class _Items(tuple[Any, ...]):
+    """A collection as the tuple of what is in it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self))}]"
+
+
+class Vec(_Items):
     """A vector: a tuple of its elements."""
 
     __slots__ = ()
@@ -89,11 +98,8 @@ class Vec(tuple[Any, ...]):
         """The vector with another element at a place that it has."""
         return Vec((*self[:place], element, *self[place + 1 :]))
 
-    def __repr__(self) -> str:
-        return f"[{', '.join(map(repr, self))}]"
 
-
-class Set(tuple[Any, ...]):
+class Set(_Items):
     """A set: the tuple of its elements in their order, each once; made by `Set.of`."""
 
     __slots__ = ()
@@ -128,9 +134,6 @@ class Set(tuple[Any, ...]):
         result = frozenset(other)
         return Set(element for element in self if element not in result)
 
-    def __repr__(self) -> str:
-        return f"[{', '.join(map(repr, self))}]"
-
 
 LISTS: Mapping[str, Callable[[Iterable[Any]], tuple[Any, ...]]] = {
     "ddlog_std::Vec": Vec,
@@ -143,7 +146,7 @@ SORTED = LISTS.keys() - {"ddlog_std::Vec"} | {"ddlog_std::Map"}
 """The collections that are in the order of what they hold."""
 
 
-class MapValue(tuple[Any, ...]):
+class MapValue(_Items):
     """A map: the tuple of its pairs of key and value in the order of the keys; made by `MapValue.of`."""
 
     __slots__ = ()
@@ -179,9 +182,6 @@ class MapValue(tuple[Any, ...]):
     def union(self, other: MapValue) -> MapValue:
         """The pairs of both; of a key in both the value of the other."""
         return MapValue.of((*self, *other))
-
-    def __repr__(self) -> str:
-        return f"[{', '.join(map(repr, self))}]"
 
 
 OPTION = (Constructor("ddlog_std::None", (), 0), Constructor("ddlog_std::Some", ("x",), 1))

@@ -61,7 +61,7 @@ def check(
     functors = check_functors([i for i in items if isinstance(i, p.FunctorDeclaration)], types, functions, findings)
     checker = RuleChecker(signatures, types, functors, settings, memory.rules, findings)
     if hints.inlined:
-        clauses = _inlined(clauses, hints, others, checker, findings)
+        clauses = _inlined(clauses, hints, checker, findings)
     rules = checker.rules(clauses)
     check_widths(rules, others, settings.word_size, findings)
     check_heads(rules, others.keys() - declared.keys(), findings)
@@ -108,13 +108,7 @@ def _resolved(clause: p.Clause, memory: ClauseMemory, findings: Findings) -> p.C
     return result
 
 
-def _inlined(
-    clauses: list[p.Clause],
-    hints: RelationHints,
-    others: Mapping[str, ZSetType],
-    checker: RuleChecker,
-    findings: Findings,
-) -> list[p.Clause]:
+def _inlined(clauses: list[p.Clause], hints: RelationHints, checker: RuleChecker, findings: Findings) -> list[p.Clause]:
     """The clauses with inlined relations expanded; with findings, the clauses of other relations as written."""
     checker.check_as_written(clauses)
     inlined = [] if findings else inline_relations(clauses, hints.inlined, findings)

@@ -102,22 +102,21 @@ def _aggregate(
     own: CustomAggregate | None = _of(functions.get(name.lower()), "CustomAggregate")
     if own is None:
         names = [each for each, result in functions.items() if _of(result, "CustomAggregate")]
-        message = f"there is no aggregate of Python `{name}`"
-        findings.append(node.span.error(message, did_you_mean(name, names) or _GIVE))
-    elif len(own.results) != 1 or any(column.nullable for column in own.of):
-        message = f"`{node.function}` takes {_shown(own.of)} and returns {_shown(own.results)}"
-        findings.append(node.span.error(message, "in Datalog an aggregate takes no NULL and returns one value"))
+        hint = did_you_mean(name, names) or _GIVE
+        findings.append(node.span.error(f"there is no aggregate of Python `{name}`", hint))
         return None
-    elif len(own.of) != len(node.targets):
-        message = f"`{node.function}` takes {_shown(own.of)}, but here {len(node.targets)} value"
+    takes, count, misfit = f"`{node.function}` takes {_shown(own.of)}", len(node.targets), None
+    if len(own.results) != 1 or any(column.nullable for column in own.of):
+        hint = "in Datalog an aggregate takes no NULL and returns one value"
+        misfit = f"{takes} and returns {_shown(own.results)}", hint
+    elif len(own.of) != count:
         hint = f"write {_call(node.function, own.of)} : {{ ... }}"
-        findings.append(node.span.error(message + "s" * (len(node.targets) != 1), hint))
-        return None
+        misfit = f"{takes}, but here {count} value{'s' * (count != 1)}", hint
     elif any(seen(column.type) is not column.type for column in (*own.of, *own.results)):
-        message = f"`{node.function}` takes {_shown(own.of)} and returns {_shown(own.results)}"
-        findings.append(node.span.error(message, "numbers of Datalog are int64, uint64 and float64"))
-        return None
-    return own
+        misfit = f"{takes} and returns {_shown(own.results)}", "numbers of Datalog are int64, uint64 and float64"
+    if misfit:
+        findings.append(node.span.error(*misfit))
+    return None if misfit else own
 
 
 def check_applications(

@@ -284,6 +284,14 @@ def moment_of(seconds: int, nanoseconds: int, east: int | None) -> ParsedMoment:
     return ParsedMoment(day, seconds % 86400 * SECOND + nanoseconds, east)
 
 
+def day_of_year(year: int, ordinal: int) -> date:
+    """The day of a year, from 1 on. Raises ValueError."""
+    result = date(year, 1, 1) + timedelta(days=ordinal - 1)
+    if result.year != year:
+        raise ValueError
+    return result
+
+
 def _day(values: Mapping[str, int]) -> date | None:
     year = values.get("Y")
     if year is None and "y" in values:
@@ -292,10 +300,7 @@ def _day(values: Mapping[str, int]) -> date | None:
     if year is not None and "m" in values and "d" in values:
         return date(year, values["m"], values["d"])
     if year is not None and "j" in values:
-        result = date(year, 1, 1) + timedelta(days=values["j"] - 1)
-        if result.year != year:
-            raise ValueError
-        return result
+        return day_of_year(year, values["j"])
     weekday = values.get("a", values["u"] - 1 if "u" in values else None)
     if "G" in values and "V" in values and weekday is not None:
         return date.fromisocalendar(values["G"], values["V"], weekday + 1)

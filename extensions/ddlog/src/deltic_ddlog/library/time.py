@@ -12,6 +12,7 @@ from deltic_ddlog.library.chrono import (
     SECOND,
     FormatError,
     ParsedMoment,
+    day_of_year,
     moment_of,
     read,
     seconds_of,
@@ -125,14 +126,6 @@ def _day(make: Callable[..., date], *parts: int) -> Struct:
         return err("Invalid date")
 
 
-def _of_ordinal(year: int, ordinal: int) -> date:
-    """The day of a year, from 1 on. Raises ValueError."""
-    result = date(year, 1, 1) + timedelta(days=ordinal - 1)
-    if result.year != year:
-        raise ValueError
-    return result
-
-
 def _read_date(text: str, format_: str = _DATE) -> Struct:
     return _result(lambda: _complete(read(text, format_).day).isoformat())
 
@@ -159,7 +152,7 @@ natives(
     "time",
     {
         "try_from_ymd": partial(_day, date),
-        "try_from_yo": partial(_day, _of_ordinal),
+        "try_from_yo": partial(_day, day_of_year),
         "try_from_iso_ywd": lambda year, week, day: _day(date.fromisocalendar, year, week, day.constructor.place + 1),
         "from_julian_day": lambda day: date.fromordinal(day - 1721425).isoformat(),
         "date_parse string2date": _read_date,
