@@ -128,13 +128,11 @@ class TokenCursor:
     def unexpected(self, wanted: str, hint: str = "") -> ProgramError:
         """What is told where the next token does not fit."""
         token = self.token
-        message = "the end of the text" if token.kind == END and not token.text else f"`{self._text(token)}`"
+        text = self.source.text[token.start : token.end].split("\n")[0]
+        text = text if len(text) <= 30 else f"{text[:30]}..."
+        message = "the end of the text" if token.kind == END and not token.text else f"`{text}`"
         result = self.source.place(token.start, max(token.end, token.start + 1))
         return ProgramError([result.error(f"{wanted} is expected here, and not {message}", hint)])
-
-    def _text(self, token: Token) -> str:
-        text = self.source.text[token.start : token.end].split("\n")[0]
-        return text if len(text) <= 30 else f"{text[:30]}..."
 
     def finding(self, token: Token, message: str, hint: str = "") -> Diagnostic:
         """A finding about a token."""

@@ -150,7 +150,7 @@ class ExpressionEmitter(Emitter):
         result = "" if is_unit else self.temporary()
         for header, found in branches:
             self.branch(header, result, found)
-        if not _is_nothing(rest):
+        if not (isinstance(rest, core.MakeTuple) and not rest.items):
             self.branch("else:", result, otherwise)
         return result or "()"
 
@@ -210,7 +210,3 @@ class ExpressionEmitter(Emitter):
 
 def _tuple(items: Sequence[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-
-
-def _is_nothing(node: core.TypedExpression) -> bool:
-    return isinstance(node, core.MakeTuple) and not node.items

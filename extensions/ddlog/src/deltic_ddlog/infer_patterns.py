@@ -37,7 +37,9 @@ class PatternOf:
                 return self.inference.made(core.Anything, span, type_)
             case s.VariableDeclaration():
                 return self._new(node, node.name, type_)
-            case s.NameExpression() if self.mode == "new" or (self.mode == "rule" and not self._is_known(node.name)):
+            case s.NameExpression() if self.mode == "new" or (
+                self.mode == "rule" and self.inference.local(node.name) is None
+            ):
                 return self._new(node, node.name, type_)
             case s.Ascription():
                 self.inference.require(span, self.inference.type(node.type), type_)
@@ -60,10 +62,6 @@ class PatternOf:
                 return self.inference.made(core.AssignedPlace, span, type_, place)
             case _:
                 return self._equal(node, type_)
-
-    def _is_known(self, name: str) -> bool:
-        """Whether a name in a rule's pattern is no new variable."""
-        return self.inference.local(name) is not None
 
     def declare(self, name: str, type_: DdlogType) -> str:
         """A variable that the pattern binds."""

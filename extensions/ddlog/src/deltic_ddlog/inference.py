@@ -228,7 +228,7 @@ class Inference:
     def solve(self) -> None:
         """Decide all that waits."""
         while self._waiting:
-            if self._step() or self._guess() or self._default():
+            if self._step() or any(each.guess() for each in self._waiting if each.guess) or self._default():
                 continue
             break
         if not self.findings:
@@ -241,9 +241,6 @@ class Inference:
         left = [waiting for waiting in pending if not waiting.attempt()]
         self._waiting = left + self._waiting
         return len(left) < len(pending)
-
-    def _guess(self) -> bool:
-        return any(waiting.guess() for waiting in self._waiting if waiting.guess)
 
     def _default(self) -> bool:
         """Let numbers of which nothing more will be known be of type `bigint`."""

@@ -109,12 +109,11 @@ class Input:
             return codec.read(_only(record))
         if self.form.constructor is not None:
             return codec.read(Made(self.form.constructor.name, record.arguments))
-        if isinstance(self.form.record, t.Named) and self.relation.name in self._constructors(self.form.record):
+        type_, types = self.form.record, self._lowered.checked.types
+        names = [made.name for made, _ in types[type_.name].constructors] if isinstance(type_, t.Named) else []
+        if self.relation.name in names:
             return codec.read(Made(self.relation.name, record.arguments))
         return codec.read(_only(record) if len(record.arguments) == 1 else tuple(v for _, v in record.arguments))
-
-    def _constructors(self, type_: t.Named) -> list[str]:
-        return [made.name for made, _ in self._lowered.checked.types[type_.name].constructors]
 
     def _insert(self, record: Any) -> None:
         row = self.form.row(record)

@@ -166,12 +166,10 @@ class ExpressionParser(TypeParser):
             return self._string()
         if token.kind == NAME:
             return self._word(token)
-        if token.kind == OPERATOR and (reader := self._openers().get(token.text)):
-            return reader()
+        openers = {"(": self._parenthesis, "{": self.block, "[": self._collection, "|": self._bars, "||": self._bars}
+        if token.kind == OPERATOR and token.text in openers:
+            return openers[token.text]()
         raise self.unexpected("an expression")
-
-    def _openers(self) -> dict[str, Callable[[], s.ParsedExpression]]:
-        return {"(": self._parenthesis, "{": self.block, "[": self._collection, "|": self._bars, "||": self._bars}
 
     def _string(self) -> s.ParsedExpression:
         """Strings that stand beside each other are one."""

@@ -196,10 +196,8 @@ class _Inlining:
         message = f"{way} cannot be inlined: " + (
             "it depends on itself" if len(names) == 1 else "they depend on each other"
         )
-        self._findings.append(atom.span.error(message, self._remedy(names[0])))
-
-    def _remedy(self, name: str) -> str:
-        return f"remove `inline` from its declaration at {self._inlined[name].span.place}"
+        place = self._inlined[names[0]].span.place
+        self._findings.append(atom.span.error(message, f"remove `inline` from its declaration at {place}"))
 
 
 def _joined(

@@ -18,7 +18,6 @@ from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import fields_of, is_structure, subexpressions
 from deltic.datalog.syntax.formulas import bare, expressions_of, is_equation, with_inner
-from deltic.datalog.syntax.source import Span
 from deltic.errors import count_of
 from deltic.values.numbers import round_float
 from deltic.values.types import Type
@@ -71,7 +70,8 @@ def _check_atom(atom: f.BodyAtom, signatures: Signatures, findings: Findings) ->
     if not signature and atom.relation.startswith(e.FUNCTOR):
         return  # an operator that has been reported
     if not signature:
-        findings.append(_name_span(atom).error(*unknown_relation(atom.relation, signatures)))
+        name = replace(atom.span, end_line=atom.span.line, end_column=atom.span.column + len(atom.relation))
+        findings.append(name.error(*unknown_relation(atom.relation, signatures)))
     elif len(atom.arguments) != len(signature.attributes):
         message = f"`{atom.relation}` has {count_of(len(signature.attributes), 'attribute')}, but here "
         message += f"{len(atom.arguments)} {'is' if len(atom.arguments) == 1 else 'are'} given"
@@ -82,10 +82,6 @@ def _refuse_wildcards(argument: e.Expression, remedy: str, findings: Findings) -
     for part in subexpressions(argument):
         if isinstance(part, e.Wildcard):
             findings.append(part.span.error("`_` has no value", remedy))
-
-
-def _name_span(atom: f.BodyAtom) -> Span:
-    return replace(atom.span, end_line=atom.span.line, end_column=atom.span.column + len(atom.relation))
 
 
 def _fits(value: float, type_: Type) -> bool:

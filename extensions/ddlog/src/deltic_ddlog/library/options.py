@@ -31,15 +31,13 @@ def _from_any(instance: Instance) -> Callable[[Any], Any]:
     return lambda value: some(value[1]) if value[0] == wanted else NONE
 
 
-def _unwrap_or_default(instance: Instance) -> Callable[[Struct], Any]:
-    return lambda value: value[1] if holds(value) else default_of(instance.result, instance.types)
-
-
 natives(
     "ddlog_std",
     {
         "default": lambda instance: lambda: default_of(instance.result, instance.types),
-        "unwrap_or_default option_unwrap_or_default result_unwrap_or_default": _unwrap_or_default,
+        "unwrap_or_default option_unwrap_or_default result_unwrap_or_default": lambda instance: (
+            lambda value: value[1] if holds(value) else default_of(instance.result, instance.types)
+        ),
         "to_any": lambda instance: lambda value: (str(instance.parameters[0]), value),
         "from_any": _from_any,
         # the value as Rust's `Debug` has it: the fields of structs by place

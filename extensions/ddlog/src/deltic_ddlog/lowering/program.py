@@ -106,7 +106,7 @@ class Lowered:
                 self._check_recursion(names)
                 yield self._recursive(relations)
                 yield from self._inspections(relations)
-            elif self._is_derived(relations[0]):
+            elif relations[0].role != "input" or names[0] in self._rules:
                 yield self._plain(relations[0])
         for index in self.checked.indexes.values():
             yield self._index(index)
@@ -121,9 +121,6 @@ class Lowered:
         """The relations that depend on themselves."""
         groups = [names for names in components(self._graph) if len(names) > 1 or names[0] in self._graph[names[0]]]
         return frozenset(name for names in groups for name in names)
-
-    def _is_derived(self, relation: c.ResolvedRelation) -> bool:
-        return relation.role != "input" or relation.name in self._rules
 
     @cached_property
     def _graph(self) -> dict[str, list[str]]:
