@@ -12,6 +12,7 @@ from typing import Any
 from deltic.catalog.components import components
 from deltic_ddlog import checked as c
 from deltic_ddlog import core
+from deltic_ddlog.check import ResolvedModules
 from deltic_ddlog.values import Group
 
 RECORD = ""
@@ -20,7 +21,7 @@ Known = dict[str, Any]
 Records = dict[str, Counter[Any]]
 
 
-def derived(program: c.ResolvedModules, inputs: Records) -> Records:
+def derived(program: ResolvedModules, inputs: Records) -> Records:
     """The records of all relations with their weights, for those of the inputs."""
     found: Records = {name: Counter(inputs.get(name, {})) for name in program.relations}
     graph = {name: _read_by(program, name) for name in program.relations}
@@ -37,16 +38,16 @@ def derived(program: c.ResolvedModules, inputs: Records) -> Records:
     return found
 
 
-def _read_by(program: c.ResolvedModules, name: str) -> list[str]:
+def _read_by(program: ResolvedModules, name: str) -> list[str]:
     atoms = (clause for rule in _rules(program, name) for clause in rule.body)
     return [atom.relation for atom in atoms if isinstance(atom, c.MatchStep | c.AbsentStep)]
 
 
-def _rules(program: c.ResolvedModules, relation: str) -> list[c.ResolvedRule]:
+def _rules(program: ResolvedModules, relation: str) -> list[c.ResolvedRule]:
     return [rule for rule in program.rules if any(head.relation == relation for head in rule.heads)]
 
 
-def _once(program: c.ResolvedModules, name: str, found: Records, inputs: Records, is_set: bool) -> Counter[Any]:
+def _once(program: ResolvedModules, name: str, found: Records, inputs: Records, is_set: bool) -> Counter[Any]:
     total = Counter(inputs.get(name, {}))
     for rule in _rules(program, name):
         for known, weight in _bindings(program, rule.body, found):
@@ -56,7 +57,7 @@ def _once(program: c.ResolvedModules, name: str, found: Records, inputs: Records
     return Counter(dict.fromkeys(total, 1)) if is_set else total
 
 
-def _bindings(program: c.ResolvedModules, body: tuple[c.Clause, ...], found: Records) -> list[tuple[Known, int]]:
+def _bindings(program: ResolvedModules, body: tuple[c.Clause, ...], found: Records) -> list[tuple[Known, int]]:
     bindings: list[tuple[Known, int]] = [({}, 1)]
     for place, clause in enumerate(body):
         if isinstance(clause, c.GroupBy):
@@ -68,7 +69,7 @@ def _bindings(program: c.ResolvedModules, body: tuple[c.Clause, ...], found: Rec
     return bindings
 
 
-def _step(program: c.ResolvedModules, clause: c.Clause, known: Known, found: Records) -> Iterator[tuple[Known, int]]:
+def _step(program: ResolvedModules, clause: c.Clause, known: Known, found: Records) -> Iterator[tuple[Known, int]]:
     if isinstance(clause, c.ConditionStep):
         if _value(program, clause.expression, known):
             yield known, 1
@@ -83,7 +84,7 @@ def _step(program: c.ResolvedModules, clause: c.Clause, known: Known, found: Rec
 
 
 def _subjects(
-    program: c.ResolvedModules, clause: c.MatchStep | c.AssignmentStep | c.FlatMapStep, known: Known, found: Records
+    program: ResolvedModules, clause: c.MatchStep | c.AssignmentStep | c.FlatMapStep, known: Known, found: Records
 ) -> Iterator[tuple[Any, int]]:
     """The values that are compared with a clause's pattern."""
     match clause:
@@ -96,7 +97,7 @@ def _subjects(
 
 
 def _grouped(
-    program: c.ResolvedModules, clause: c.GroupBy, bindings: list[tuple[Known, int]]
+    program: ResolvedModules, clause: c.GroupBy, bindings: list[tuple[Known, int]]
 ) -> Iterator[tuple[Known, int]]:
     """Groups of rows, which are records at the beginning of a rule, and else what variables have."""
     groups: dict[Any, Counter[Any]] = defaultdict(Counter)
@@ -114,14 +115,14 @@ def _grouped(
 _FUNCTIONS: dict[Any, Any] = {}
 
 
-def _value(program: c.ResolvedModules, expression: core.TypedExpression, known: Known) -> Any:
+def _value(program: ResolvedModules, expression: core.TypedExpression, known: Known) -> Any:
     place = (id(program), id(expression), *known)
     if place not in _FUNCTIONS:
         _FUNCTIONS[place] = program.compile_expression(expression, list(known)), program, expression
     return _FUNCTIONS[place][0](*known.values())
 
 
-def _matched(program: c.ResolvedModules, pattern: core.Pattern, value: Any, known: Known) -> Known | None:
+def _matched(program: ResolvedModules, pattern: core.Pattern, value: Any, known: Known) -> Known | None:
     place = (id(program), id(pattern), *known)
     if place not in _FUNCTIONS:
         _FUNCTIONS[place] = program.compile_pattern(pattern, list(known)), program, pattern

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import Diagnostic, ProgramError, did_you_mean
 from deltic_ddlog import checked as c
+from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.compile import FunctionCompiler
 from deltic_ddlog.declarations import Declarations, RelationEntry
@@ -17,6 +19,36 @@ from deltic_ddlog.functions import check_expression, check_function
 from deltic_ddlog.infer_control import ExpressionInference
 from deltic_ddlog.modules import Module, Text, load, within
 from deltic_ddlog.rules import check_index, check_rule
+from deltic_ddlog.types import DdlogType, Named
+from deltic_ddlog.values import Constructor
+
+
+@dataclass(frozen=True)
+class ResolvedModules:
+    """A whole program, in the order of its modules (libraries first) and of its text."""
+
+    types: Mapping[str, c.TypeDefinition]
+    relations: Mapping[str, c.ResolvedRelation]
+    rules: Sequence[c.ResolvedRule]
+    indexes: Mapping[str, c.Index]
+    functions: FunctionCompiler
+
+    def fields(self, type_: Named, constructor: Constructor) -> tuple[DdlogType, ...]:
+        """The types of a constructor's fields in a type."""
+        definition = self.types[type_.name]
+        return definition.at(type_, dict(definition.constructors)[constructor])
+
+    def compile_expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
+        """A function of Python of the values of `names`, in that order, which gives the expression's value."""
+        return self.functions.expression(expression, names)
+
+    def compile_pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
+        """A function of a value, and then of the values of `names`.
+
+        It gives the values of what the pattern binds, in the order of `core.bound_by`, or None where the value has not
+        the pattern.
+        """
+        return self.functions.pattern(pattern, names)
 
 
 def check(
@@ -24,7 +56,7 @@ def check(
     file: str = "<ddlog>",
     directories: Sequence[Path] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
-) -> c.ResolvedModules:
+) -> ResolvedModules:
     """A program of DDlog with its modules, checked.
 
     Modules are sought in `directories`, in that order, and then in the library. `functions` are those of Python behind
@@ -40,14 +72,14 @@ def check(
             raise ProgramError([Diagnostic(message, file, hint="compute parts of expressions as variables")]) from None
 
 
-def check_again(program: c.ResolvedProgram) -> c.ResolvedModules:
+def check_again(program: c.ResolvedProgram) -> ResolvedModules:
     """The program of data that come from another process."""
     with deep():
         texts = dict(program.texts)
         return _checked(load(texts[""], texts.get), program.functions)
 
 
-def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., Any]]) -> c.ResolvedModules:
+def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., Any]]) -> ResolvedModules:
     declarations = Declarations(modules)
     findings = declarations.findings
     compiler = FunctionCompiler(declarations, functions)
@@ -69,7 +101,7 @@ def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., An
     if findings:
         raise ProgramError(in_order(findings))
     compiler.rules = rules
-    return c.ResolvedModules(compiler.types, relations, rules, indexes, compiler)
+    return ResolvedModules(compiler.types, relations, rules, indexes, compiler)
 
 
 def _check_functions(declarations: Declarations, compiler: FunctionCompiler, findings: list[Diagnostic]) -> None:

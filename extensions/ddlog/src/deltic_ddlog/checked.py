@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.syntax.expressions import SyntaxNode, parts_of
 from deltic.datalog.syntax.source import Span
-from deltic_ddlog import core
-from deltic_ddlog.closures import Closures
 from deltic_ddlog.core import Pattern, TypedExpression
 from deltic_ddlog.modules import Text
 from deltic_ddlog.syntax import Role, Semantics
@@ -163,53 +161,3 @@ class ResolvedProgram:
     fingerprint: str
     texts: tuple[tuple[str, Text], ...] = field(repr=False, compare=False)
     functions: Mapping[str, Callable[..., Any]] = field(repr=False, compare=False)
-
-
-@dataclass(frozen=True)
-class ResolvedModules:
-    """A whole program, in the order of its modules (libraries first) and of its text."""
-
-    types: Mapping[str, TypeDefinition]
-    relations: Mapping[str, ResolvedRelation]
-    rules: Sequence[ResolvedRule]
-    indexes: Mapping[str, Index]
-    functions: FunctionBodies
-
-    def fields(self, type_: Named, constructor: Constructor) -> tuple[DdlogType, ...]:
-        """The types of a constructor's fields in a type."""
-        definition = self.types[type_.name]
-        return definition.at(type_, dict(definition.constructors)[constructor])
-
-    def compile_expression(self, expression: TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
-        """A function of Python of the values of `names`, in that order, which gives the expression's value."""
-        return self.functions.expression(expression, names)
-
-    def compile_pattern(self, pattern: Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """A function of a value, and then of the values of `names`.
-
-        It gives the values of what the pattern binds, in the order of `core.bound_by`, or None where the value has not
-        the pattern.
-        """
-        return self.functions.pattern(pattern, names)
-
-
-class FunctionBodies(Protocol):
-    """The functions of a program, as Python."""
-
-    @property
-    def program(self) -> ResolvedProgram:
-        """The program that they are of."""
-        ...
-
-    @property
-    def closures(self) -> Closures:
-        """The closures of the program."""
-        ...
-
-    def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
-        """See `ResolvedModules.compile_expression`."""
-        ...
-
-    def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """See `ResolvedModules.compile_pattern`."""
-        ...

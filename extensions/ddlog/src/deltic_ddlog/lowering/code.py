@@ -16,8 +16,8 @@ from deltic.circuit.python import digest
 from deltic.values.types import Column
 from deltic_ddlog import core
 from deltic_ddlog import types as t
-from deltic_ddlog.check import check_again
-from deltic_ddlog.checked import ResolvedModules, ResolvedProgram
+from deltic_ddlog.check import ResolvedModules, check_again
+from deltic_ddlog.checked import ResolvedProgram
 from deltic_ddlog.closures import ClosureCode, closures_in
 from deltic_ddlog.lowering.columns import ProgramColumns, native_type, same
 from deltic_ddlog.values import Group

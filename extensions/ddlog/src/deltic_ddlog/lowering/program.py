@@ -17,6 +17,7 @@ from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog import checked as c
 from deltic_ddlog import core
+from deltic_ddlog.check import ResolvedModules
 from deltic_ddlog.lowering.code import Compiled, Environment
 from deltic_ddlog.lowering.columns import INSPECTED, Form, catalog_name, delayed_name, index_name
 from deltic_ddlog.lowering.expressions import Expressions
@@ -46,7 +47,7 @@ class _Relations(WholeCircuit):
 class Lowered:
     """A program as tables and views, and how its records stand in them."""
 
-    def __init__(self, checked: c.ResolvedModules) -> None:
+    def __init__(self, checked: ResolvedModules) -> None:
         self.checked, self._expressions = checked, Expressions(Compiled(checked))
         self.columns = self._expressions.columns
         self._rules: dict[str, list[tuple[c.ResolvedRule, c.Head]]] = defaultdict(list)

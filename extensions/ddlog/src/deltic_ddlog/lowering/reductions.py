@@ -14,7 +14,8 @@ from deltic.datalog.syntax.expressions import SyntaxNode, nodes_in, transform
 from deltic.datalog.syntax.source import Span
 from deltic_ddlog import core
 from deltic_ddlog import types as t
-from deltic_ddlog.checked import AssignmentStep, Clause, ConditionStep, GroupBy, Head, MatchStep, ResolvedModules
+from deltic_ddlog.check import ResolvedModules
+from deltic_ddlog.checked import AssignmentStep, Clause, ConditionStep, GroupBy, Head, MatchStep
 from deltic_ddlog.lowering.code import Environment, VariableBinding
 from deltic_ddlog.lowering.columns import native_type
 from deltic_ddlog.order import is_interned
