@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltic.catalog import CatalogView, ViewDefinitions
@@ -35,13 +34,8 @@ def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> 
     if name not in sinks and len(sinks) != 1:
         result = f"the sinks {', '.join(sinks)}" if sinks else "no sink"
         raise CatalogError(f"view {name}: its circuit has {result}; name one of them {name}")
-    part = _named(circuit.part(name if name in sinks else sinks[0]), name)
+    chosen = circuit.part(name if name in sinks else sinks[0])
+    part = chosen.with_operators(lambda _, operator: Sink(name) if isinstance(operator, Sink) else operator)
     type_ = part.type_of(part.sinks[name])
     check_columns(name, type_.schema)
     return ViewDefinitions((CatalogView(name, type_, is_hidden, str(part)),), part)
-
-
-def _named(circuit: Circuit, name: str) -> Circuit:
-    """Return the circuit with its only sink renamed."""
-    nodes = (replace(n, operator=Sink(name)) if isinstance(n.operator, Sink) else n for n in circuit.nodes)
-    return Circuit(tuple(nodes), circuit.depth)
