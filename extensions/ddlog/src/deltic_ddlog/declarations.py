@@ -182,8 +182,11 @@ class Declarations:
             self.constructors.entries[name] = result
             entry.constructors.append(result)
 
-    def type(self, mention: s.TypeMention, module: Module, variables: Collection[str]) -> t.DdlogType:
-        """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it."""
+    def type(self, mention: s.TypeMention, module: Module, variables: Collection[str] | None) -> t.DdlogType:
+        """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it.
+
+        Without `variables` all type variables are known.
+        """
         match mention:
             case s.WidthType():
                 if mention.kind == "signed" and mention.width not in _SIGNED:
@@ -193,7 +196,7 @@ class Declarations:
             case s.TupleType():
                 return t.Tuple(tuple(self.type(item, module, variables) for item in mention.items))
             case s.TypeVariableName():
-                if mention.name not in variables:
+                if variables is not None and mention.name not in variables:
                     hint = "type variables come from a type's or a function's parameters"
                     self.report(mention.span, f"the type variable `'{mention.name}` is not known here", hint)
                 return t.TypeVariable(mention.name)
@@ -208,7 +211,7 @@ class Declarations:
                 return self._named(mention, module, variables)
         raise AssertionError(mention)
 
-    def _named(self, mention: s.TypeReference, module: Module, variables: Collection[str]) -> t.DdlogType:
+    def _named(self, mention: s.TypeReference, module: Module, variables: Collection[str] | None) -> t.DdlogType:
         if not mention.arguments and mention.name in _BUILT_IN:
             return _BUILT_IN[mention.name]
         report = partial(self.report, mention.span)
@@ -263,12 +266,8 @@ class Declarations:
                 self.transformers.entries[module.full(item.name)] = item
 
     def _declare_function(self, module: Module, item: s.FunctionDeclaration) -> None:
-        mentions = [*(p.type for p in item.parameters), *([item.result] if item.result else [])]
-        variables = sorted({variable for mention in mentions for variable in _type_variables(mention)})
-        parameters = tuple(
-            t.FunctionParameter(self.type(p.type, module, variables), p.mutable) for p in item.parameters
-        )
-        result = self.type(item.result, module, variables) if item.result else t.UNIT
+        parameters = tuple(t.FunctionParameter(self.type(p.type, module, None), p.mutable) for p in item.parameters)
+        result = self.type(item.result, module, None) if item.result else t.UNIT
         names = tuple(p.name for p in item.parameters)
         if len(set(names)) < len(names):
             self.report(item.span, f"`{item.name}` has two parameters of one name", "rename one of them")

@@ -55,6 +55,7 @@ _TYPE_VARIABLE = re.compile(r"'([A-Z]\w*)", re.ASCII)
 _OPERATOR = re.compile(r":-|=>|==|!=|<=|<<|\+\+|->|<-|\|\||[-+*/%&|^~=<>.,;:(){}\[\]@?#']")
 _STRINGS = {'"': '"', r"\"": r"\"", "[|": "|]", "$[|": "|]"}
 """How strings begin and end. Those in `[|` have no expressions."""
+_OPENINGS = tuple(_STRINGS)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{2})|(\s+)\\|(.))", re.DOTALL)
 
@@ -114,8 +115,8 @@ class _Lexer:
 
     def _token(self, start: int, before: Token | None) -> Token:
         text = self.text
-        if opening := next((each for each in _STRINGS if text.startswith(each, start)), ""):
-            return self._string(start, opening)
+        if text.startswith(_OPENINGS, start):
+            return self._string(start)
         adjacent = before is not None and before.end == start
         if text[start].isdigit() or text[start] == "'":
             behind_dot = adjacent and before is not None and before.text == "."
@@ -145,8 +146,9 @@ class _Lexer:
             return Token(INT, decimal[0], start, decimal.end(), int(decimal[0]))
         return None
 
-    def _string(self, start: int, opening: str) -> Token:
+    def _string(self, start: int) -> Token:
         r"""A string; those in quotes have escapes, those in an expression of such a string may be in `\"`."""
+        opening = next(each for each in _OPENINGS if self.text.startswith(each, start))
         has_escapes, closing = opening.endswith('"'), _STRINGS[opening]
         parts, texts, at = list[str | tuple[Token, ...]](), list[str](), start + len(opening)
         while at < len(self.text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar, dataclass_transform
 
 from deltic.datalog.syntax.source import Span
 
@@ -18,9 +18,10 @@ class SyntaxNode:
     """A node with a position in the text. Equality ignores the position. Each subclass is a frozen dataclass, too."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
+    field_names: ClassVar[tuple[str, ...]] = ("span",)
 
     def __init_subclass__(cls) -> None:
-        dataclass(frozen=True)(cls)
+        cls.field_names = tuple(each.name for each in fields(dataclass(frozen=True)(cls)))
 
 
 NodeT = TypeVar("NodeT", bound=SyntaxNode)
@@ -34,7 +35,7 @@ def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
             return tuple(map(inside, value))
         return change(value) if isinstance(value, SyntaxNode) else value
 
-    return type(node)(**{f.name: inside(getattr(node, f.name)) for f in fields(node)})
+    return type(node)(**{name: inside(getattr(node, name)) for name in node.field_names})
 
 
 def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
@@ -45,7 +46,7 @@ def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
 
 def parts_of(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The direct child nodes, from left to right."""
-    pending = [getattr(node, f.name) for f in reversed(fields(node))]
+    pending = [getattr(node, name) for name in reversed(node.field_names)]
     while pending:
         value = pending.pop()
         if isinstance(value, tuple):
