@@ -40,7 +40,7 @@ def shop(tmp_path):
 
 
 def test_a_state_is_followed_while_it_is_written(shop):
-    place = shop._source.place
+    place = shop.place
     followed = FollowedState(place)
     assert (followed.epoch, sorted(followed.pipeline["takings"])) == (2, [("a", 11), ("b", 2)])
     for price in range(1, 5):
@@ -60,15 +60,15 @@ def test_a_state_is_followed_while_it_is_written(shop):
 
 
 def test_an_epoch_before_the_last_is_read_while_it_is_retained(shop):
-    assert [FollowedState(shop._source.place, epoch).epoch for epoch in (0, 1, 2)] == [0, 1, 2]
+    assert [FollowedState(shop.place, epoch).epoch for epoch in (0, 1, 2)] == [0, 1, 2]
     forget_epochs_before_the_third(shop)
     for price in range(1, 3):
         sell(shop, ("b", price))
-    assert [FollowedState(shop._source.place, epoch).epoch for epoch in (3, 4, 5)] == [3, 4, 5]
+    assert [FollowedState(shop.place, epoch).epoch for epoch in (3, 4, 5)] == [3, 4, 5]
     with pytest.raises(StateError, match="epoch 1 is no longer retained; those from epoch 3 on are"):
-        FollowedState(shop._source.place, 1)
+        FollowedState(shop.place, 1)
     with pytest.raises(StateError, match="there is no epoch 9: the last one is 5"):
-        FollowedState(shop._source.place, 9)
+        FollowedState(shop.place, 9)
 
 
 def test_a_state_of_shards_is_followed_and_read_in_parts(tmp_path):
@@ -90,7 +90,7 @@ def forget_epochs_before_the_third(shop):
 
 
 def test_who_follows_too_slowly_is_told(shop):
-    followed = FollowedState(shop._source.place)
+    followed = FollowedState(shop.place)
     for price in range(1, 4):
         sell(shop, ("b", price))
         shop.checkpoint()
@@ -100,7 +100,7 @@ def test_who_follows_too_slowly_is_told(shop):
 
 def test_definitions_are_read_without_rows(shop):
     shop.sql("CREATE VIEW shops AS SELECT DISTINCT shop FROM sale")
-    assert list(definitions_of(shop._source.place).catalog.view_schemas) == ["takings", "all_sales", "shops"]
+    assert list(definitions_of(shop.place).catalog.view_schemas) == ["takings", "all_sales", "shops"]
 
 
 def collected(stream, checkpoint):
@@ -128,7 +128,7 @@ def summed(batches):
 def test_a_view_is_read_and_followed(spark, shop, tmp_path):
     deltic.register(spark)
     read = spark.read.format("deltic").option("view", "all_sales").option("numPartitions", 3)
-    assert sorted(map(tuple, read.load(shop._source.place).collect())) == [("a", 1), ("a", 5), ("a", 5), ("b", 2)]
+    assert sorted(map(tuple, read.load(shop.place).collect())) == [("a", 1), ("a", 5), ("a", 5), ("b", 2)]
     stream = deltic.changes_stream(shop["takings"], spark=spark)
     first = collected(stream, tmp_path / "checkpoint")
     assert summed(first) == {("a", 11): 1, ("b", 2): 1}
@@ -147,9 +147,9 @@ def test_what_cannot_be_followed_is_refused(spark, shop):
         deltic.kafka_rows(spark.range(2), "id")
     deltic.register(spark)
     with pytest.raises(PySparkException, match="did you mean `takings`"):
-        spark.read.format("deltic").option("view", "taking").load(shop._source.place).schema  # noqa: B018
+        spark.read.format("deltic").option("view", "taking").load(shop.place).schema  # noqa: B018
     with pytest.raises(PySparkException, match="did you mean `view`"):
-        spark.read.format("deltic").option("vew", "takings").load(shop._source.place).schema  # noqa: B018
+        spark.read.format("deltic").option("vew", "takings").load(shop.place).schema  # noqa: B018
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_a_view_that_was_dropped_and_made_again_is_told(shop):
     """Its rows of before are taken back by nobody, though it has the same columns."""
     from deltic.pipeline.streaming.source import ChangeReader, StreamOptions
 
-    asked = StreamOptions({"path": str(shop._source.place), "view": "takings", "form": "weight"})
+    asked = StreamOptions({"path": str(shop.place), "view": "takings", "form": "weight"})
     reader, begun = ChangeReader(asked, asked.fields), {"epoch": shop.epoch}
     query = shop.catalog.views["takings"].text
     shop.drop("takings")
@@ -243,7 +243,7 @@ def test_types_and_parts_arrive_as_they_left(spark, tmp_path):
         deltic.register(spark)
         read = spark.read.format("deltic").option("view", "t")
         for parts in (1, 2, 7):
-            found = read.option("numPartitions", parts).load(pipeline._source.place)
+            found = read.option("numPartitions", parts).load(pipeline.place)
             assert found.schema == pipeline["t"].to_spark().schema
             assert sorted(map(str, found.toArrow().to_pylist())) == sorted(
                 map(str, pipeline["t"].to_spark().toArrow().to_pylist())
