@@ -148,12 +148,8 @@ def _cat(arguments: Sequence[Tree], result: Type) -> Tree:
     return call("concat", *arguments)
 
 
-def _least(arguments: Sequence[Tree], result: Type) -> Tree:
-    return exp.Least(this=arguments[0], expressions=list(arguments[1:]))
-
-
-def _greatest(arguments: Sequence[Tree], result: Type) -> Tree:
-    return exp.Greatest(this=arguments[0], expressions=list(arguments[1:]))
+def _extreme(kind: type[Tree], arguments: Sequence[Tree]) -> Tree:
+    return kind(this=arguments[0], expressions=list(arguments[1:]))
 
 
 def _shift_unsigned(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -192,9 +188,9 @@ def _substring(arguments: Sequence[Tree], result: Type) -> Tree:
     if all(isinstance(number, exp.Literal) and int(number.this) < 2**31 for number in (index, length)):
         return call("substring", text, literal(int(index.this) + 1, Type.INT32), cast(length, Type.INT32))
     zero, size = literal(0, Type.INT64), cast(call("length", text), Type.INT64)
-    start = _least([_greatest([index, zero], Type.INT64), size], Type.INT64)
+    start = _extreme(exp.Least, [_extreme(exp.Greatest, [index, zero]), size])
     inside = cast(exp.GTE(this=index, expression=zero), Type.INT64)
-    wanted = _least([_greatest([length, zero], Type.INT64), size], Type.INT64)
+    wanted = _extreme(exp.Least, [_extreme(exp.Greatest, [length, zero]), size])
     place = exp.Add(this=start, expression=literal(1, Type.INT64))
     return call("substring", text, cast(place, Type.INT32), cast(exp.Mul(this=wanted, expression=inside), Type.INT32))
 
@@ -204,8 +200,8 @@ _SPECIAL: Mapping[str, Callable[[Sequence[Tree], Type], Tree]] = {
     "-": _minus,
     "/": _divide,
     "cat": _cat,
-    "min": _least,
-    "max": _greatest,
+    "min": lambda arguments, result: _extreme(exp.Least, arguments),
+    "max": lambda arguments, result: _extreme(exp.Greatest, arguments),
     "bshru": _shift_unsigned,
     "bnot": lambda arguments, result: exp.BitwiseNot(this=arguments[0]),
     "land": _logic(exp.BitwiseAnd),

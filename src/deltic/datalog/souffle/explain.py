@@ -2,16 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from lark import Token, Tree, UnexpectedInput
 from lark.exceptions import UnexpectedToken
 
-from deltic.datalog.souffle.expected import describe
 from deltic.datalog.souffle.slips import find_slip, unknown_directive, unknown_qualifier
 from deltic.datalog.syntax.source import ProgramText
 from deltic.errors import Diagnostic
+
+_OPERATORS = frozenset(
+    (
+        *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CARET"),
+        *("LOR", "LXOR", "LAND", "BOR", "BXOR", "BAND", "BSHL", "BSHR", "BSHRU"),
+    )
+)
+_VALUES = frozenset(
+    (
+        *("NUMBER", "UNSIGNED", "FLOAT", "STRING", "IDENT", "UNDERSCORE", "ADDRESS", "NIL", "DOLLAR", "AUTOINC"),
+        *("LPAR", "LSQB", "MINUS", "BNOT", "LNOT", "AS", "AT", "FUNCTOR"),
+        *("MIN", "MAX", "SUM", "MEAN", "COUNT", "USER_AGGREGATE"),
+    )
+)
+_CONDITIONS = _VALUES | {"BANG", "TEST", "TRUE", "FALSE", "QUALIFIED", "QUANTIFIER"}
+
+# Sets of terminals with a common description, which applies if all terminals of the first column are expected.
+_GROUPS = (
+    ({"DIRECTIVE", "IDENT"}, None, "a declaration, a directive, a fact or a rule"),
+    ({"BANG", "NUMBER"}, _CONDITIONS, "an atom or another condition"),
+    ({"NUMBER", "STRING", "LPAR"}, _VALUES, "a value"),
+    ({"NUMBER", "STRING", "TRUE"}, {"NUMBER", "STRING", "TRUE", "FALSE", "FLOAT", "IDENT"}, "a word, string or number"),
+    ({"PLUS", "STAR"}, _OPERATORS, "an operator"),
+)
+# The other terminals, in the order of the description. Rarely meant ones are left out.
+_WORDS = {
+    "DOT": "`.`",
+    "COMMA": "`,`",
+    "SEMICOLON": "`;`",
+    "COLON": "`:`",
+    "IF": "`:-`",
+    "EQUAL": "`=`",
+    "SUBTYPE": "`<:`",
+    "VBAR": "`|`",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LBRACE": "`{`",
+    "RBRACE": "`}`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "MORETHAN": "`>`",
+    "IDENT": "a name",
+    "STRING": "a string",
+    "NUMBER": "a number",
+    "COMPARISON": "a comparison",
+    "$END": "the end of the program",
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +107,7 @@ class _Failure:
 
     def unexpected(self) -> str:
         """The default message."""
-        return f"expected {describe(self.accepts)}, found `{self.found}`"
+        return f"expected {_described(self.accepts)}, found `{self.found}`"
 
 
 def explain(source: ProgramText, error: UnexpectedInput) -> SyntaxFinding:
@@ -139,7 +186,7 @@ def _unfinished(failure: _Failure) -> SyntaxFinding | None:
     if failure.found and not (may_end and "\n" in failure.source.text[end : failure.position]):
         return None
     expected = failure.accepts & {"DOT", "COMMA", "SEMICOLON", "IF"} if may_end else failure.accepts
-    message = f"this statement is not finished: expected {describe(expected)}"
+    message = f"this statement is not finished: expected {_described(expected)}"
     finding = failure.finding(end, end + 1, message, "a fact or rule ends with `.`" if may_end else "")
     return SyntaxFinding(finding.diagnostic, start)
 
@@ -154,3 +201,16 @@ def _bare_name(failure: _Failure) -> SyntaxFinding | None:
 
 
 _EXPLANATIONS = (_sql, _directive, _slip, _keyword, _one_argument, _qualifier, _unfinished, _bare_name)
+
+
+def _described(terminals: Iterable[str]) -> str:
+    """The terminals (by their names in the grammar) as an enumeration: "`)` or `,`"."""
+    rest, phrases = set(terminals), []
+    for test, group, phrase in _GROUPS:
+        if rest >= test:
+            rest -= rest if group is None else group
+            phrases.append(phrase)
+    words = [word for name in _WORDS if name in rest and (word := _WORDS[name])] + phrases
+    if len(words) < 2:
+        return words[0] if words else "something else"
+    return ", ".join(words[:-1]) + " or " + words[-1]
