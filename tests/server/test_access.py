@@ -10,6 +10,7 @@ import datetime
 import hashlib
 import hmac
 import ipaddress
+import socket
 import ssl
 from pathlib import Path
 
@@ -183,6 +184,13 @@ def test_what_is_no_address_is_said(text):
 def test_addresses_are_read():
     assert Address.of("[::1]:80") == Address("::1", 80)
     assert str(Address.of("[::1]:80")) == "[::1]:80"
+
+
+def test_answers_do_not_wait_for_acknowledgements():
+    with LOOPBACK.bound() as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.fixture

@@ -50,12 +50,17 @@ class Address:
             )
 
     def bound(self) -> socket.socket:
-        """A socket that listens there; raises DelticError."""
+        """A socket that listens there; raises DelticError.
+
+        What is sent on its connections does not wait until the client has acknowledged what went before (TCP_NODELAY).
+        """
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
-            return socket.create_server((self.host, self.port), family=family, backlog=1024)
+            listening = socket.create_server((self.host, self.port), family=family, backlog=1024)
         except OSError as error:
             raise DelticError(f"{self}: {error.strerror or error}; choose another address") from error
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
