@@ -63,6 +63,13 @@ def test_values_come_in_as_rows_and_as_arrow(data):
         (Type.array(Type.FLOAT64), (1, 0.5), [1.0, 0.5]),
         (Type.array(Type.INT64.or_null), [None, 2], [None, 2]),
         (Type.INT8, np.int64(5), 5),
+        (Type.INT8, -5.0, -5),
+        (Type.INT8, Decimal("5.00"), 5),
+        (Type.decimal(10, 2), 19.99, Decimal("19.99")),
+        (Type.decimal(38, 30), 0.1, Decimal("0.1")),
+        (Type.decimal(10, 2), -0.0, Decimal(0)),
+        (Type.DATE, NOON.replace(hour=0), NOON.date()),
+        (Type.array(Type.decimal(10, 2)), [1.5, 2], [Decimal("1.5"), Decimal(2)]),
     ],
 )
 def test_values_that_stand_for_others(type_, value, expected):
@@ -79,8 +86,17 @@ REFUSED = [
     (Type.UINT16, -1, "-1 is out of range for a value of type uint16 (0 to 65535)"),
     (Type.decimal(3, 1), Decimal("1.25"), "1.25 has more digits than a value of type decimal(3, 1)"),
     (Type.decimal(3, 1), 100, "100 has more digits than"),
-    (Type.decimal(3, 1), Decimal("NaN"), "NaN has more digits than"),
-    (Type.decimal(3, 1), 1.5, "expected a value of type decimal(3, 1), found 1.5 (float); give a decimal.Decimal"),
+    (Type.decimal(3, 1), Decimal("NaN"), "expected a value of type decimal(3, 1), found NaN (Decimal)"),
+    (
+        Type.decimal(3, 1),
+        1.25,
+        "1.25 has more digits than a value of type decimal(3, 1); round it first, or pass coerce",
+    ),
+    (Type.decimal(3, 1), math.nan, "expected a value of type decimal(3, 1), found nan (float)"),
+    (Type.INT8, 1.5, "1.5 is not whole; round it first, or pass coerce=True"),
+    (Type.INT8, 128.0, "128.0 is out of range for a value of type int8 (-128 to 127)"),
+    (Type.INT8, Decimal("1e999999"), "1E+999999 is out of range for a value of type int8"),
+    (Type.INT8, math.inf, "expected a value of type int8, found inf (float)"),
     (Type.TIMESTAMP, NOON, "expected a timestamp with a time zone, found datetime.datetime"),
     (Type.TIMESTAMP_NTZ, NOON.replace(tzinfo=UTC), "expected a timestamp without a time zone, found datetime.datetime"),
     (
@@ -88,7 +104,8 @@ REFUSED = [
         pd.Timestamp("2026-01-01 00:00:00.000000001"),
         "2026-01-01 00:00:00.000000001 has nanoseconds",
     ),
-    (Type.DATE, NOON, "expected a date, found datetime.datetime"),
+    (Type.DATE, NOON, "2026-01-01 12:00:00 is not midnight, so that no date is equal to it; take its date(), or pass"),
+    (Type.DATE, NOON.replace(hour=0, tzinfo=UTC), "expected a date, found datetime.datetime"),
     (Type.BINARY, "a", "expected bytes, found 'a' (str)"),
     (
         Type.YEAR_MONTH_INTERVAL,

@@ -27,17 +27,17 @@ class _Kind:
 
 
 KINDS: Mapping[str, _Kind] = {
-    "parquet": _Kind(("path",), target=("by", "rows")),
-    "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180")),
+    "parquet": _Kind(("path",), source=("coerce",), target=("by", "rows")),
+    "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180", "coerce")),
     "json": _Kind(("path",)),
-    "arrow": _Kind(("path",)),
+    "arrow": _Kind(("path",), source=("coerce",)),
     "delta": _Kind(("path",), target=("by", "rows")),
     "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse")),
     "database": _Kind(
         ("url", "table"), source=("changed", "driver", "external_access"), target=("key", "external_access")
     ),
-    "spark": _Kind(("table",), source=("changed",), target=()),
-    "dataframe": _Kind((), source=("changed",)),
+    "spark": _Kind(("table",), source=("changed", "coerce"), target=()),
+    "dataframe": _Kind((), source=("changed", "coerce")),
 }
 
 
@@ -78,6 +78,10 @@ class External:
     def get(self, option: str, otherwise: str = "") -> str:
         """The value of an option, or the default."""
         return dict(self.options).get(option, otherwise)
+
+    def with_option(self, option: str, value: Any) -> External:
+        """The same place with another option."""
+        return External(self.kind, **{**dict(self.options), option: value})
 
     def is_on(self, option: str) -> bool:
         """The value of a Boolean option; raises CatalogError for other values."""

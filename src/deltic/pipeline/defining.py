@@ -21,6 +21,7 @@ from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import SourceOptions
 from deltic.pipeline.definitions.programs import with_program
 from deltic.pipeline.definitions.view import view_definition
+from deltic.pipeline.io.rounding import RoundedValues
 from deltic.pipeline.names import find, require_text
 from deltic.pipeline.spark.spark import is_dataframe, quoted
 
@@ -97,6 +98,7 @@ class Defining(Connecting):
         bag: bool | None = None,
         lateness: Mapping[str, timedelta | int] | None = None,
         source: External | DataFrame | str | Path | None = None,
+        coerce: bool = False,
     ) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
@@ -114,11 +116,16 @@ class Defining(Connecting):
 
         With a `source` the table has its rows: an External, a Spark DataFrame, or the path of a folder of files or of a
         Delta table; see docs/refresh.md. `refresh` reads it again. Its columns are the default. Without a key, a table
-        that starts with rows or a source is a bag. Raises CatalogError, and DataError where the rows do not fit; the
-        table is not made then.
+        that starts with rows or a source is a bag. With `coerce`, values of the rows or the source that do not fit are
+        rounded, and counted: by the Evolution in `rounded`, by a refresh in `report.sources`. Raises CatalogError, and
+        DataError where the rows do not fit; the table is not made then.
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         place, frame = (None, None) if source is None else self._refreshing.place_of(source)
+        if coerce and place is not None:
+            place = place.with_option("coerce", True)
+        elif coerce and columns_of(name, columns) is not None:
+            raise CatalogError(f"table {name}: coerce is about rows or a source, and there are none")
         rows, storing = None, tuple[ColumnStorage, ...]()
         if columns is None and place is not None:
             schema = self._refreshing.columns(place, frame, keys)
@@ -133,14 +140,15 @@ class Defining(Connecting):
         if frame is not None:
             self._refreshing.give(name, frame)
         if rows is not None:
-            self._begin(name, rows)
+            evolution.rounded = self._begin(name, rows, coerce)
         return evolution
 
-    def _begin(self, name: str, rows: Any) -> None:
-        """Insert the first rows of a new table; drop the table where they do not fit it."""
+    def _begin(self, name: str, rows: Any, coerce: bool) -> Mapping[str, RoundedValues]:
+        """Insert the first rows of a new table, and return the rounded values; drop the table where they do not fit."""
         try:
             with self.transaction() as change:
-                change.insert(name, rows)
+                change.insert(name, rows, coerce)
+            return change.report.rounded
         except BaseException:
             self.drop(name)
             raise

@@ -9,8 +9,9 @@ maps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from numbers import Integral
 from typing import Any
 
 from deltic.values.numbers import round_float
@@ -33,6 +34,13 @@ def to_python(value: Any, type_: Type) -> Any:
     return convert(value, type_) if convert else value
 
 
+def as_decimal(value: Any) -> Decimal:
+    """A number as a decimal; a float is the number that its shortest decimal text says, as in SQL."""
+    if isinstance(value, Decimal):
+        return value
+    return Decimal(int(value) if isinstance(value, Integral) else repr(float(value)))
+
+
 def _map(value: Any, type_: Type) -> tuple[Any, ...]:
     """The pairs in their order; those of a dict, whose equality ignores order, sorted by key."""
     items = value.items() if isinstance(value, Mapping) else value
@@ -52,12 +60,15 @@ def _interval(months: int) -> Any:
 
 
 Convert = Callable[[Any, Type], Any]
+_INTEGERS = [type_.kind for type_ in Type.simple() if type_.is_integer]
 _OF: dict[Kind, Convert] = {
+    **dict.fromkeys(_INTEGERS, lambda value, type_: int(value)),
+    Kind.DATE: lambda value, type_: value.date() if isinstance(value, datetime) else value,
     Kind.FLOAT32: lambda value, type_: round_float(float(value), type_),
     Kind.FLOAT64: lambda value, type_: round_float(float(value), type_),
     Kind.TIMESTAMP: lambda value, type_: value.astimezone(UTC),
     Kind.YEAR_MONTH_INTERVAL: lambda value, type_: value.months if hasattr(value, "months") else int(value),
-    Kind.DECIMAL: lambda value, type_: value if isinstance(value, Decimal) else Decimal(int(value)),
+    Kind.DECIMAL: lambda value, type_: as_decimal(value),
     Kind.ARRAY: lambda value, type_: tuple(of_python(item, type_.element.type) for item in value),
     Kind.STRUCT: _struct,
     Kind.MAP: _map,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT, Keyed, with_order
 from deltic.errors import CatalogError
 from deltic.pipeline.connectors.source import HeldRows, SourceChange
+from deltic.pipeline.io.rounding import RoundedValues
 from deltic.pipeline.names import find
 
 if TYPE_CHECKING:
@@ -77,14 +80,23 @@ class Advance:
             return {}
         return {"changed": self.position["changed"] if last is None and self.position else last}
 
-    def compared_here(self, rows: pa.Table, last: Any, held: HeldRows) -> SourceChange:
+    def compared_here(
+        self, rows: pa.Table, last: Any, held: HeldRows, rounded: Mapping[str, RoundedValues] = MappingProxyType({})
+    ) -> SourceChange:
         """Return the changes by the rows that this process has read. Of rows with one key the last one counts."""
         weighted = with_order(with_weights(rows, self.weight))
         changes = compared(Keyed(self.table.name, self.table.key), weighted, held.version, self.beside)
-        return SourceChange(changes, self.to(last), self.how, len(rows))
+        return SourceChange(changes, self.to(last), self.how, len(rows), rounded=rounded)
 
-    def compared_by(self, tasks: Tasks, rows: StagedRows, last: Any, held: HeldRows) -> SourceChange:
+    def compared_by(
+        self,
+        tasks: Tasks,
+        rows: StagedRows,
+        last: Any,
+        held: HeldRows,
+        rounded: Mapping[str, RoundedValues] = MappingProxyType({}),
+    ) -> SourceChange:
         """Return the changes by the rows that tasks have written."""
         how = "loaded" if held.is_empty else self.how
         changes = tasks.compared(self.table, rows, held, self.beside)
-        return SourceChange(changes, self.to(last), f"{how}, by tasks", rows.count())
+        return SourceChange(changes, self.to(last), f"{how}, by tasks", rows.count(), rounded=rounded)

@@ -21,6 +21,7 @@ from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import COMPRESSED, TableFiles
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.records import may_have_lines
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.splits import ArrowReader, read, splits
 from deltic.pipeline.io.text import parse_line
 from deltic.values.types import Column, Schema
@@ -61,8 +62,10 @@ class FileReader:
         is_whole = self.place.kind == "arrow" or name.endswith(COMPRESSED) or may_have_lines(self._layout(name))
         return 1 if is_whole else max(1, size // least)
 
-    def parts(self, name: str, stamp: Sequence[int], share: int = 0, shares: int = 1) -> Iterator[pa.Table]:
-        """Yield the rows of a file, or of one of its shares, part by part.
+    def parts(
+        self, name: str, stamp: Sequence[int], rounding: Rounding, share: int = 0, shares: int = 1
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of a file, or of one of its shares, part by part, and count the rounded values.
 
         Raises DataError if they are not the table's, or, after the last part, if the file was written in the meantime.
         """
@@ -77,6 +80,7 @@ class FileReader:
                     if batch.rejects:
                         file.have()
                         Loader(ArrowReader(), None).load([files])  # raises, with all that is wrong in the file
+                    rounding.add(batch.rounded)
                     yield self._with(given, batch.table, name)
             is_same = self.folder.stamp(name) == stamp
         if not is_same:
@@ -88,7 +92,7 @@ class FileReader:
         given = columns_of(name)
         own = Schema(tuple(column for column in self.schema if column.name not in given))
         text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
-        return FileLayout(own, KINDS[self.place.kind], False, *text)
+        return FileLayout(own, KINDS[self.place.kind], False, *text, coerce=self.place.is_on("coerce"))
 
     def _with(self, given: dict[str, str], rows: pa.Table, name: str) -> pa.Table:
         """Return rows of a file with the columns that its folders provide."""

@@ -24,6 +24,7 @@ from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, no
 from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import natural
+from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.values.types import Column, Schema, Type
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ class FolderSource:
         files = {name: {"stamp": [*stamp], "copy": kept[name]} for name, stamp in now.items()}
         used, copies = {place["file"] for file in files.values() for place in file["copy"]}, self._copies()
         size, done = sum(now[name][0] for name in read.copies), lambda: copies.collect_garbage(used)
-        return SourceChange(read.changes, {"files": files}, read.how, read.rows, len(read.copies), size, done)
+        counts = read.rows, len(read.copies), size
+        return SourceChange(read.changes, {"files": files}, read.how, *counts, done, read.rounded)
 
     def pending(self, position: Json) -> str:
         if position is None:
@@ -114,14 +116,17 @@ class FolderSource:
         if len(whole) < len(went):
             return None
         whole += [news.held()] if news.held is not None else []
-        came, copies = self._came(news.table, news.now, news.changed)
+        rounding = Rounding()
+        came, copies = self._came(news.table, news.now, news.changed, rounding)
         changes = difference(came, pa.concat_tables([_empty(news.table), *whole]))
-        return _Read(changes, len(came), copies, news.summary())
+        return _Read(changes, len(came), copies, news.summary(), rounding.columns)
 
-    def _came(self, table: CatalogTable, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
+    def _came(
+        self, table: CatalogTable, now: Stamps, names: Iterable[str], rounding: Rounding
+    ) -> tuple[pa.Table, dict[str, list[Json]]]:
         """Return the rows of files, and the locations of their copies."""
         reader, writer = FileReader.of(self._place, table), self._copies().writer()
-        rows = {name: list(reader.parts(name, now[name])) for name in names}
+        rows = {name: list(reader.parts(name, now[name], rounding)) for name in names}
         copies = {name: [writer.add(part) for part in parts] for name, parts in rows.items()}
         writer.finish()
         return pa.concat_tables([_empty(table), *(part for parts in rows.values() for part in parts)]), copies
@@ -146,11 +151,13 @@ class FolderSource:
         if posted is None:
             return None
         copies: dict[str, list[Json]] = {name: [] for name in news.changed}
-        for name, place in chain.from_iterable(posted.report.about):
+        rounding = Rounding()
+        for name, place, rounded in chain.from_iterable(posted.report.about):
             copies[name].append(place)
+            rounding.add(rounded)
         kept.take(site.files, [place for places in copies.values() for place in places])
         changes = posted if news.held is None else self._tasks.compared(table, posted, news.held)
-        return _Read(changes, posted.report.inserted, copies, news.summary(" by tasks"))
+        return _Read(changes, posted.report.inserted, copies, news.summary(" by tasks"), rounding.columns)
 
 
 @dataclass(frozen=True)
@@ -181,6 +188,7 @@ class _Read:
     rows: int
     copies: Mapping[str, list[Json]]
     how: str
+    rounded: Mapping[str, RoundedValues]
 
 
 @dataclass(frozen=True)
@@ -208,7 +216,7 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _ReadFiles:
-    """Reads units in a task, and reports the location of the copy of each part of a file."""
+    """Reads units in a task, and reports the location of the copy of each part of a file, and its rounded values."""
 
     reader: FileReader
     prefix: str
@@ -222,10 +230,11 @@ class _ReadFiles:
             elif not self.reader.is_there(share.name):
                 yield none, None
             else:
-                for part in self.reader.parts(share.name, share.stamp, share.number, share.count):
+                rounding = Rounding()
+                for part in self.reader.parts(share.name, share.stamp, rounding, share.number, share.count):
                     with writing(files):
                         place = writer.add(part)
-                    yield with_weights(part, 1), [(share.name, place)]
+                    yield with_weights(part, 1), [(share.name, place, rounding.taken())]
         with writing(files):
             writer.finish()
 

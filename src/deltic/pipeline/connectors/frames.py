@@ -15,6 +15,7 @@ from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.connectors.source import HeldRows, SourceChange
 from deltic.pipeline.connectors.tasks import Tasks
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.posting import PostedRows, posted_by
 from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
@@ -50,8 +51,9 @@ class FrameSource:
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
             if (result := self._by_tasks(chosen, advance, held)) is not None:
                 return result
-            rows = to_table(table.name, table.schema, chosen)
-        return advance.compared_here(rows, _largest(rows, column), held)
+            rounding = Rounding() if self._place.is_on("coerce") else None
+            rows = to_table(table.name, table.schema, chosen, rounding=rounding)
+        return advance.compared_here(rows, _largest(rows, column), held, {} if rounding is None else rounding.columns)
 
     def _by_tasks(self, frame: DataFrame, advance: Advance, held: HeldRows) -> SourceChange | None:
         """Return the changes by rows that tasks have written; None if this process must read them."""
@@ -61,22 +63,26 @@ class FrameSource:
         rows = posted_by(_Reader(advance, column), frame, table, self._tasks.sites, is_by_key)
         if rows is None:
             return None
-        texts = pa.array(rows.report.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
-        last = None if texts is None else pc.max(texts).cast(pa.string()).as_py()
-        return advance.compared_by(self._tasks, rows, last, held)
+        rounding = Rounding()
+        for _, rounded in rows.report.about:
+            rounding.add(rounded)
+        greatest = pa.array([text for text, _ in rows.report.about], pa.string())
+        last = pc.max(greatest.cast(table.schema.types[column].arrow)).cast(pa.string()).as_py() if column else None
+        return advance.compared_by(self._tasks, rows, last, held, rounding.columns)
 
 
 class _Reader(PostedRows):
-    """Reads rows of a table, and the greatest value of a change column, as text."""
+    """Reads rows of a table, the greatest value of a change column, as text, and the rounded values."""
 
     def __init__(self, advance: Advance, column: str) -> None:
         table = advance.table
-        super().__init__(table.name, table.schema, advance.weight, table if advance.weight == UPSERT else None)
+        of = table if advance.weight == UPSERT else None
+        super().__init__(table.name, table.schema, advance.weight, of, advance.place.is_on("coerce"))
         self._column = column
 
-    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, str | None]:
-        result, _ = super().read(rows, message, before)
-        return result, _largest(result, self._column)
+    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, tuple[str | None, Any]]:
+        result, rounded = super().read(rows, message, before)
+        return result, (_largest(result, self._column), rounded or {})
 
 
 def _largest(rows: pa.Table, column: str) -> str | None:

@@ -282,7 +282,7 @@ class Refresher:
         held = HeldRows(pipeline.snapshot().version, name)
         result = self._source(name).new(table, self._position(name), held, full)
         counts = result.read, result.files, result.bytes, result.inserted, result.deleted
-        return result, SourceReport(result.how, *counts, time.perf_counter() - began)
+        return result, SourceReport(result.how, *counts, time.perf_counter() - began, result.rounded)
 
     def _apply(
         self, news: Mapping[str, SourceChange], places: Sequence[_Place], noted: Mapping[str, Any]

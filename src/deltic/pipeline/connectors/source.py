@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from deltic.passwords import revealed
 from deltic.pipeline.connectors.places import place_at
 from deltic.pipeline.io.locate import extension
 from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.io.rounding import RoundedValues
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class SourceChange:
     """The bytes of files that were read."""
     done: Callable[[], None] = field(default=lambda: None, compare=False)
     """Called once the changes are committed."""
+    rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
+    """The rounded values by column."""
 
     @property
     def count(self) -> int:

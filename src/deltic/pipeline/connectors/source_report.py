@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deltic.pipeline.io.rounding import RoundedValues
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,10 @@ class SourceReport:
     """The number of inserted rows; with tasks, including those that are also deleted."""
     deleted: int
     seconds: float
+    rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
+    """The values that the option `coerce` has rounded, by column."""
 
     def __str__(self) -> str:
         files = f" of {self.files_read:,} files, {self.bytes_read:,} bytes" if self.files_read else ""
-        return f"{self.how}: {self.rows_read:,} rows{files}, +{self.inserted:,} −{self.deleted:,}"
+        rounded = "".join(f"; {column}: {each}" for column, each in self.rounded.items())
+        return f"{self.how}: {self.rows_read:,} rows{files}, +{self.inserted:,} −{self.deleted:,}{rounded}"

@@ -10,6 +10,7 @@ from deltic.engine.result import EpochResult
 from deltic.errors import count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.io.rounding import RoundedValues
 from deltic.pipeline.reading.rows import Delta
 from deltic.pipeline.reading.snapshot import change_of
 from deltic.values.types import Schema
@@ -43,6 +44,8 @@ class Evolution:
         self._difference, self._views, self._result, self._spark = difference, views, result, spark
         self.loaded: Mapping[str, SourceReport] = {}
         """What SQL's CREATE TABLE … USING has read at once, by table, in the epoch after this one."""
+        self.rounded: Mapping[str, RoundedValues] = {}
+        """The values of first rows that `coerce` has rounded, by "table.column"."""
         self.report: EpochReport = report_of(result, epoch)
         """The epoch in numbers; `report.extension` says what the engine built, kept and dropped for it."""
 
@@ -79,4 +82,6 @@ class Evolution:
         notes = self.report.extension.notes if self.report.extension is not None else []
         notes += [f"{view} knows no epoch before {self.report.epoch}" for view in self.pastless]
         notes += [f"{table}: {count_of(report.inserted, 'row')} read" for table, report in self.loaded.items()]
+        rounded = {f"{table}.{c}": each for table, of in self.loaded.items() for c, each in of.rounded.items()}
+        notes += [f"{column}: {each}" for column, each in {**rounded, **self.rounded}.items()]
         return "; ".join([str(self._difference), *notes])

@@ -10,6 +10,7 @@ from deltic.engine.executors.placed import Placed
 from deltic.engine.lateness import LateRows
 from deltic.engine.result import ComponentReport, EpochResult, Extension, StratumWork
 from deltic.html import facts, table
+from deltic.pipeline.io.rounding import RoundedValues
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class EpochReport:
     """The cost of each stratum that the epoch reached, including hidden relations; empty on shards."""
     tables: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each table changed."""
+    rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
+    """The values that `coerce=True` has rounded, by "table.column"."""
 
     @property
     def rows_late(self) -> int:
@@ -97,6 +100,9 @@ class EpochReport:
         if self.late:
             late = [(each.table, each.count, f"{each.column} before {each.watermark}") for each in self.late]
             parts.append(table(("table", "late rows", "left out, with"), late))
+        if self.rounded:
+            rounded = [(column, each.count, each.before, each.after) for column, each in self.rounded.items()]
+            parts.append(table(("column", "values rounded", "such as", "to"), rounded))
         if self.phases:
             phases = {phase: round(seconds, 6) for phase, seconds in self.phases.items()}
             parts.append(table(("phase", "seconds"), phases.items()))
@@ -111,6 +117,7 @@ class EpochReport:
         extension = f"; {self.extension}" if self.extension else ""
         files = f", {self.bytes_read:,} bytes read, {self.bytes_written:,} written" if self.bytes_written else ""
         late = "".join(f"; left out: {each}" for each in self.late)
+        late += "".join(f"; {column}: {each}" for column, each in self.rounded.items())
         placement = f"; ran {self.placement.summary}" if self.placement else ""
         ways = "".join(f"; {_named(c)} {c.way}" for c in self.components if c.way)
         return f"{views} ({numbers}{files}){late}{extension}{placement}{ways}"

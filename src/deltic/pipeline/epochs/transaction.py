@@ -6,7 +6,7 @@ import enum
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from deltic.pipeline.epochs.awaiting import finished
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Delta
@@ -89,15 +90,17 @@ class Transaction:
         self._result = EpochResult()
         self._report = EpochReport(0)
         self._affected: tuple[int, ...] = ()
+        self._rounded: dict[str, Rounding] = {}
 
-    def insert(self, table: str, rows: Any) -> None:
+    def insert(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Insert rows: an Arrow table, a pandas or Spark DataFrame, or an iterable of tuples or dicts.
 
-        Raises DataError naming table, row and column when a row does not fit the table.
+        With `coerce`, values that do not fit are rounded: numbers to the nearest one, times to their dates; texts are
+        read. `report.rounded` counts them. Raises DataError naming table, row and column when a row does not fit.
         """
-        self._add(table, rows, 1)
+        self._add(table, rows, 1, coerce)
 
-    def delete(self, table: str, rows: Any) -> None:
+    def delete(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Delete rows, given in any of the forms of `insert`.
 
         Of a table with a key, rows may be given by the columns of their key alone.
@@ -106,25 +109,25 @@ class Transaction:
         if result.key and len(result.key) < len(result.schema):
             rows, by_key = with_key_alone(rows, result)
             if by_key:
-                self._by_key("delete", result, result.key_schema, rows)
+                self._by_key("delete", result, result.key_schema, rows, coerce)
                 return
-        self._add(table, rows, -1)
+        self._add(table, rows, -1, coerce)
 
-    def upsert(self, table: str, rows: Any) -> None:
+    def upsert(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Insert rows, or replace the rows that have their keys.
 
         Of rows with one key the last one counts. Raises DelticError for a table without a key.
         """
-        self._by_key("upsert", result := self._keyed(table), result.schema, rows)
+        self._by_key("upsert", result := self._keyed(table), result.schema, rows, coerce)
 
-    def update(self, table: str, rows: Any) -> None:
+    def update(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Assign columns of the rows with these keys: dicts or a frame with the key and these columns.
 
         Raises DelticError for a table without a key.
         """
         result = self._keyed(table)
         for part, columns in updates(rows, result):
-            self._by_key("update", result, columns, part)
+            self._by_key("update", result, columns, part, coerce)
 
     def change(self, table: str, rows: Any) -> None:
         """Insert and delete rows by their column `__weight__`: 1 or -1.
@@ -249,7 +252,9 @@ class Transaction:
 
     def _take(self, report: EpochReport, result: EpochResult, affected: Sequence[int]) -> None:
         """Record the commit."""
-        self._report, self._result, self._affected = report, result, tuple(affected)
+        rounded = {f"{table}.{c}": of for table, each in self._rounded.items() for c, of in each.columns.items()}
+        self._report = replace(report, rounded=rounded) if rounded else report
+        self._result, self._affected = result, tuple(affected)
         self._phase, self._operations = _Phase.COMMITTED, []
 
     def rewind(self, count: int) -> None:
@@ -397,28 +402,36 @@ class Transaction:
                 )
         self._definitions = last.definitions
 
-    def _add(self, table: str, rows: Any, weight: int) -> None:
+    def _add(self, table: str, rows: Any, weight: int, coerce: bool) -> None:
         result = self._table(table)
-        batch = self._weighted("insert" if weight > 0 else "delete", result, rows, weight)
+        batch = self._weighted("insert" if weight > 0 else "delete", result, rows, weight, coerce)
         self.append(table, batch)
 
-    def _weighted(self, operation: str, table: CatalogTable, rows: Any, weight: int | None) -> Changed:
+    def _weighted(
+        self, operation: str, table: CatalogTable, rows: Any, weight: int | None, coerce: bool = False
+    ) -> Changed:
         """Return rows with this weight, or with their own weights. Tasks write the rows of a DataFrame if possible."""
+        rounding = self._rounding(table, coerce)
         with _telling(operation):
-            if (result := posted(rows, table, table.schema, weight, self._epochs.site)) is not None:
+            if (result := posted(rows, table, table.schema, weight, self._epochs.site, rounding)) is not None:
                 return result
             if weight is None:
                 return to_table(table.name, table.schema, rows, True, table.key)
-            return with_weights(to_table(table.name, table.schema, rows), weight)
+            return with_weights(to_table(table.name, table.schema, rows, rounding=rounding), weight)
 
-    def _by_key(self, kind: Any, table: CatalogTable, columns: Schema, rows: Any) -> None:
+    def _rounding(self, table: CatalogTable, coerce: bool) -> Rounding | None:
+        """Return what rounds and counts the values of a table; None if values that do not fit are refused."""
+        return self._rounded.setdefault(table.name, Rounding()) if coerce else None
+
+    def _by_key(self, kind: Any, table: CatalogTable, columns: Schema, rows: Any, coerce: bool) -> None:
         weight, updates = BY_KEY if kind == "delete" else UPSERT, tuple(columns.names) if kind == "update" else ()
+        rounding = self._rounding(table, coerce)
         with _telling(kind):
-            if (result := posted(rows, table, columns, weight, self._epochs.site)) is not None:
+            if (result := posted(rows, table, columns, weight, self._epochs.site, rounding)) is not None:
                 if result.count():
                     self._operations.append(RowChange(table.name, result, updates))
                 return
-            batch = to_table(table.name, columns, rows)
+            batch = to_table(table.name, columns, rows, rounding=rounding)
         if len(batch):
             self._operations.append(KeyedChange(kind, table.name, batch))
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.io.columns import check_columns
+from deltic.pipeline.io.columns import check_columns, conformed
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.parquet import conformed
 from deltic.pipeline.io.parsed import ParsedRows
 
 _MAGIC = b"ARROW1"

@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, MOST
-from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed
+from deltic.errors import Diagnostic
+from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed, rows_at
 from deltic.pipeline.io.layout import FileLayout, phrase
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import check_names
-from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
+from deltic.pipeline.io.objects import check_names, parse_object
+from deltic.pipeline.io.parsed import Parsed, ParsedRows, arrow_schema, table_of
+from deltic.pipeline.io.rounding import Rounding, can_round
 from deltic.pipeline.io.signs import have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, problem, whole
 from deltic.values import of_python, to_arrow
@@ -29,7 +31,7 @@ def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
     check_names(fields.names, layout)
     for column in layout.schema:
         result = fields.field(column.name).type
-        if not accepts(column.type, result):
+        if not accepts(column.type, result) and not (layout.coerce and can_round(result, column.type)):
             raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {result}")
 
 
@@ -55,7 +57,9 @@ _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 def conform(table: pa.Table, layout: FileLayout) -> Parsed:
     """Return the rows of a table that passed `check_columns`, as rows of the relation. Other columns are dropped."""
     given = [decoded(table[name]) for name in layout.schema.names]
-    columns = [typed(values, column) for values, column in zip(given, layout.schema, strict=True)]
+    rounding = Rounding()
+    near = list(map(rounding.nearest, given, layout.schema)) if layout.coerce else given
+    columns = [typed(values, column) for values, column in zip(near, layout.schema, strict=True)]
     wrong = list(map(_misfits, given, columns, layout.schema))
     if layout.signed:
         left = [layout.schema.names.index(column.name) for column in others(layout)]
@@ -66,7 +70,39 @@ def conform(table: pa.Table, layout: FileLayout) -> Parsed:
         columns.append(weights)
         wrong.append(_nulls(weights))
     rows = table_of(columns, arrow_schema(layout.schema, layout.signed), len(table))
-    return _without(rows, [mask for mask in wrong if mask is not None])
+    rows, bad = _without(rows, [mask for mask in wrong if mask is not None])
+    return Parsed(rows, bad, rounding.columns)
+
+
+def row_at(table: pa.Table, place: int, layout: FileLayout) -> dict[str, Any]:
+    """Return a row that `conform` has refused, for `parse_object`; values that have been rounded are rounded."""
+    part = table.slice(place, 1)
+    row = {name: whole(value) for name, value in rows_at(part, [0])[0].items()}
+    if layout.coerce:
+        near = ((c.name, listed(Rounding().nearest(decoded(part[c.name]), c))[0]) for c in layout.schema)
+        row |= {name: value for name, value in near if value is not None}
+    return row
+
+
+def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> ParsedRows:
+    """Return the rows of a part of a file, whose first row has the number `first`, with findings for malformed ones."""
+    parsed = conform(table, layout)
+    shown = rows_at(table, parsed.bad)
+    result = (
+        _diagnose(row_at(table, place, layout), str(row), layout, file, first + place)
+        for place, row in zip(parsed.bad, shown, strict=True)
+    )
+    return ParsedRows(parsed.table, tuple(result), rounded=parsed.rounded)
+
+
+def _diagnose(row: dict[str, Any], shown: str, layout: FileLayout, file: str, number: int) -> Diagnostic:
+    """Return the finding for row `number`, counted from 1."""
+    try:
+        parse_object(row, layout)
+    except Malformed as error:
+        error.reason = f"row {number}, {error.reason}"
+        return error.at(file, number, shown)
+    raise AssertionError(f"{file}: the readers disagree about row {number}, {row!r}")
 
 
 def decoded(values: Any) -> Any:
@@ -105,15 +141,28 @@ def typed(values: Any, column: Column) -> Any:
     """Return the values in the column's type, null where they do not fit it."""
     if is_exact(values.type, column) and not _has_wrong_parts(values, column.type):
         try:
-            return in_reach(values).cast(column.type.arrow)
+            return lossless(values, column.type)
         except pa.ArrowException:
             pass
     result = [None if problem(value, column) else value for value in map(whole, listed(values))]
     return to_arrow([of_python(value, column.type) for value in result], column.type)
 
 
+def lossless(values: Any, type_: Type) -> Any:
+    """Return the values in a type for which `is_exact` is true. ArrowException if one of them has no equal there."""
+    if type_.kind is Kind.DECIMAL and pa.types.is_floating(values.type):
+        values = values.cast(pa.float64()).cast(pa.string())
+    elif type_ is Type.DATE and pa.types.is_timestamp(values.type) and _have_times(values):
+        raise pa.ArrowInvalid("a time is not midnight")
+    return in_reach(values).cast(type_.arrow)
+
+
+def _have_times(values: Any) -> bool:
+    return bool(pc.any(pc.not_equal(pc.floor_temporal(values, unit="day"), values)).as_py())
+
+
 def is_exact(arrow: pa.DataType, column: Column) -> bool:
-    """Return whether Arrow's cast to the column's type keeps every value or fails."""
+    """Return whether `lossless` keeps every value or fails."""
     if column.type.kind in (Kind.MAP, Kind.YEAR_MONTH_INTERVAL):
         return False
     if column.type.is_composite:
@@ -174,8 +223,9 @@ def _nulls(values: Any) -> Any:
     return pc.is_null(values) if values.null_count else None
 
 
-def _without(rows: pa.Table, masks: list[Any]) -> Parsed:
+def _without(rows: pa.Table, masks: list[Any]) -> tuple[pa.Table, list[int]]:
+    """Return the rows that no mask marks, and the places of the others."""
     if not masks:
-        return Parsed(rows, [])
+        return rows, []
     wrong = np.logical_or.reduce([mask.to_numpy(zero_copy_only=False) for mask in masks])
-    return Parsed(rows.filter(pa.array(~wrong)), np.flatnonzero(wrong).tolist())
+    return rows.filter(pa.array(~wrong)), np.flatnonzero(wrong).tolist()

@@ -11,6 +11,7 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import TableInput, files_at
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.target import Format, RowTarget
 from deltic.pipeline.names import check_choice
 from deltic.values.types import Schema
@@ -43,8 +44,15 @@ class File:
     headers: bool = False
     rfc4180: bool = False
 
-    def rows(self, table: str, schema: Schema, signed: bool, key: tuple[str, ...] = ()) -> pa.Table:
-        """Return the rows of a table with this key, with weights if `signed`.
+    def rows(
+        self,
+        table: str,
+        schema: Schema,
+        signed: bool,
+        key: tuple[str, ...] = (),
+        rounding: Rounding | None = None,
+    ) -> pa.Table:
+        """Return the rows of a table with this key, with weights if `signed`; with `rounding`, rounded ones.
 
         Raises DataError with the places of malformed rows.
         """
@@ -54,7 +62,10 @@ class File:
         if not path.exists():
             raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
         source = TableInput(table, schema, None, self.delimiter, self.headers, self.rfc4180, key=key)
-        return Loader(ArrowReader(), None).load([files_at(source, path, signed)])[table]
+        files = files_at(source, path, signed)
+        if rounding is not None:
+            files = files.rounded()
+        return Loader(ArrowReader(), None, rounding).load([files])[table]
 
 
 def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: str | None, headers: bool) -> None:

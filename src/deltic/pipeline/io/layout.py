@@ -50,6 +50,8 @@ class FileLayout:
     """The families of structure columns, see `deltic.datalog.souffle.functions.structures`."""
     records: Records = ()
     """The names of record types' fields."""
+    coerce: bool = False
+    """Whether values are rounded that do not fit (`deltic.pipeline.io.rounding`)."""
 
     @property
     def width(self) -> int:

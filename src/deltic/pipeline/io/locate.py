@@ -120,6 +120,13 @@ class TableFiles:
         """Return the same files, as changes."""
         return replace(self, layout=replace(self.layout, signed=True))
 
+    def rounded(self) -> TableFiles:
+        """Return the same files, whose values are rounded to those of the columns. DataError for JSON and databases."""
+        if self.layout.kind in (FileKind.JSON, FileKind.SQLITE):
+            message = f"table {self.table}: coerce is for delimited text, Parquet and Arrow files"
+            raise DataError([Diagnostic(message, str(self.paths[0]) if self.paths else "")])
+        return replace(self, layout=replace(self.layout, coerce=True))
+
 
 def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles | None:
     """Return the files of a table in a folder, None if there are none.

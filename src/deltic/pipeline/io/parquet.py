@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.io.columns import check_columns, conform
-from deltic.pipeline.io.in_python import rows_at
+from deltic.pipeline.io.columns import check_columns, conformed
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import parse_object
 from deltic.pipeline.io.parsed import ParsedRows
 from deltic.pipeline.io.signs import weight_columns
-from deltic.pipeline.io.values import whole
 
 _ROWS = 1 << 20
 
@@ -43,21 +39,3 @@ def read_parquet(path: Path, groups: Sequence[int], layout: FileLayout, file: st
         for batch in source.iter_batches(columns=wanted, batch_size=_ROWS, row_groups=groups):
             yield conformed(pa.Table.from_batches([batch]), layout, file, first)
             first += len(batch)
-
-
-def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> ParsedRows:
-    """Return the rows of a part of a file, whose first row has the number `first`, with findings for malformed ones."""
-    parsed = conform(table, layout)
-    rows = rows_at(table, parsed.bad)
-    result = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))
-    return ParsedRows(parsed.table, tuple(result))
-
-
-def _diagnose(row: dict[str, Any], layout: FileLayout, file: str, number: int) -> Diagnostic:
-    """Return the finding for row `number`, counted from 1."""
-    try:
-        parse_object({name: whole(value) for name, value in row.items()}, layout)
-    except Malformed as error:
-        error.reason = f"row {number}, {error.reason}"
-        return error.at(file, number, str(row))
-    raise AssertionError(f"{file}: the readers disagree about row {number}, {row!r}")

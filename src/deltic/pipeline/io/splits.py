@@ -8,11 +8,13 @@ from pathlib import Path
 
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import beginning, blocks, can_be_cut
+from deltic.pipeline.io.columns import conformed
 from deltic.pipeline.io.json_array import is_array, read_array
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.locate import TableFiles
 from deltic.pipeline.io.parsed import ParsedRows, arrow_schema, concatenated
 from deltic.pipeline.io.records import may_have_lines, whole_rows
+from deltic.pipeline.io.rounding import Rounding, as_texts
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import check_types, header_hint
 
@@ -70,17 +72,19 @@ def joined(parts: Iterable[tuple[FileSplit, ParsedRows]], layout: FileLayout, li
     At most `limit` + 1 findings are returned, with the lines of their files.
     """
     tables, rejects = [arrow_schema(layout.schema, layout.signed).empty_table()], list[Diagnostic]()
+    rounding = Rounding()
     most = None if limit is None else limit + 1
     last, before, lines = None, 0, 0
     for split, batch in parts:
         if split is not last:
             last, before, lines = split, before + lines if split.start else 0, 0
         tables.append(batch.table)
+        rounding.add(batch.rounded)
         rejects += [_in_file(finding, before, layout) for finding in batch.rejects]
         lines += batch.lines
         if len(rejects[:most]) == most:
             break
-    return ParsedRows(concatenated(tables), tuple(rejects[:most]))
+    return ParsedRows(concatenated(tables), tuple(rejects[:most]), rounded=rounding.columns)
 
 
 class ArrowReader:
@@ -135,8 +139,19 @@ def _read_lines(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
         if layout.headers and first == 1 and not split.start:
             lines, first = block[block.index(b"\n") + 1 :], 2
             yield ParsedRows(arrow_schema(layout.schema, layout.signed).empty_table(), lines=1)
-        yield from parse(lines, first, layout, split.name)
+        yield from _parsed(lines, first, layout, split.name)
         first += lines.count(b"\n")
+
+
+def _parsed(lines: bytes, first: int, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
+    """Yield the rows of whole lines; of delimited text whose values are rounded, the fields are read as texts."""
+    if not layout.coerce:
+        yield from parse(lines, first, layout, file)
+        return
+    for part in parse(lines, first, as_texts(layout), file):
+        rows = conformed(part.table, layout, file, first)
+        yield replace(rows, rejects=(*part.rejects, *rows.rejects), lines=part.lines)
+        first += part.lines
 
 
 def _in_file(finding: Diagnostic, before: int, layout: FileLayout) -> Diagnostic:

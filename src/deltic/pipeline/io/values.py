@@ -18,6 +18,7 @@ from deltic.pipeline.io.in_python import UnrepresentableValue
 from deltic.pipeline.io.layout import phrase
 from deltic.values import LONGEST, in_order, of_python
 from deltic.values.numbers import round_float, to_decimal
+from deltic.values.python import as_decimal
 from deltic.values.types import Column, Kind, Type, ValueType
 from deltic.values.types.arrow import type_of_arrow
 
@@ -31,14 +32,17 @@ def accepts(type_: Type, arrow: pa.DataType) -> bool:
     if pa.types.is_null(arrow):
         return True
     whole = pa.types.is_integer(arrow) or (pa.types.is_decimal(arrow) and arrow.scale == 0)
+    is_number = pa.types.is_integer(arrow) or pa.types.is_decimal(arrow) or pa.types.is_floating(arrow)
     if type_.is_integer:
-        return bool(whole or arrow == type_.arrow)
+        return bool(is_number or arrow == type_.arrow)
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return bool(pa.types.is_integer(arrow) or arrow == type_.arrow)
     if type_.is_float:
         return bool(whole or pa.types.is_floating(arrow))
     if type_.kind is Kind.DECIMAL:
-        return bool(whole or pa.types.is_decimal(arrow))
+        return bool(is_number)
+    if type_ is Type.DATE and pa.types.is_timestamp(arrow):
+        return arrow.tz is None
     return _accepts_parts(type_, arrow) if type_.is_composite else _is_type(arrow, type_)
 
 
@@ -67,7 +71,8 @@ def _is_type(arrow: pa.DataType, type_: Type) -> bool:
 def problem(value: Any, column: Column) -> str | None:
     """Return why `value`, a Python value, does not fit the column; None if it does.
 
-    Integers are accepted as equal floats, and numbers as decimals with enough digits.
+    Integers are accepted as equal floats, and numbers as integers and decimals of the same value. A float has the value
+    of its shortest decimal text. A time without a zone at midnight is accepted as its date.
     """
     return _problem(value, column.value_type)
 
@@ -89,7 +94,7 @@ def _remedy(value: Any, kind: Kind) -> str:
     """Return what to use instead of values that are often given by mistake."""
     if isinstance(value, str) and kind in _TIMES:
         return f"; give a datetime.{_TIMES[kind]}, as {_TIMES[kind]}.fromisoformat makes it of a text"
-    return "; give a decimal.Decimal" if isinstance(value, float) and kind is Kind.DECIMAL else ""
+    return ""
 
 
 _TIMES = {Kind.DATE: "date", Kind.TIMESTAMP: "datetime", Kind.TIMESTAMP_NTZ: "datetime"}
@@ -102,8 +107,16 @@ def _is_other(value: Any, kind: Kind) -> bool:
     return isinstance(value, bool | np.timedelta64) and kind is not Kind.BOOLEAN
 
 
-def _integer(value: int, type_: Type) -> str | None:
+_ROUND = "round it first, or pass coerce=True"
+
+
+def _integer(value: Any, type_: Type) -> str | None:
     least, greatest = type_.range
+    if isinstance(value, float | np.floating | decimal.Decimal):
+        if not as_decimal(value).is_finite():
+            return f"expected {phrase(type_)}, found {_typed(value)}"
+        if least - 1 < value < greatest + 1 and value != int(value):
+            return f"{shown(value)} is not whole; {_ROUND}"
     if least <= value <= greatest:
         return None
     return f"{shown(value)} is out of range for {phrase(type_)} ({least} to {greatest})"
@@ -124,10 +137,13 @@ def _float(value: Any, type_: Type) -> str | None:
 
 
 def _decimal(value: Any, type_: Type) -> str | None:
-    exact = decimal.Decimal(int(value) if isinstance(value, numbers.Integral) else value)
-    if exact.is_finite() and to_decimal(exact, type_) == exact:
+    exact = as_decimal(value)
+    if not exact.is_finite():
+        return f"expected {phrase(type_)}, found {_typed(value)}"
+    near = to_decimal(exact, type_)
+    if near == exact:
         return None
-    return f"{shown(value)} has more digits than {phrase(type_)}"
+    return f"{shown(value)} has more digits than {phrase(type_)}" + (f"; {_ROUND}" if near is not None else "")
 
 
 def _text(value: str, type_: Type) -> str | None:
@@ -135,9 +151,13 @@ def _text(value: str, type_: Type) -> str | None:
 
 
 def _date(value: datetime.date, type_: Type) -> str | None:
-    if isinstance(value, datetime.datetime):
+    if not isinstance(value, datetime.datetime):
+        return None
+    if value.tzinfo is not None:
         return f"expected {phrase(type_)}, found {_typed(value)}"
-    return None
+    if value.time() == datetime.time.min and not getattr(value, "nanosecond", 0):
+        return None
+    return f"{value} is not midnight, so that no date is equal to it; take its date(), or pass coerce=True"
 
 
 def _time(value: datetime.datetime, type_: Type) -> str | None:
@@ -201,7 +221,7 @@ _INTEGERS = [type_.kind for type_ in Type.simple() if type_.is_integer]
 _SEQUENCES = (list, tuple, np.ndarray)
 # The Python classes of values of each kind, and what else must hold of them.
 _PYTHON: dict[Kind, Any] = {
-    **dict.fromkeys(_INTEGERS, numbers.Integral),
+    **dict.fromkeys(_INTEGERS, (numbers.Integral, float, np.floating, decimal.Decimal)),
     Kind.BOOLEAN: bool | np.bool_,
     Kind.FLOAT32: numbers.Real,
     Kind.FLOAT64: numbers.Real,
@@ -212,7 +232,7 @@ _PYTHON: dict[Kind, Any] = {
     Kind.TIMESTAMP_NTZ: datetime.datetime,
     Kind.YEAR_MONTH_INTERVAL: (numbers.Integral, pa.MonthDayNano),
     Kind.DAY_TIME_INTERVAL: datetime.timedelta,
-    Kind.DECIMAL: (numbers.Integral, decimal.Decimal),
+    Kind.DECIMAL: (numbers.Integral, float, np.floating, decimal.Decimal),
     Kind.ARRAY: _SEQUENCES,
     Kind.STRUCT: (Mapping, *_SEQUENCES),
     Kind.MAP: (Mapping, *_SEQUENCES),

@@ -13,17 +13,18 @@ import pyarrow as pa
 
 from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
-from deltic.pipeline.io.columns import REFUSED, check_columns, conform, fits, is_exact
+from deltic.pipeline.io.columns import REFUSED, check_columns, conform, fits, is_exact, lossless, row_at
 from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
 from deltic.pipeline.io.files import File
 from deltic.pipeline.io.in_python import rows_at, rows_of
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import parse_json, parse_object
+from deltic.pipeline.io.objects import check_names, parse_json, parse_object
 from deltic.pipeline.io.parsed import arrow_schema, table_of
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
-from deltic.pipeline.io.values import accepts, problem, shown, whole
+from deltic.pipeline.io.values import accepts, problem, shown
 from deltic.pipeline.rows.tabular import is_column, tabular
 from deltic.values import of_python, to_arrow
 from deltic.values.types import Column, Schema
@@ -36,33 +37,45 @@ _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("
 
 
 def to_table(
-    name: str, schema: Schema, rows: Any, signed: bool = False, key: tuple[str, ...] = (), before: int = 0
+    name: str,
+    schema: Schema,
+    rows: Any,
+    signed: bool = False,
+    key: tuple[str, ...] = (),
+    before: int = 0,
+    rounding: Rounding | None = None,
 ) -> pa.Table:
     """The rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
 
     `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
     DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns go by
-    their names), an array of numpy of two dimensions, or an iterable of tuples, lists or dicts. Raises DataError that
-    names the place: the number of the row, counted from those of a table or of changes that came `before`.
+    their names), an array of numpy of two dimensions, or an iterable of tuples, lists or dicts. With `rounding`,
+    values that do not fit are rounded, and counted there. Raises DataError that names the place: the number of the row,
+    counted from those of a table or of changes that came `before`.
     """
     if is_column(rows):
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
     if isinstance(rows, Path | File):
-        return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key)
+        return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key, rounding)
     if isinstance(rows, pa.Table) and not signed and fits(rows, schema):
         return table_of(rows.columns, schema.to_arrow(), len(rows))
-    layout = FileLayout(schema, signed=signed, key=key)
+    layout = FileLayout(schema, signed=signed, key=key, coerce=rounding is not None)
     rows = tabular(name, rows, schema.names, lambda fields: _checked(name, fields, layout))
+    if rounding is not None and not isinstance(rows, pa.Table):
+        rows = _in_columns(name, schema, rows)
+        _checked(name, rows.schema, layout)
     if isinstance(rows, pa.Table):
         if not (signed and are_envelopes(rows.column_names, layout)):
-            return _conformed(name, rows, layout, before)
+            return _conformed(name, rows, layout, before, rounding)
         rows = rows_of(rows)
     return _from_signed_rows(name, layout, rows, before) if signed else _from_rows(name, schema, rows)
 
 
-def columns_needed(name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...]) -> list[str]:
+def columns_needed(
+    name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...], coerce: bool = False
+) -> list[str]:
     """The columns that `to_table` would read of a frame with these; raises DataError where they are not the table's."""
-    return _checked(name, fields, FileLayout(schema, signed=signed, key=key))
+    return _checked(name, fields, FileLayout(schema, signed=signed, key=key, coerce=coerce))
 
 
 def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
@@ -83,13 +96,32 @@ def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
     return [column for column in fields.names if column in (*layout.schema.names, *signs)]
 
 
-def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int) -> pa.Table:
+def _in_columns(name: str, schema: Schema, rows: Any) -> pa.Table:
+    """Rows of Python as a table of values that are to be rounded; columns of several types become texts."""
+    _refuse_others(name, rows)
+    listed = _each(name, rows, partial(_unchecked, schema=schema))
+    columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
+    arrays = list(map(_inferred, columns))
+    fields = [pa.field(name, array.type) for name, array in zip(schema.names, arrays, strict=True)]
+    return table_of(arrays, pa.schema(fields), len(listed))
+
+
+def _inferred(values: Sequence[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except REFUSED:
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int, rounding: Rounding | None) -> pa.Table:
     parsed = conform(table, layout)
     if parsed.bad:
         rows = rows_at(table, parsed.bad[:SHOWN])
         numbers = [before + position + 1 for position in parsed.bad]
-        reasons = [_reason(row, layout) for row in rows]
+        reasons = [_reason(row_at(table, position, layout), layout) for position in parsed.bad[:SHOWN]]
         raise _misfits(name, numbers, reasons, [tuple(row.values()) for row in rows])
+    if rounding is not None:
+        rounding.add(parsed.rounded)
     return parsed.table
 
 
@@ -108,17 +140,22 @@ def _more(name: str, count: int) -> Diagnostic:
 
 def _reason(row: Mapping[str, Any], layout: FileLayout) -> str:
     try:
-        parse_object({column: whole(value) for column, value in row.items()}, layout)
+        parse_object(row, layout)
     except Malformed as error:
         return error.reason
     raise AssertionError(f"row {row!r} is refused without a reason")
 
 
-def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
+def _refuse_others(name: str, rows: Any) -> None:
+    """Raise DataError for values that are no rows."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         is_text = isinstance(rows, str)
         hint = "a file is a pathlib.Path or a deltic.File" if is_text else "a single row is given as [row]"
         raise _error(name, f"expected rows, found {type(rows).__name__}", hint)
+
+
+def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
+    _refuse_others(name, rows)
     listed = _each(name, rows, partial(_values, schema=schema))
     columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
     arrays = [_column(name, column, values, listed) for column, values in zip(schema, columns, strict=True)]
@@ -172,10 +209,23 @@ def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int 
 
 def _values(row: Any, schema: Schema) -> Sequence[Any]:
     """The values of one row, in the order of the columns; raises Malformed."""
+    if not isinstance(row, Mapping):
+        return _unchecked(row, schema)
+    _refuse_extra(row, schema)
+    return parse_object(row, FileLayout(schema))[0]
+
+
+def _refuse_extra(row: Mapping[Any, Any], schema: Schema) -> None:
+    for extra in (key for key in row if key not in schema.names):
+        raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
+
+
+def _unchecked(row: Any, schema: Schema) -> Sequence[Any]:
+    """As `_values`, but the values may be of any type."""
     if isinstance(row, Mapping):
-        for extra in (key for key in row if key not in schema.names):
-            raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
-        return parse_object(row, FileLayout(schema))[0]
+        _refuse_extra(row, schema)
+        check_names(row, FileLayout(schema))
+        return [row[name] for name in schema.names]
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
         hint = "a row of one value is written (value,)" if len(schema) == 1 else "a single row is given as [row]"
         raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)
@@ -196,7 +246,7 @@ def _column(name: str, column: Column, values: Sequence[Any], rows: Sequence[Seq
             inferred = pa.array(values)
             fits = accepts(column.type, inferred.type) and is_exact(inferred.type, column)
             if fits and (column.nullable or not inferred.null_count):
-                return inferred.cast(column.type.arrow)
+                return lossless(inferred, column.type)
     except REFUSED:
         pass
     wrong = {number: reason for number, value in enumerate(values, 1) if (reason := problem(value, column)) is not None}

@@ -16,6 +16,7 @@ import pyarrow as pa
 from deltic.catalog import CatalogTable
 from deltic.engine.batches import with_weights
 from deltic.engine.keyed import MOST, ORDER, keys_as_rows
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.rows.coerce import columns_needed, to_table
 from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe, quoted, reading_job, with_months
 from deltic.values.types import Schema
@@ -63,33 +64,54 @@ class TaskReader(ABC):
 class PostedRows(TaskReader):
     """Rows of a table that have some columns, all or those of its key and others; without a `weight` they say it."""
 
-    def __init__(self, table: str, columns: Schema, weight: int | None, of: CatalogTable | None = None) -> None:
+    def __init__(
+        self,
+        table: str,
+        columns: Schema,
+        weight: int | None,
+        of: CatalogTable | None = None,
+        coerce: bool = False,
+    ) -> None:
         """Of a table which is given where rows may be about its key."""
         super().__init__(is_ordered=of is not None)
         self._table, self._columns, self._weight, self._of = table, columns, weight, of
+        self._coerce = coerce
 
     def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
         name, key = f"{self._table}, {message}", self._of.key if self._of is not None else ()
         if self._weight is None:
             return to_table(name, self._columns, rows, signed=True, key=key, before=before), None
-        result = to_table(name, self._columns, rows, before=before)
+        rounding = Rounding() if self._coerce else None
+        result = to_table(name, self._columns, rows, before=before, rounding=rounding)
         if self._of is not None:
             result = keys_as_rows(result, self._of.schema.to_arrow())
-        return with_weights(result, self._weight), None
+        return with_weights(result, self._weight), None if rounding is None else rounding.columns
 
 
-def posted(rows: Any, table: CatalogTable, columns: Schema, weight: int | None, sites: Sites) -> StagedRows | None:
+def posted(
+    rows: Any,
+    table: CatalogTable,
+    columns: Schema,
+    weight: int | None,
+    sites: Sites,
+    rounding: Rounding | None = None,
+) -> StagedRows | None:
     """Rows of a DataFrame with these columns as tasks have written them; None for others, and where they come here.
 
-    Raises DataError.
+    With `rounding` values that do not fit are rounded, and counted there. Raises DataError.
     """
     if not is_dataframe(rows):
         return None
     is_by_key = bool(table.key) and (weight is None or abs(weight) > MOST)
     key = table.key if is_by_key else ()
-    names = columns_needed(table.name, columns, arrow_schema_of(rows), signed=weight is None, key=key)
-    read = PostedRows(table.name, columns, weight, table if is_by_key else None)
-    return posted_by(read, rows.select(*map(quoted, names)), table, sites, is_by_key)
+    coerce = rounding is not None
+    names = columns_needed(table.name, columns, arrow_schema_of(rows), signed=weight is None, key=key, coerce=coerce)
+    read = PostedRows(table.name, columns, weight, table if is_by_key else None, coerce)
+    result = posted_by(read, rows.select(*map(quoted, names)), table, sites, is_by_key)
+    if rounding is not None and result is not None:
+        for columns_of_part in result.report.about:
+            rounding.add(columns_of_part)
+    return result
 
 
 def posted_by(
