@@ -197,11 +197,14 @@ class RenameTable(Alteration):
         return _with(table, table.schema.columns, table.schema.names, name=self.to)
 
 
-def altered(table: CatalogTable, alterations: Iterable[Alteration]) -> CatalogTable:
-    """Return the table after these alterations, in order. Raises CatalogError for a table that cannot be altered."""
+def altered(table: CatalogTable, alterations: Iterable[Alteration], by_source: bool = False) -> CatalogTable:
+    """Return the table after these alterations, in order. Raises CatalogError for a table that cannot be altered.
+
+    A table with a source is altered `by_source` alone.
+    """
     result = table
     for alteration in alterations:
-        if table.source is not None:
+        if table.source is not None and not by_source:
             raise CatalogError(f"table {table.name} has the rows and columns of {table.source}")
         if table.lateness is not None and not isinstance(alteration, SetDefault):
             raise CatalogError(

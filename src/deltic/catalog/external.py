@@ -27,18 +27,19 @@ class _Kind:
 
 
 KINDS: Mapping[str, _Kind] = {
-    "parquet": _Kind(("path",), source=("coerce",), target=("by", "rows")),
-    "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180", "coerce")),
-    "json": _Kind(("path",)),
-    "arrow": _Kind(("path",), source=("coerce",)),
-    "delta": _Kind(("path",), target=("by", "rows")),
-    "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse")),
+    "parquet": _Kind(("path",), source=("coerce", "new_columns"), target=("by", "rows")),
+    "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180", "coerce", "new_columns")),
+    "json": _Kind(("path",), source=("new_columns",)),
+    "arrow": _Kind(("path",), source=("coerce", "new_columns")),
+    "delta": _Kind(("path",), source=("new_columns",), target=("by", "rows")),
+    "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse", "new_columns")),
     "database": _Kind(
         ("url", "table"), source=("changed", "driver", "external_access"), target=("key", "external_access")
     ),
-    "spark": _Kind(("table",), source=("changed", "coerce"), target=()),
-    "dataframe": _Kind((), source=("changed", "coerce")),
+    "spark": _Kind(("table",), source=("changed", "coerce", "new_columns"), target=()),
+    "dataframe": _Kind((), source=("changed", "coerce", "new_columns")),
 }
+_NEW_COLUMNS = ("ignore", "add", "refuse")
 
 
 @dataclass(frozen=True, init=False)
@@ -67,6 +68,8 @@ class External:
         for name in known.needed:
             if name not in options:
                 raise CatalogError(f"{kind}: the option {name} is missing")
+        if (choice := options.get("new_columns", "ignore")) not in _NEW_COLUMNS:
+            raise CatalogError(f"{kind}: new_columns is one of {', '.join(_NEW_COLUMNS)}, found {choice!r}")
         object.__setattr__(self, "kind", kind)
         object.__setattr__(
             self, "options", tuple((name, hidden(_text(options[name]))) for name in names if name in options)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.catalog import External
 from deltic.errors import CatalogError, DelticError
+from deltic.pipeline.definitions.altering import adding_columns
 from deltic.pipeline.names import find
 from deltic.pipeline.watching import Watching
+from deltic.values.types import Column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +29,12 @@ class Connecting(Watching):
         from deltic.pipeline.connectors.refreshing import Refresher
         from deltic.pipeline.connectors.tasks import Tasks
 
-        return Refresher(self, lambda: self._keeping.files, Tasks(self.spark, self._epochs.site, self._epochs.compared))
+        tasks = Tasks(self.spark, self._epochs.site, self._epochs.compared)
+        return Refresher(self, lambda: self._keeping.files, tasks, self._add_columns)
+
+    def _add_columns(self, table: str, columns: Sequence[Column]) -> None:
+        """Add columns to a table because its source has them."""
+        self._evolving.evolve(lambda now: adding_columns(now, table, columns))
 
     def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
         """Give a table another source from the next refresh on; the difference is inserted and deleted.

@@ -18,7 +18,7 @@ from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.spark import active_session, spark_errors
-from deltic.values.types import Kind, Schema
+from deltic.values.types import Column, Kind, Schema
 
 
 def database_source(place: External, spark: Any, tasks: Tasks | None) -> ExternalSource:
@@ -52,6 +52,10 @@ class DatabaseQuery:
         with connected(self._place["url"], external_access=self._place.is_on("external_access")) as database:
             rows = database.connection.execute(f"SELECT * FROM {quoted(self._place['table'])} LIMIT 0")
             return Schema.of_arrow(rows.to_arrow_table().schema)
+
+    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
+        """Return none: databases have no such option."""
+        return {}
 
     def pending(self, position: Json) -> str:
         return pending(self._place, position)

@@ -18,10 +18,11 @@ from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
+from deltic.pipeline.connectors.drift import new_columns
 from deltic.pipeline.connectors.source import HeldRows, SourceChange, nothing
 from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
 from deltic.pipeline.rows.coerce import to_table
-from deltic.values.types import Schema
+from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files
@@ -46,6 +47,9 @@ class DeltaSource:
 
     def columns(self) -> Schema:
         return Schema.of_arrow(pa.schema(self._at().schema()))
+
+    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
+        return new_columns(table, {self.path: self.columns()})
 
     def pending(self, position: Json) -> str:
         now = self._at()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote
@@ -16,6 +16,7 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.connectors.fetched import LocalFile
 from deltic.pipeline.connectors.places import ExternalPlace, place_at
 from deltic.pipeline.connectors.source import filled
+from deltic.pipeline.io.header import places_by_name
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import COMPRESSED, TableFiles
@@ -27,6 +28,8 @@ from deltic.pipeline.io.text import parse_line
 from deltic.values.types import Column, Schema
 
 KINDS = {"parquet": FileKind.PARQUET, "csv": FileKind.TEXT, "json": FileKind.JSON, "arrow": FileKind.ARROW}
+_INFERRED = 16 << 20
+"""The number of bytes of a text file from which its columns are inferred."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -38,11 +41,13 @@ class FileReader:
     place: External
     table: str
     schema: Schema
+    optional: tuple[str, ...] = ()
+    """The columns that files may lack, because they were added later."""
 
     @classmethod
-    def of(cls, place: External, table: CatalogTable) -> FileReader:
+    def of(cls, place: External, table: CatalogTable, optional: tuple[str, ...] = ()) -> FileReader:
         """Return the reader of a source for a table."""
-        return cls(filled(place["path"]), place, table.name, table.schema)
+        return cls(filled(place["path"]), place, table.name, table.schema, optional)
 
     @cached_property
     def folder(self) -> ExternalPlace:
@@ -71,8 +76,9 @@ class FileReader:
         """
         given, layout, size = columns_of(name), self._layout(name), stamp[0]
         with reading(self.folder, name, size if shares > 1 else None) as file:
-            files = TableFiles(self.table, (file.path,), layout)
             file.have_outline(layout.kind)
+            layout = self._layout_of(layout, file.path)
+            files = TableFiles(self.table, (file.path,), layout)
             there = list(splits(files, size // shares if shares > 1 else None))
             for split in there[len(there) * share // shares : len(there) * (share + 1) // shares]:
                 file.have_split(split, layout)
@@ -94,13 +100,30 @@ class FileReader:
         text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
         return FileLayout(own, KINDS[self.place.kind], False, *text, coerce=self.place.is_on("coerce"))
 
+    def _layout_of(self, layout: FileLayout, path: Path) -> FileLayout:
+        """Return how a file is read that may lack columns, and whose fields go by the names in the first line."""
+        if self.optional:
+            there = arrow_schema_of_file(path, layout.kind, self.place).names
+            present = [column for column in layout.schema if column.name in there or column.name not in self.optional]
+            layout = replace(layout, schema=Schema(tuple(present)))
+        if layout.kind is FileKind.TEXT and self.place.get("new_columns"):
+            return replace(layout, places=places_by_name(self.table, [path], layout))
+        return layout
+
     def _with(self, given: dict[str, str], rows: pa.Table, name: str) -> pa.Table:
         """Return rows of a file with the columns that its folders provide."""
         for column in self.schema:
             if column.name in given:
                 value = _value(given[column.name], column, named(self.folder, name))
                 rows = rows.append_column(column.name, pa.repeat(pa.scalar(value, column.type.arrow), len(rows)))
-        return rows.select(self.schema.names).cast(self.schema.to_arrow())
+        return with_nulls(rows, self.schema)
+
+
+def with_nulls(rows: pa.Table, schema: Schema) -> pa.Table:
+    """Return rows of a table with NULL in the columns that they lack."""
+    for column in (column for column in schema if column.name not in rows.column_names):
+        rows = rows.append_column(column.name, pa.nulls(len(rows), column.type.arrow))
+    return rows.select(schema.names).cast(schema.to_arrow())
 
 
 @contextmanager
@@ -138,3 +161,32 @@ def _value(text: str, column: Column, path: str) -> object:
 def unreadable(address: str, error: OSError) -> DataError:
     """Return the error for an unreadable file."""
     return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or address)])
+
+
+def arrow_schema_of_file(path: Path, kind: FileKind, place: External) -> pa.Schema:
+    """Return the columns of a file. Those of text are nullable, with types inferred from its first part."""
+    import pyarrow.csv
+    import pyarrow.json
+    import pyarrow.parquet as pq
+
+    try:
+        if kind is FileKind.TEXT:
+            quote = '"' if place.is_on("rfc4180") else False
+            form = pyarrow.csv.ParseOptions(delimiter=place.get("delimiter", ","), quote_char=quote)
+            truths = pyarrow.csv.ConvertOptions(true_values=["true"], false_values=["false"])
+            block = pyarrow.csv.ReadOptions(block_size=_INFERRED)
+            return _declarable(pyarrow.csv.open_csv(path, block, form, truths).schema)
+        if kind is FileKind.JSON:
+            return _declarable(pyarrow.json.open_json(path, pyarrow.json.ReadOptions(block_size=_INFERRED)).schema)
+        if kind is FileKind.PARQUET:
+            return pq.read_schema(path)
+        with pa.memory_map(str(path)) as source:
+            return pa.ipc.open_file(source).schema
+    except (pa.ArrowException, OSError) as error:
+        raise DataError([Diagnostic(f"the columns cannot be read: {error}", str(path))]) from error
+
+
+def _declarable(schema: pa.Schema) -> pa.Schema:
+    """Return inferred columns with text in place of types that tables do not have, or without values."""
+    none = pa.types.is_null, pa.types.is_time
+    return pa.schema([f.with_type(pa.string()) if any(is_a(f.type) for is_a in none) else f for f in schema])

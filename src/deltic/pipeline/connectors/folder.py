@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,7 +17,17 @@ from deltic.engine.image import Json
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.connectors import tasks
 from deltic.pipeline.connectors.copies import CopyWriter, FileCopies, copied
-from deltic.pipeline.connectors.file_reader import KINDS, FileReader, columns_of, reading, unreadable
+from deltic.pipeline.connectors.drift import new_columns
+from deltic.pipeline.connectors.file_reader import (
+    KINDS,
+    FileReader,
+    arrow_schema_of_file,
+    columns_of,
+    named,
+    reading,
+    unreadable,
+    with_nulls,
+)
 from deltic.pipeline.connectors.places import Stamps, place_at
 from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, nothing
 from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
@@ -31,9 +40,6 @@ if TYPE_CHECKING:
     from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.files.files import Files
 
-_INFERRED = 16 << 20
-"""The number of bytes of a text file from which its columns are inferred."""
-
 
 class FolderSource:
     """A folder of files with its sub-folders, or one file. Sub-folders such as `day=2026-11-22` provide a column.
@@ -44,6 +50,7 @@ class FolderSource:
     def __init__(self, place: External, copies: Callable[[], FileCopies], tasks: Tasks | None) -> None:
         self._place, self._copies, self._tasks = place, copies, tasks
         self._folder = place_at(filled(place["path"]))
+        self._added: tuple[str, ...] = ()
 
     def columns(self) -> Schema:
         """Return the columns of the first file, and those of sub-folders, which are text."""
@@ -56,13 +63,27 @@ class FolderSource:
         first = next(iter(self._stamps()), None)
         if first is None:
             raise CatalogError(f"{self._place}: there is no file to read the columns from; declare them")
-        with reading(self._folder, first) as file:
-            own = Schema.of_arrow(_arrow_schema(file.path, kind, self._place))
-        given = [Column(name, Type.STRING, True) for name in columns_of(first) if name not in own.names]
+        return self._columns_of(first)
+
+    def _columns_of(self, name: str) -> Schema:
+        """Return the columns of a file and of its folders."""
+        with reading(self._folder, name) as file:
+            own = Schema.of_arrow(arrow_schema_of_file(file.path, KINDS[self._place.kind], self._place))
+        given = [Column(column, Type.STRING, True) for column in columns_of(name) if column not in own.names]
         return Schema((*own, *given))
+
+    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
+        if self._place.kind == "csv" and not self._place.is_on("headers"):
+            raise CatalogError(f"{self._place}: new_columns is about the names in a header; write header 'true'")
+        _, changed, _ = self._compared(position)
+        fields = {named(self._folder, name): self._columns_of(name) for name in changed}
+        found = new_columns(table, fields, (position or {}).get("added", ()))
+        self._added = tuple(found)
+        return found
 
     def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         now, changed, gone = self._compared(position)
+        self._added = tuple(dict.fromkeys([*(position or {}).get("added", ()), *self._added]))
         if not changed and not gone and position is not None and not wants_all:
             return SourceChange(nothing(table.schema), position, "no file changed")
         before = {name: _copies_of(file) for name, file in position["files"].items()} if position else {}
@@ -80,7 +101,8 @@ class FolderSource:
         used, copies = {place["file"] for file in files.values() for place in file["copy"]}, self._copies()
         size, done = sum(now[name][0] for name in read.copies), lambda: copies.collect_garbage(used)
         counts = read.rows, len(read.copies), size
-        return SourceChange(read.changes, {"files": files}, read.how, *counts, done, read.rounded)
+        after = {"files": files, **({"added": list(self._added)} if self._added else {})}
+        return SourceChange(read.changes, after, read.how, *counts, done, read.rounded)
 
     def pending(self, position: Json) -> str:
         if position is None:
@@ -115,6 +137,7 @@ class FolderSource:
         whole = [rows for rows in went if rows is not None]
         if len(whole) < len(went):
             return None
+        whole = [with_nulls(rows, news.table.schema) for rows in whole]
         whole += [news.held()] if news.held is not None else []
         rounding = Rounding()
         came, copies = self._came(news.table, news.now, news.changed, rounding)
@@ -125,7 +148,7 @@ class FolderSource:
         self, table: CatalogTable, now: Stamps, names: Iterable[str], rounding: Rounding
     ) -> tuple[pa.Table, dict[str, list[Json]]]:
         """Return the rows of files, and the locations of their copies."""
-        reader, writer = FileReader.of(self._place, table), self._copies().writer()
+        reader, writer = FileReader.of(self._place, table, self._added), self._copies().writer()
         rows = {name: list(reader.parts(name, now[name], rounding)) for name in names}
         copies = {name: [writer.add(part) for part in parts] for name, parts in rows.items()}
         writer.finish()
@@ -136,7 +159,7 @@ class FolderSource:
     def _by_tasks(self, news: _News) -> _Read | None:
         """Let tasks write the changes; None if this process must read them, or copies of deleted rows are lost."""
         table, went = news.table, [place for places in news.went for place in places]
-        reader = FileReader.of(self._place, table)
+        reader = FileReader.of(self._place, table, self._added)
         shares = [share for name in news.changed for share in _shares(reader, name, news.now[name])]
         shares += [ReadUnit(_Copy(place), place["length"]) for place in went]
         site = self._tasks.site(table, sum(share.size for share in shares)) if self._tasks is not None else None
@@ -226,7 +249,7 @@ class _ReadFiles:
         for share in shares:
             if isinstance(share, _Copy):
                 rows = copied(files, share.place)
-                yield (none, None) if rows is None else (with_weights(rows, -1), [])
+                yield (none, None) if rows is None else (with_weights(with_nulls(rows, self.reader.schema), -1), [])
             elif not self.reader.is_there(share.name):
                 yield none, None
             else:
@@ -243,35 +266,6 @@ def _copies_of(file: Json) -> list[Json]:
     """Return the locations of a file's copies. An older state has one for each file instead of several."""
     result: list[Json] = file["copy"] if isinstance(file["copy"], list) else [file["copy"]]
     return result
-
-
-def _arrow_schema(path: Path, kind: FileKind, place: External) -> pa.Schema:
-    """Return the columns of a file. Those of text are nullable, with types inferred from its first part."""
-    import pyarrow.csv
-    import pyarrow.json
-    import pyarrow.parquet as pq
-
-    try:
-        if kind is FileKind.TEXT:
-            quote = '"' if place.is_on("rfc4180") else False
-            form = pyarrow.csv.ParseOptions(delimiter=place.get("delimiter", ","), quote_char=quote)
-            truths = pyarrow.csv.ConvertOptions(true_values=["true"], false_values=["false"])
-            block = pyarrow.csv.ReadOptions(block_size=_INFERRED)
-            return _declarable(pyarrow.csv.open_csv(path, block, form, truths).schema)
-        if kind is FileKind.JSON:
-            return _declarable(pyarrow.json.open_json(path, pyarrow.json.ReadOptions(block_size=_INFERRED)).schema)
-        if kind is FileKind.PARQUET:
-            return pq.read_schema(path)
-        with pa.memory_map(str(path)) as source:
-            return pa.ipc.open_file(source).schema
-    except (pa.ArrowException, OSError) as error:
-        raise DataError([Diagnostic(f"the columns cannot be read: {error}", str(path))]) from error
-
-
-def _declarable(schema: pa.Schema) -> pa.Schema:
-    """Return inferred columns with text in place of types that tables do not have, or without values."""
-    none = pa.types.is_null, pa.types.is_time
-    return pa.schema([f.with_type(pa.string()) if any(is_a(f.type) for is_a in none) else f for f in schema])
 
 
 def _empty(table: CatalogTable) -> pa.Table:

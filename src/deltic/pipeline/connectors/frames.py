@@ -13,13 +13,14 @@ from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
+from deltic.pipeline.connectors.drift import new_columns
 from deltic.pipeline.connectors.source import HeldRows, SourceChange
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.posting import PostedRows, posted_by
 from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
-from deltic.values.types import Schema
+from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +34,9 @@ class FrameSource:
 
     def columns(self) -> Schema:
         return Schema.of_arrow(arrow_schema_of(self._frame()))
+
+    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
+        return new_columns(table, {str(self._place): self.columns()})
 
     def pending(self, position: Json) -> str:
         return pending(self._place, position)

@@ -18,10 +18,11 @@ from deltic.engine.image import Json
 from deltic.errors import DataError, Diagnostic
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
+from deltic.pipeline.connectors.drift import new_columns
 from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, nothing
 from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
 from deltic.pipeline.rows.coerce import to_table
-from deltic.values.types import Schema
+from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
     from deltic.engine.executors.shards.staged_rows import StagedRows
@@ -43,6 +44,9 @@ class IcebergSource:
     def columns(self) -> Schema:
         with errors(self._place):
             return Schema.of_arrow(_plain(self._table().schema().as_arrow()))
+
+    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
+        return new_columns(table, {str(self._place): self.columns()})
 
     def pending(self, position: Json) -> str:
         with errors(self._place):

@@ -21,6 +21,7 @@ from deltic.engine.files.files import Files, LocalFiles
 from deltic.errors import CatalogError, ChangeError, DataError, DelticError
 from deltic.html import facts
 from deltic.pipeline.connectors.copies import FOLDER, FileCopies
+from deltic.pipeline.connectors.drift import refused
 from deltic.pipeline.connectors.kinds import source_of, target_of
 from deltic.pipeline.connectors.quarantine import FAILED, SourceFailure, due, failed_sources, now
 from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, keyed, of_path
@@ -33,7 +34,7 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.spark.spark import is_dataframe
 from deltic.pipeline.watching import Watching
-from deltic.values.types import Schema
+from deltic.values.types import Column, Schema
 
 _LOG = logging.getLogger("deltic.sources")
 POSITION = "source {}"
@@ -105,8 +106,14 @@ def _noted(
 class Refresher:
     """Refreshes the tables of one pipeline; one refresh at a time."""
 
-    def __init__(self, pipeline: Watching, kept: Callable[[], Files | None], tasks: Tasks) -> None:
-        self._pipeline, self._kept, self._tasks = pipeline, kept, tasks
+    def __init__(
+        self,
+        pipeline: Watching,
+        kept: Callable[[], Files | None],
+        tasks: Tasks,
+        add_columns: Callable[[str, Sequence[Column]], object],
+    ) -> None:
+        self._pipeline, self._kept, self._tasks, self._add_columns = pipeline, kept, tasks, add_columns
         self._lock = threading.Lock()
         self._given: dict[str, Any] = {}
         self._scratch: TemporaryDirectory[str] | None = None
@@ -278,11 +285,21 @@ class Refresher:
 
     def _read(self, name: str, full: bool) -> tuple[SourceChange, SourceReport]:
         pipeline, began = self._pipeline, time.perf_counter()
-        table = pipeline.catalog.tables[name]
+        source, position = self._source(name), self._position(name)
+        self._meet_new_columns(name, source, position)
         held = HeldRows(pipeline.snapshot().version, name)
-        result = self._source(name).new(table, self._position(name), held, full)
+        result = source.new(pipeline.catalog.tables[name], position, held, full)
         counts = result.read, result.files, result.bytes, result.inserted, result.deleted
         return result, SourceReport(result.how, *counts, time.perf_counter() - began, result.rounded)
+
+    def _meet_new_columns(self, name: str, source: ExternalSource, position: Any) -> None:
+        """Add columns to a table that are new in its source, in an epoch of their own, or raise DataError."""
+        choice, table = self._sources[name].get("new_columns", "ignore"), self._pipeline.catalog.tables[name]
+        if choice == "ignore" or not (found := source.new_columns(table, position)):
+            return
+        if choice == "refuse":
+            raise refused(table, found)
+        self._add_columns(name, [column for column, _ in found.values()])
 
     def _apply(
         self, news: Mapping[str, SourceChange], places: Sequence[_Place], noted: Mapping[str, Any]

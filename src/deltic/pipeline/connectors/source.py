@@ -22,7 +22,7 @@ from deltic.pipeline.connectors.places import place_at
 from deltic.pipeline.io.locate import extension
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.io.rounding import RoundedValues
-from deltic.values.types import Schema
+from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
     from deltic.engine.executors.shards.staged_rows import StagedRows
@@ -108,6 +108,9 @@ class ExternalSource(Protocol):
 
     def pending(self, position: Json) -> str:
         """Describe what `new` would read, without reading it."""
+
+    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
+        """Return the columns of what `new` would read that the table lacks, with where each was seen first."""
 
     def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         """Return the changes since a position, None at first; `held` returns the rows of the table.

@@ -54,10 +54,12 @@ def altered_by(now: Definitions, statement: Altering) -> Definitions:
         raise statement.source.error(place, str(error)) from None
 
 
-def with_altered(now: Definitions, name: str, alterations: Sequence[Alteration]) -> Definitions:
+def with_altered(
+    now: Definitions, name: str, alterations: Sequence[Alteration], by_source: bool = False
+) -> Definitions:
     """Return the definitions with a table altered. Raises CatalogError where that is impossible or breaks a view."""
     before = now.catalog.shown_tables[name]
-    table = altered(before, alterations)
+    table = altered(before, alterations, by_source)
     for column in (a.name for a in alterations if isinstance(a, SetDefault)):
         _check_default(table, column)
     if table is before:
@@ -128,8 +130,14 @@ def _with_renamed_view(now: Definitions, name: str, to: str) -> Definitions:
 
 def altering(now: Definitions, table: str, how: How) -> Definitions:
     """Return the definitions after `Pipeline.alter`; raises CatalogError."""
-    made = with_altered(now, table, list(alterations_of(how)))
+    made = with_altered(now, table, list(alterations_of(how)), how.get("by_source", False))
     return now if made is now else made.after(now, "alter", table=table, how=how)
+
+
+def adding_columns(now: Definitions, table: str, columns: Sequence[Column]) -> Definitions:
+    """Return the definitions after columns were added to a table because its source has them. Raises CatalogError."""
+    how = how_of({column.name: column.value_type for column in columns}, (), {}, {}, {}, {}, None, "")
+    return altering(now, table, {**how, "by_source": True})
 
 
 def alterations_of(how: How) -> Iterator[Alteration]:
