@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.shards import Shards
     from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
+    from deltic.progress import watch_progress
 
 __all__ = [
     "BrokenError",
@@ -82,6 +83,7 @@ __all__ = [
     "kafka_rows",
     "operator",
     "register",
+    "watch_progress",
 ]
 
 __version__ = "0.1.0"
@@ -111,6 +113,7 @@ _LATER = {
     "kafka_rows": ("deltic.pipeline.streaming.changes", "kafka_rows"),
     "operator": ("deltic.pipeline.python.operators", "operator"),
     "register": ("deltic.pipeline.streaming.changes", "register"),
+    "watch_progress": ("deltic.progress", "watch_progress"),
 }
 
 

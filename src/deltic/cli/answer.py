@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from deltic.cli.progress import progress_for
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
@@ -41,10 +42,17 @@ def run_text(
 
     `each` prints more of it.
     """
-    for result in pipeline.sql_results(text, args, file):
+    results = pipeline.sql_results(text, args, file)
+    while (result := _next(results)) is not None:
         print_answer(result)
         if each is not None:
             each(pipeline, result)
+
+
+def _next(results: Iterator[Answer]) -> Answer | None:
+    """Run the next statement, with its progress on a terminal; None after the last one."""
+    with progress_for(quiet=False):
+        return next(results, None)
 
 
 def print_answer(result: Answer) -> None:

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from deltic.pipeline.job.outcome import EpochDone, JobProgress
+from deltic.progress import Progress as Reported
+from deltic.progress import watch_progress
 
 _PATIENCE = 1.0
 
@@ -23,12 +25,15 @@ class TerminalProgress(JobProgress):
         self._task = self._progress.add_task("starting", total=None)
         self._timer = Timer(_PATIENCE, self._progress.start)
         self._timer.daemon = True
+        self._watching = watch_progress(self._show)
 
     def __enter__(self) -> TerminalProgress:
         self._timer.start()
+        self._watching.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._watching.__exit__(None, None, None)
         self._timer.cancel()
         self._timer.join()
         self._progress.stop()
@@ -37,6 +42,9 @@ class TerminalProgress(JobProgress):
     def step(self, what: str) -> Iterator[None]:
         self._progress.update(self._task, description=what)
         yield
+
+    def _show(self, done: Reported) -> None:
+        self._progress.update(self._task, description=str(done))
 
     def expect(self, epochs: int) -> None:
         self._progress.update(self._task, total=epochs)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deltic.cli.progress import progress_for
 from deltic.cli.report import report_error
 from deltic.engine.files.address import local_path
 from deltic.errors import ProgramError
@@ -34,7 +35,8 @@ def refresh_command(file: Path, full: bool, tables: list[str] | None, dry_run: b
         planned = _planned(document)
         print(json.dumps({"ok": True, **planned}, indent=2) if as_json else _plan(planned))
         return 0
-    report = _refreshed(document, full, tables)
+    with progress_for(as_json):
+        report = _refreshed(document, full, tables)
     print(json.dumps(_document(report), indent=2, ensure_ascii=False) if as_json else report)
     return FAILED if report.failed else 0
 

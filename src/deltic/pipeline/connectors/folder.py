@@ -34,6 +34,7 @@ from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import natural
 from deltic.pipeline.io.rounding import RoundedValues, Rounding
+from deltic.progress import step_began
 from deltic.values.types import Column, Schema, Type
 
 if TYPE_CHECKING:
@@ -149,7 +150,11 @@ class FolderSource:
     ) -> tuple[pa.Table, dict[str, list[Json]]]:
         """Return the rows of files, and the locations of their copies."""
         reader, writer = FileReader.of(self._place, table, self._added), self._copies().writer()
-        rows = {name: list(reader.parts(name, now[name], rounding)) for name in names}
+        rows, count = dict[str, list[pa.Table]](), 0
+        for name in names:
+            rows[name] = list(reader.parts(name, now[name], rounding))
+            count += sum(map(len, rows[name]))
+            step_began(f"reading {table.name}", count)
         copies = {name: [writer.add(part) for part in parts] for name, parts in rows.items()}
         writer.finish()
         return pa.concat_tables([_empty(table), *(part for parts in rows.values() for part in parts)]), copies

@@ -34,6 +34,7 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.spark.spark import is_dataframe
 from deltic.pipeline.watching import Watching
+from deltic.progress import step_began, step_ended
 from deltic.values.types import Column, Schema
 
 _LOG = logging.getLogger("deltic.sources")
@@ -237,13 +238,16 @@ class Refresher:
 
     def _publish(self, place: _Place, full: bool) -> PublishedRows:
         """Write the present rows of a view to its target; with `full`, check all of the target."""
-        pipeline, view = self._pipeline, place.publication.view
+        pipeline, view, began = self._pipeline, place.publication.view, time.perf_counter()
         snapshot = pipeline.snapshot()
         if place.epoch == snapshot.epoch and not full:
             return PublishedRows("nothing was new")
         mark = TargetMark(pipeline.positions[STAMP.format(place.publication.id)], snapshot.epoch)
         shown = PublishedView(view, pipeline.views[view], mark, lambda: snapshot.version.read(view), full)
-        return place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
+        step_began(f"publishing {view}")
+        result = place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
+        step_ended(f"publishing {view}", 0, time.perf_counter() - began)
+        return result
 
     def _since(self, view: str, before: int | None, now: int) -> pa.Table | None:
         """Return how a view has changed since an epoch; None if that is unknown."""
@@ -285,12 +289,15 @@ class Refresher:
 
     def _read(self, name: str, full: bool) -> tuple[SourceChange, SourceReport]:
         pipeline, began = self._pipeline, time.perf_counter()
+        step_began(f"reading {name}")
         source, position = self._source(name), self._position(name)
         self._meet_new_columns(name, source, position)
         held = HeldRows(pipeline.snapshot().version, name)
         result = source.new(pipeline.catalog.tables[name], position, held, full)
         counts = result.read, result.files, result.bytes, result.inserted, result.deleted
-        return result, SourceReport(result.how, *counts, time.perf_counter() - began, result.rounded)
+        seconds = time.perf_counter() - began
+        step_ended(f"reading {name}", result.read, seconds)
+        return result, SourceReport(result.how, *counts, seconds, result.rounded)
 
     def _meet_new_columns(self, name: str, source: ExternalSource, position: Any) -> None:
         """Add columns to a table that are new in its source, in an epoch of their own, or raise DataError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import time
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ from deltic.pipeline.reading.snapshot import Preview, change_of
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.rows.forms import updates, with_key_alone
 from deltic.pipeline.spark.posting import posted
+from deltic.progress import step_began, step_ended
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -403,8 +405,10 @@ class Transaction:
         self._definitions = last.definitions
 
     def _add(self, table: str, rows: Any, weight: int, coerce: bool) -> None:
-        result = self._table(table)
+        result, step, began = self._table(table), f"reading rows of {table}", time.perf_counter()
+        step_began(step)
         batch = self._weighted("insert" if weight > 0 else "delete", result, rows, weight, coerce)
+        step_ended(step, len(batch) if isinstance(batch, pa.Table) else batch.count(), time.perf_counter() - began)
         self.append(table, batch)
 
     def _weighted(

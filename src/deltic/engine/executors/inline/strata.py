@@ -19,6 +19,7 @@ from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.errors import CountOverflowError
 from deltic.program.definitions import Derived
+from deltic.progress import step_began, step_ended
 
 # For this many sets of changed relations, the affected strata are cached.
 _COURSES = 256
@@ -51,6 +52,7 @@ class Strata:
                 self._steps.append(DerivedStep(stored, name, result))
             elif type(definition) in KERNELS:
                 self._steps.append(stored.defined(name))
+        self._shown = _shown(self._steps)
         self._courses: dict[frozenset[str], _Course] = {}
 
     def may_change(self, relations: frozenset[str]) -> frozenset[str]:
@@ -91,8 +93,10 @@ class Strata:
             if begins or not step.follows.isdisjoint(changed) or step.is_due:
                 self._environment.check()
                 started, visited = time.perf_counter(), visits.rows
+                step_began(doing := f"computing {self._shown[step.relations[0]]}")
                 report = self._settled(step, begins, grow)
                 work.append(StratumWork(step.relations, visits.rows - visited, time.perf_counter() - started))
+                step_ended(doing, work[-1].rows_visited, work[-1].seconds)
                 if begins:
                     for name in step.relations:
                         self._end_change(self._states[name])
@@ -133,6 +137,17 @@ class Strata:
         state.compact()
         if state.kind is not RelationKind.TRANSIENT:
             state.delta = None
+
+
+def _shown(steps: Sequence[DerivedStep | DefinedStep | Recursive]) -> dict[str, str]:
+    """Return what each step is called by its first relation: its views, or those of the first step that reads it."""
+    readers, result = dict[str, str](), dict[str, str]()
+    for step in reversed(steps):
+        views = [name for name in step.relations if not name.startswith("%")]
+        called = ", ".join(views) or next((readers[name] for name in step.relations if name in readers), "a view")
+        result[step.relations[0]] = called
+        readers.update(dict.fromkeys(step.follows, called))
+    return result
 
 
 @dataclass(frozen=True)
