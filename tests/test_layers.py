@@ -78,7 +78,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "why": _WHY,
     "pipeline": _PIPELINE,
     "deltic_ddlog": _PIPELINE | {"deltic_ddlog"},
-    "deltic": {"errors", "pipeline"},
+    "deltic": {"errors", "pipeline", "progress"},
     "server": _SERVER,
     "cli": _SERVER | {"deltic", "cli", "demo"},
     "demo": _PIPELINE | {"deltic", "cli", "demo"},

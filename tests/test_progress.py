@@ -39,8 +39,9 @@ def test_sources_and_publications(tmp_path):
     seen = []
     with deltic.watch_progress(lambda step: seen.append(str(step))):
         pipeline.refresh()
-    assert seen[:3] == ["reading t", "reading t: 2 rows", "reading t: 4 rows"]
-    assert seen[3].startswith("reading t: 4 rows, 0.")
+    *reading, end = [step for step in seen if step.startswith("reading")]
+    assert reading == ["reading t", "reading t: 2 rows", "reading t: 4 rows"]
+    assert end.startswith("reading t: 4 rows, ")
     assert seen[-1].startswith("publishing v, ")
 
 
@@ -70,5 +71,5 @@ def test_the_log_has_what_takes_long(monkeypatch, caplog):
     assert not caplog.records
     monkeypatch.setattr(progress, "_LONG", 0.0)
     deltic.Pipeline().table("t", [{"n": 1}])
-    assert caplog.messages[0].startswith("reading rows of t: 1 rows, ")
+    assert caplog.messages[0].startswith("reading rows of t: 1 row, ")
     assert caplog.records[0].deltic["rows"] == 1

@@ -26,7 +26,7 @@ class Progress:
     is_done: bool = False
 
     def __str__(self) -> str:
-        rows = f": {self.rows:,} rows" if self.rows else ""
+        rows = f": {self.rows:,} row{'s' * (self.rows != 1)}" if self.rows else ""
         return f"{self.step}{rows}, {self.seconds:.1f} s" if self.is_done else f"{self.step}{rows}"
 
 
