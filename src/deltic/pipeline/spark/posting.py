@@ -18,7 +18,15 @@ from deltic.engine.batches import with_weights
 from deltic.engine.keyed import MOST, ORDER, keys_as_rows
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.rows.coerce import columns_needed, to_table
-from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe, quoted, reading_job, with_months
+from deltic.pipeline.spark.spark import (
+    arrow_schema_of,
+    failed_rows,
+    is_dataframe,
+    quoted,
+    reading_job,
+    spark_errors,
+    with_months,
+)
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -128,4 +136,7 @@ def posted_by(
             return None
         site = site.by_key(read.is_ordered)
     description = reading_job(table.name)
-    return StagedRows.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), description))
+    with spark_errors(partial(failed_rows, table.name)):
+        return StagedRows.by(
+            site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), description)
+        )

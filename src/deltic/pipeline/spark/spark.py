@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.engine.executors.spark.job_descriptions import is_connect
-from deltic.errors import DelticError
+from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
-from deltic.passwords import cause, redacted_reason
+from deltic.passwords import redacted_reason
 from deltic.values import from_arrow
 from deltic.values.types import Schema, Type
 
@@ -83,11 +84,12 @@ def reading_job(table: str) -> str:
 def from_dataframe(frame: DataFrame, table: str) -> pa.Table:
     """A DataFrame as an Arrow table; intervals from years to months are numbers of months there.
 
-    Raises what Spark does, and DelticError where it has no executors.
+    Raises DataError where Spark fails, and DelticError where it has no executors.
     """
     from deltic.engine.executors.spark.job import collected
 
-    return collected(with_months(frame), reading_job(table))
+    with spark_errors(partial(failed_rows, table)):
+        return collected(with_months(frame), reading_job(table))
 
 
 def with_months(frame: DataFrame) -> DataFrame:
@@ -160,15 +162,22 @@ def active_session(spark: SparkSession | None) -> SparkSession:
 
 @contextmanager
 def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
-    """Turns what Spark raises into an error of Deltic, made of the first line of its reason."""
-    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+    """Turns what Spark raises into an error of Deltic, made of its first cause in one line."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
+
+    from deltic.engine.executors.spark.job import reason_of, shown_trace
 
     try:
         yield
     except (PySparkException, Py4JError) as failure:
-        message = failure.java_exception.toString() if isinstance(failure, Py4JJavaError) else str(failure)
-        raise error(redacted_reason(message.strip().splitlines()[0])) from cause(failure)
+        raise error(redacted_reason(reason_of(str(failure)))) from shown_trace(failure)
+
+
+def failed_rows(table: str, reason: str) -> DataError:
+    """The error for a DataFrame whose rows Spark cannot compute."""
+    hint = "Spark fails in the same way without Deltic: correct what it reads, and try again; nothing was changed"
+    return DataError([Diagnostic(f"table {table}: Spark cannot compute the rows: {reason}", hint=hint)])
 
 
 def is_dataframe(value: Any) -> bool:

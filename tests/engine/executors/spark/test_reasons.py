@@ -31,6 +31,9 @@ FRAME = "\n\tat org.apache.spark.scheduler.Task.run(Task.scala:147)\n\t... 4 mor
             f"{LOST}Traceback\nModuleNotFoundError: No module named 'mine'{FRAME}",
             "ModuleNotFoundError: No module named 'mine'",
         ),
+        ("[DIVIDE_BY_ZERO] Division by zero.\n== SQL (line 1) ==\n1/id\n^^^^", "[DIVIDE_BY_ZERO] Division by zero."),
+        (f"calling o3.load.\n: java.X: y{FRAME}\nCaused by: java.io.FileNotFoundException: z{FRAME}", "java.io.File"),
+        (f"calling o3.load.\n: org.postgresql.util.PSQLException: FATAL{FRAME}", "org.postgresql"),
         ("", "no reason was given"),
     ],
 )

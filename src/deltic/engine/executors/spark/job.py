@@ -7,6 +7,7 @@ functions of DataFrames are used, so it also runs on Spark Connect.
 from __future__ import annotations
 
 import gc
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from deltic.engine.executors.shards.tasks import Task
 from deltic.engine.executors.spark.job_descriptions import described
 from deltic.engine.executors.spark.stalled_jobs import watched
 from deltic.errors import DelticError
+from deltic.passwords import cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -93,7 +95,16 @@ def _raised_in_one_line(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError, DelticError) as error:
-        raise DelticError(f"{what}: {reason_of(str(error))}") from error
+        raise DelticError(f"{what}: {reason_of(str(error))}") from shown_trace(error)
+
+
+def shown_trace(error: BaseException) -> BaseException | None:
+    """Return the error whose trace is printed above ours: Spark's, of hundreds of lines, if DELTIC_DEBUG is set.
+
+    Otherwise it stays the `__context__` of ours, which Python does not print.
+    """
+    whole = cause(error)
+    return whole if os.environ.get("DELTIC_DEBUG") else None
 
 
 def reason_of(message: str) -> str:
@@ -106,7 +117,12 @@ def reason_of(message: str) -> str:
     if missing := _ELSEWHERE.search(message):
         return f"{missing[0]}; {NEEDED}"
     lines = [line.strip().removeprefix(_SUPPRESSED) for line in message.splitlines()]
-    return next((line for line in reversed(lines) if line and not line.startswith(_FRAME)), "no reason was given")
+    told = [line for line in lines if line and not line.startswith(_FRAME)]
+    if not told:
+        return "no reason was given"
+    if told[0].startswith("["):  # Spark's name of the error; the lines after it show the query
+        return told[0]
+    return told[-1].removeprefix("Caused by: ").removeprefix(": ")
 
 
 def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int) -> pa.Table:
@@ -145,7 +161,7 @@ def _by_deltic(what: str) -> Iterator[None]:
         yield
     except PySparkException as error:
         if _ELSEWHERE.search(str(error)):
-            raise DelticError(f"{what}: {reason_of(str(error))}") from error
+            raise DelticError(f"{what}: {reason_of(str(error))}") from shown_trace(error)
         raise
 
 
