@@ -51,6 +51,6 @@ def test_a_function_of_python(spark, shop):
         raise ValueError(f"no such shop: {n}")
 
     frame = spark.range(1).select(udf(fail, "bigint")("id").alias("n"))
-    with pytest.raises(DataError, match="table sale: Spark cannot compute the rows: ValueError: no such shop: 0"):
-        with shop.transaction() as change:
-            change.insert("sale", frame)
+    found = "table sale: Spark cannot compute the rows: ValueError: no such shop: 0"
+    with pytest.raises(DataError, match=found), shop.transaction() as change:
+        change.insert("sale", frame)
