@@ -20,7 +20,10 @@ from deltic.catalog import Catalog
 from deltic.pipeline.sql import planning
 from deltic.sql.statements.statements import Statement
 
-TABLE = "CREATE TABLE t (id BIGINT, small SMALLINT, name STRING, fixed CHAR(3), amount DECIMAL(10, 2), day DATE)"
+TABLE = (
+    "CREATE TABLE t (id BIGINT, small SMALLINT, name STRING, fixed CHAR(3), amount DECIMAL(10, 2), day DATE, x DOUBLE, "
+    "clock TIMESTAMP_NTZ, at TIMESTAMP)"
+)
 STATEMENTS = {
     "INSERT INTO t (id, name) VALUES (?, ?)": 2,
     "INSERT INTO t (small, amount) VALUES (?, ?)": 2,
@@ -37,10 +40,38 @@ STATEMENTS = {
     "SELECT name FROM t WHERE id = ? AND ? = small": 2,
     "SELECT id FROM t WHERE id IN (SELECT id FROM t WHERE name = ?) ORDER BY id LIMIT ?": 2,
     "SELECT count(*) FROM t WHERE name LIKE ? OR id BETWEEN ? AND ?": 3,
+    "INSERT INTO t (x, clock, at) VALUES (?, ?, ?)": 3,
+    "UPDATE t SET amount = ?, x = ? WHERE day = ?": 3,
+    "SELECT name FROM t WHERE id IN (?, 5, ?) AND amount BETWEEN ? AND ?": 4,
+    "SELECT id FROM t WHERE x > ? AND clock <= ?": 2,
+    "SELECT id FROM t WHERE day NOT IN (?, ?)": 2,
+    "DELETE FROM t WHERE name IN (?) AND at = ?": 2,
+    "SELECT id, ? FROM t WHERE DATE(?) = day": 2,
 }
-NUMBERS = (0, 1, 5, -5, 300, -(2**31), 2**31, 2**40, 2**63, 1.5, Decimal("1.50"))
+DECIMALS = tuple(map(Decimal, ("1.50", "-0.05", "12345.5")))
+NUMBERS = (
+    0,
+    1,
+    5,
+    -5,
+    300,
+    -(2**31),
+    2**31,
+    2**40,
+    2**63,
+    1.5,
+    -1.5,
+    1e300,
+    *map(Decimal, ("1.50", "-0.05", "12345.5")),
+)
+TIMES = (
+    dt.date(2026, 1, 2),
+    dt.datetime(2026, 1, 2),
+    dt.datetime(2026, 1, 2, 3, 4, 5, 6),
+    dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
+)
 TEXTS = ("", "a", "it's", "a  ", "7", "2026-01-02", "\\n%_")
-VALUES = st.sampled_from((None, True, *NUMBERS, *TEXTS, dt.date(2026, 1, 2)))
+VALUES = st.sampled_from((None, True, *NUMBERS, *TEXTS, *TIMES))
 RUNS = st.lists(
     st.sampled_from(sorted(STATEMENTS)).flatmap(
         lambda text: st.tuples(st.just(text), st.lists(VALUES, min_size=STATEMENTS[text], max_size=STATEMENTS[text]))
@@ -53,7 +84,9 @@ RUNS = st.lists(
 def pipeline() -> deltic.Pipeline:
     result = deltic.Pipeline(engine="local")
     result.sql(TABLE)
-    result.sql("INSERT INTO t VALUES (5, 5, 'a', 'a', 1.5, DATE '2026-01-02'), (1, 1, '7', 'b', 5, NULL)")
+    times = "TIMESTAMP_NTZ '2026-01-02 00:00:00', TIMESTAMP '2026-01-02 00:00:00Z'"
+    result.sql(f"INSERT INTO t VALUES (5, 5, 'a', 'a', 1.5, DATE '2026-01-02', 1.5, {times})")
+    result.sql("INSERT INTO t (id, small, name, fixed, amount) VALUES (1, 1, '7', 'b', 5)")
     return result
 
 
@@ -107,6 +140,62 @@ def test_a_kept_plan_ends_with_the_definitions_that_it_was_made_for() -> None:
     p.sql("DROP VIEW v")
     with pytest.raises(deltic.errors.ProgramError, match="v"):
         p.query("SELECT * FROM v WHERE id = ?", [5])
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "is_kept"),
+    [
+        ("INSERT INTO t (x, amount, day) VALUES (?, ?, ?)", [1.5, DECIMALS[0], TIMES[0]], True),
+        ("INSERT INTO t (clock, at) VALUES (?, ?)", [TIMES[2], TIMES[3]], True),
+        ("SELECT id FROM t WHERE name IN (?, ?)", ["a", "b"], True),
+        ("SELECT id FROM t WHERE day BETWEEN ? AND ?", [TIMES[0], TIMES[0]], True),
+        ("SELECT id FROM t WHERE amount >= ?", [Decimal("-1.50")], True),
+        ("UPDATE t SET x = ? WHERE id = ?", [-2.5, 1], True),
+        ("SELECT id FROM t WHERE name LIKE ?", ["a%"], False),
+        ("SELECT id FROM t ORDER BY id LIMIT ?", [1], False),
+        ("SELECT id FROM t WHERE abs(id) = ?", [1], False),
+        ("SELECT id FROM t WHERE id = ?", [[1]], False),
+    ],
+)  # fmt: skip
+def test_prepared_statements_say_whether_their_plan_is_kept(text: str, args: list[Any], is_kept: bool) -> None:
+    p = pipeline()
+    assert p.prepare(text).keeps_plan(args) is is_kept
+
+
+def test_a_prepared_statement_runs_with_other_values() -> None:
+    p = pipeline()
+    insert, ask = p.prepare("INSERT INTO t (id, name) VALUES (?, ?)"), p.prepare("SELECT name FROM t WHERE id = :id")
+    for number in range(10, 13):
+        insert.execute([number, f"n{number}"])
+        assert list(ask.query({"id": number})) == [(f"n{number}",)]
+    p.sql("BEGIN")
+    insert.execute([13, "n13"])
+    p.sql("ROLLBACK")
+    assert not list(ask.query({"id": 13}))
+    p.sql("ALTER TABLE t DROP COLUMN small")
+    insert.execute([14, "n14"])
+    assert list(ask.query({"id": 14})) == [("n14",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("CREATE VIEW v AS SELECT 1", "a prepared statement is one INSERT, UPDATE, DELETE, MERGE or SELECT"),
+        ("SELECT 1; SELECT 2", "<sql>:1:11: a prepared statement is one"),
+        ("", "a prepared statement is one"),
+        ("SELECT 'a", "<sql>:1:8"),
+    ],
+)
+def test_what_cannot_be_prepared(text: str, words: str) -> None:
+    with pytest.raises(deltic.ProgramError) as caught:
+        pipeline().prepare(text)
+    assert words in str(caught.value)
+
+
+def test_a_prepared_statement_without_its_values() -> None:
+    statement = pipeline().prepare("SELECT id FROM t WHERE id = ?")
+    with pytest.raises(deltic.ProgramError, match="the parameter has no value"):
+        statement.query()
 
 
 def test_few_plans_are_kept() -> None:

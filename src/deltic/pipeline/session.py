@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
     from deltic.pipeline.sql.planning import PlannedText
+    from deltic.pipeline.sql.prepared_statement import PreparedStatement
     from deltic.sql.statements.parameters import Args
 
 
@@ -195,6 +196,17 @@ class Pipeline(Defining):
         with self.transaction() as change:
             change.sql(text, args, file)
         return change
+
+    def prepare(self, text: str, file: str = "<sql>") -> PreparedStatement:
+        """One INSERT, UPDATE, DELETE, MERGE or SELECT that runs many times, with other values of its parameters.
+
+        `pipeline.prepare("INSERT INTO sale VALUES (?, ?)").execute([1, "ada"])`. Raises ProgramError for other texts;
+        mistakes in it are found when it runs.
+        """
+        from deltic.pipeline.sql.prepared_statement import PreparedStatement
+
+        require_text(text)
+        return PreparedStatement(text, file, self.execute, self.query, lambda: self._definitions)
 
     @property
     def sql_transaction(self) -> Transaction | None:

@@ -155,7 +155,7 @@ def files_at(source: TableInput, path: Path, signed: bool) -> TableFiles:
     paths = tuple(part_files(path)) if path.is_dir() else (path,)
     layout = source.layout(path, signed)
     if source.by_name and layout.headers:
-        layout = replace(layout, places=_places_by_name(source.name, paths, layout))
+        layout = replace(layout, places=places_by_name(source.name, paths, layout))
     return TableFiles(source.name, paths, layout)
 
 
@@ -200,7 +200,7 @@ def _error(path: Path, message: str, hint: str) -> DataError:
     return DataError([Diagnostic(message, str(path), hint=hint)])
 
 
-def _places_by_name(table: str, paths: Iterable[Path], layout: FileLayout) -> tuple[int, ...]:
+def places_by_name(table: str, paths: Iterable[Path], layout: FileLayout) -> tuple[int, ...]:
     """Return the field of each column of a table according to files' first lines, in the form of `FileLayout.places`.
 
     Case and blanks around names do not matter. Fields with other names are ignored, and one before the columns of a

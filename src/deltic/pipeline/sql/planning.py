@@ -12,7 +12,7 @@ from deltic.catalog import Catalog, CatalogTable, CatalogView, FrontEndDefinitio
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
-from deltic.errors import DelticError
+from deltic.errors import DelticError, ProgramError
 from deltic.pipeline.definitions.by_sql import completed, defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.reading.rows import Rows
@@ -37,6 +37,7 @@ from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.parse import parse
 from deltic.sql.statements.program import FRONT
+from deltic.sql.statements.reading import split
 from deltic.sql.statements.statements import (
     AlterTable,
     Change,
@@ -58,6 +59,7 @@ ANSWER = "the answer"
 """The view that a query by itself is."""
 
 _PREPARED = {"INSERT", "UPDATE", "DELETE", "SELECT"}
+_PREPARABLE = {*_PREPARED, "MERGE", "WITH", "VALUES"}
 _MOST, _LONGEST = 256, 4096
 """How many plans of texts of this length are kept."""
 
@@ -173,6 +175,22 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
     result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(result, PlannedQuery | Rows)
     return result
+
+
+def keeps_plan(text: str, file: str, definitions: Definitions, args: Args | None) -> bool:
+    """Whether a text is planned once for all values of the types of these."""
+    return _kept(text, file, definitions, args) is not None
+
+
+def check_preparable(text: str, file: str) -> None:
+    """Raise ProgramError unless a text is one INSERT, UPDATE, DELETE, MERGE or SELECT, by its first word."""
+    source = SourceText(text, file)
+    statements = split(source)
+    if len(statements) != 1 or statements[0][0].text.upper() not in _PREPARABLE:
+        place = statements[min(1, len(statements) - 1)][0] if statements else None
+        message = "a prepared statement is one INSERT, UPDATE, DELETE, MERGE or SELECT"
+        hint = "pipeline.sql runs other statements, and several"
+        raise ProgramError([source.at(place.start if place else 0, place.end + 1 if place else 0, message, hint)])
 
 
 def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:

@@ -1,13 +1,17 @@
 """Plans of statements that run again: made once with a stand-in for each parameter, and filled with its values.
 
-A plan is kept only if each stand-in is a value by itself, in a row of VALUES, an assignment or a comparison, and comes
-out of planning as it went in: then no part of the plan depends on the value. The types of values are of its key.
+A plan is kept only if each stand-in is a value by itself, in a row of VALUES, an assignment, a comparison, IN or
+BETWEEN, and comes out of planning as it went in: then no part of the plan depends on the value. The types of values are
+of its key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+import datetime as dt
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,11 +25,26 @@ from deltic.pipeline.sql.planned_query import PlannedQuery
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.statements import Delete, Insert, Select, Statement, Update
+from deltic.values.types import Kind, Type
 
 Plan: TypeAlias = Effect | PlannedQuery
 
 _COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _INT, _BIGINT = 1 << 31, 1 << 63
+_FLOAT, _DAY, _MOMENT = 1e201, dt.date(9871, 1, 1), dt.datetime(9871, 1, 1)
+_WRAPPED = (float, dt.date, dt.datetime)
+"""The types of Python whose literal is a text in a call or cast."""
+_IN_ROWS = (int, str, Decimal, *_WRAPPED)
+_CASTS: Mapping[type, Sequence[Kind]] = {
+    int: [type_.kind for type_ in Type.simple() if type_.is_integer],
+    float: [Kind.FLOAT64],
+    str: [],
+    Decimal: [Kind.DECIMAL],
+    dt.date: [Kind.DATE],
+    dt.datetime: [Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ],
+}
+"""The types to which a plan may cast the literals of values."""
+_MOST_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -68,16 +87,38 @@ def _kind(value: Any, number: int) -> tuple[str, Any]:
         return "text", f"\ue000{number}\ue000"
     if type(value) is int and abs(value) < _BIGINT:
         return ("int", _INT - 1_000_003 - number) if abs(value) < _INT else ("bigint", _BIGINT - 1_000_003 - number)
+    if type(value) is float and math.isfinite(value):
+        return "float", (7 + number) * _FLOAT
+    if type(value) is Decimal and value.is_finite():
+        return _kind_of_decimal(value, number)
+    if type(value) is dt.date:
+        return "date", _DAY + dt.timedelta(days=number)
+    if type(value) is dt.datetime:
+        moment = _MOMENT + dt.timedelta(seconds=number)
+        if value.tzinfo is None:
+            return "clock", moment
+        return ("instant", moment.replace(tzinfo=dt.UTC)) if value.tzinfo is dt.UTC else ("", None)
     return "", None
+
+
+def _kind_of_decimal(value: Decimal, number: int) -> tuple[str, Any]:
+    """As `_kind`: digits before and after the point are of the kind, since they are the literal's type."""
+    whole, _, fraction = format(abs(value), "f").partition(".")
+    digits = len(whole.lstrip("0")) + len(fraction)
+    stand_in = 10**digits - 1 - 3 * number
+    if not fraction or digits > _MOST_DIGITS or stand_in < 10 ** (digits - 1):
+        return "", None
+    return f"decimal {digits} {len(fraction)}", Decimal(stand_in).scaleb(-len(fraction))
 
 
 def is_plain(statement: Statement, stand_ins: Mapping[Any, Any]) -> bool:
     """Whether a statement is one of which plans are kept, each stand-in being a value by itself in it."""
     roots = list(_roots(statement))
-    texts = {str(each) for each in stand_ins}
+    texts = {str(each): type(each) in _WRAPPED for each in stand_ins}
     literals = [node for root in roots for node in root.find_all(exp.Literal) if node.this in texts]
-    is_whole = bool(roots) and {node.this for node in literals} == texts
-    return is_whole and all(_is_by_itself(node, roots) for node in literals)
+    is_whole = bool(roots) and {node.this for node in literals} == texts.keys()
+    values = (node.parent if texts[node.this] else node for node in literals)
+    return is_whole and all(value is not None and _is_by_itself(value, roots) for value in values)
 
 
 def _roots(statement: Statement) -> Iterator[exp.Expression]:
@@ -92,15 +133,15 @@ def _roots(statement: Statement) -> Iterator[exp.Expression]:
             yield statement.condition or exp.true()
 
 
-def _is_by_itself(literal: exp.Expression, roots: Sequence[exp.Expression]) -> bool:
-    parent = literal.parent
-    if any(literal is root for root in roots):
+def _is_by_itself(value: exp.Expr, roots: Sequence[exp.Expression]) -> bool:
+    parent = value.parent
+    if any(value is root for root in roots):
         return True
     if isinstance(parent, exp.Tuple):
         return isinstance(parent.parent, exp.Values)
-    if not isinstance(parent, _COMPARISONS):
+    if not isinstance(parent, (*_COMPARISONS, exp.In, exp.Between)):
         return False
-    other = parent.expression if parent.this is literal else parent.this
+    other = parent.expression if parent.this is value and isinstance(parent, _COMPARISONS) else parent.this
     above = parent.parent
     while isinstance(above, exp.And | exp.Paren):
         above = above.parent
@@ -111,15 +152,15 @@ def is_open(plan: Plan, stand_ins: Mapping[Any, Any]) -> bool:
     """Whether each stand-in is in the plan, nowhere but where a value is put in its place."""
     if not stand_ins:
         return True
-    texts, seen = {str(each) for each in stand_ins}, set[str]()
+    texts, seen = {str(each): type(each) for each in stand_ins}, set[str]()
     operators = (operator for definition in _definitions(plan) for operator in definition.circuit.operators)
-    return all(_is_open(operator, stand_ins, texts, seen) for operator in operators) and seen == texts
+    return all(_is_open(operator, stand_ins, texts, seen) for operator in operators) and seen == texts.keys()
 
 
-def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Set[str], seen: set[str]) -> bool:
+def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[str, type], seen: set[str]) -> bool:
     match operator:
         case Constant():
-            own = [value for row in operator.rows for value in row if type(value) in (int, str) and value in stand_ins]
+            own = [value for row in operator.rows for value in row if type(value) in _IN_ROWS and value in stand_ins]
             seen.update(map(str, own))
             return len(operator.rows) == 1 or not own
         case Map() | Filter():
@@ -130,21 +171,21 @@ def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Set[str], 
                 if node.this in texts
             ]
             seen.update(node.this for node, _ in literals)
-            return all(_has_a_place(node, root) for node, root in literals)
+            return all(_has_a_place(node, root, texts[node.this]) for node, root in literals)
         case Source() | Sink():
             return True
     shown = operator.arguments()
     return not any(operator.bodies()) and not any(text in shown for text in texts)
 
 
-def _has_a_place(literal: exp.Literal, root: exp.Expression) -> bool:
-    """Whether a literal is a whole value or a side of a comparison, or a number of another width."""
+def _has_a_place(literal: exp.Literal, root: exp.Expression, type_: type) -> bool:
+    """Whether a literal is a whole value or one of a comparison or IN, or a value of another type in a cast."""
     node: exp.Expr | None = literal
     if literal is not root and isinstance(literal.parent, exp.TryCast):
-        if literal.is_string or not cast_type(literal.parent).is_integer:
+        if cast_type(literal.parent).kind not in _CASTS[type_]:
             return False
         node = literal.parent
-    return node is root or (node is not None and isinstance(node.parent, _COMPARISONS))
+    return node is root or (node is not None and isinstance(node.parent, (*_COMPARISONS, exp.In)))
 
 
 def bound(plan: Plan, values: Mapping[Any, Any]) -> Plan:
@@ -177,7 +218,7 @@ def _filled(operator: Operator, values: Mapping[Any, Any], literals: Mapping[str
 
 
 def _value(own: Any, values: Mapping[Any, Any]) -> Any:
-    return values.get(own, own) if type(own) in (int, str) else own
+    return values.get(own, own) if type(own) in _IN_ROWS else own
 
 
 def _put(expression: exp.Expression, literals: Mapping[str, exp.Expression]) -> exp.Expression:
@@ -195,9 +236,9 @@ def _put(expression: exp.Expression, literals: Mapping[str, exp.Expression]) -> 
 
 
 def _literal(value: Any) -> exp.Expression:
-    if isinstance(value, str):
-        return exp.Literal.string(value)
-    number = exp.Literal.number(str(abs(value)))
+    if not isinstance(value, int | float):
+        return exp.Literal.string(format(value, "f") if isinstance(value, Decimal) else str(value))
+    number = exp.Literal.number(repr(abs(value)))
     return exp.Neg(this=number) if value < 0 else number
 
 
