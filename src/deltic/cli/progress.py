@@ -20,7 +20,7 @@ class TerminalProgress(JobProgress):
     """One line on standard error, removed at the end: the current step, epochs done, and the time so far."""
 
     def __init__(self, console: Console) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
         self._progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
         self._task = self._progress.add_task("starting", total=None)
         self._timer = Timer(_PATIENCE, self._progress.start)
