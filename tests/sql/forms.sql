@@ -88,3 +88,11 @@ SELECT window(date_add(DATE '2024-01-01', a % 100), '3 days').start AS w, count(
 SELECT a, c LIKE '%a%' AS p, count(*) AS n FROM t GROUP BY ROLLUP (a, c LIKE '%a%')
 SELECT a > 1 AS p, b IS NULL AS q, count(*) AS n FROM t GROUP BY GROUPING SETS ((a > 1, b IS NULL), (a > 1), b IS NULL)
 SELECT a > 1 OR b > 1 AS p, count(*) AS n FROM t GROUP BY CUBE (a > 1 OR b > 1)
+SELECT z, y FROM (SELECT a + 1 AS z FROM t) q, LATERAL (SELECT z + 1 AS y)
+SELECT z, (SELECT z + 1) AS y FROM (SELECT a + 1 AS z FROM t) q
+SELECT a FROM t WHERE CAST(1 AS DOUBLE) IN (SELECT CAST(1 AS BIGINT))
+SELECT * FROM t PIVOT (sum(b) + 1 FOR c IN ('a' AS p, 'b' AS q))
+SELECT * FROM t PIVOT (coalesce(sum(b), 0) AS s, count(*) * 2 AS n FOR c IN ('a', 'b', 'nope'))
+SELECT a, grouping(a) AS g, count(*) AS n FROM t GROUP BY ROLLUP (a)
+SELECT sort_array(collect_union(array(a, b))) AS u FROM t
+SELECT +a AS p, +'1' AS q FROM t

@@ -93,6 +93,32 @@ def _filling(value: Any, length: int, filler: Any) -> Any:
     return (filler * (missing // len(filler) + 1))[:missing] if length <= MOST_LETTERS else None
 
 
+def _jaro_winkler(a: str, b: str) -> float:
+    """The similarity of Jaro and Winkler of two texts in UTF-16."""
+    one, two = (memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist() for text in (a, b))
+    if not one or not two:
+        return float(one == two)
+    reach = max(max(len(one), len(two)) // 2 - 1, 0)
+    found = [False] * len(two)
+    mine = []
+    for i, letter in enumerate(one):
+        places = range(max(i - reach, 0), min(i + reach + 1, len(two)))
+        place = next((j for j in places if not found[j] and two[j] == letter), None)
+        if place is not None:
+            found[place] = True
+            mine.append(letter)
+    if not mine:
+        return 0.0
+    theirs = [letter for letter, is_found in zip(two, found, strict=True) if is_found]
+    swapped = sum(x != y for x, y in zip(mine, theirs, strict=True)) // 2
+    common = len(mine)
+    jaro = (common / len(one) + common / len(two) + (common - swapped) / common) / 3
+    alike = next(
+        (i for i, (x, y) in enumerate(zip(one[:4], two[:4], strict=False)) if x != y), min(4, len(one), len(two))
+    )
+    return jaro + 0.1 * alike * (1 - jaro)
+
+
 def _bounded(text: str, limit: int, fixed: bool) -> str | None:
     """A text within a length limit; only trailing blanks are cut off, all of them if `fixed`."""
     bare = text.rstrip(" ")
@@ -336,6 +362,7 @@ FUNCTIONS |= by_rows(
         "translate": Function(TEXT, "translate({0}, {1}, {2})", (TEXT, TEXT, TEXT)),
         "overlay": Function(TEXT, "", (TEXT, TEXT, INT, INT), (-1,), python=_overlay),
         "levenshtein": Function(INT, takes=(TEXT, TEXT), python=_distance),
+        "jaro_winkler_similarity": Function(Type.FLOAT64, takes=(TEXT, TEXT), python=_jaro_winkler),
         "substring_index": Function(TEXT, "", (TEXT, TEXT, INT), python=_substring_index),
         "luhn_check": Function(BOOL, takes=(TEXT,), python=_passes_luhn),
         "soundex": Function(TEXT, takes=(TEXT,), python=_soundex),

@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from deltic.functions.calendar import (
+    DAY,
     EPOCH,
     FIRST,
     LAST,
@@ -196,6 +197,24 @@ def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, 
     return result, result < FIRST
 
 
+def _month_starts(times: Any, months: Any, origin: Any) -> tuple[Any, Any]:
+    """The last start of a window of so many months that is not after a time; one of them starts at the origin."""
+    import numpy as np
+
+    passed = (times // DAY).astype("M8[D]").astype("M8[M]") - (origin // DAY).astype("M8[D]").astype("M8[M]")
+    number = passed.astype(np.int64) // months
+    starts, outside = _instants_later(origin, number * months)
+    earlier, too_early = _instants_later(origin, (number - 1) * months)
+    is_later = starts > times
+    return np.where(is_later, earlier, starts), outside | (is_later & too_early)
+
+
+def _instants_later(times: Any, months: Any) -> tuple[Any, Any]:
+    """Times some months later, and which of them are beyond the years."""
+    days, outside = days_months_later(times // DAY, months)
+    return days * DAY + times % DAY, outside
+
+
 def _part(name: str, names: tuple[str, ...] | None = None) -> Function:
     return Function(INT, f"CAST({name}({{0}}) AS INTEGER)", (DATE,), names=names)
 
@@ -238,6 +257,7 @@ FUNCTIONS |= by_rows(
             DOUBLE, takes=(TIMESTAMP, TIMESTAMP, Type.BOOLEAN), defaults=(True,), vector=months_between
         ),
         "window_start": Function(lambda _, operands: operands[0], vector=_window_starts, partial=True),
+        "month_window_start": Function(lambda _, operands: operands[0], vector=_month_starts, partial=True),
         "whole_months": Function(LONG, vector=whole_months),
         "sequence_of_times": Function(
             lambda _, operands: Type.array(operands[0].or_null), python=_times, partial=True, failure=no_sequence

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_checked, is_literal, is_not_null, show
+from deltic.circuit.expressions import is_checked, is_literal, is_not_null
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.program.queries import Body, Term, as_expression, term_of
 
@@ -51,7 +51,8 @@ def _equate(body: Body, left: Term, right: Term) -> list[Body]:
     if isinstance(left, int):
         return [replace(body, equations=(*body.equations, (left, as_expression(right))))]
     if is_literal(left) and is_literal(as_expression(right)):
-        return [body] if show(left) == show(as_expression(right)) else []
+        same = exp.NullSafeEQ(this=left.copy(), expression=as_expression(right).copy())
+        return [body] if evaluate(same, {}, {}) is True else []
     return [replace(body, conditions=(*body.conditions, body.equality(left, as_expression(right))))]
 
 

@@ -335,6 +335,22 @@ def _collect(asked: _Asked) -> LoweredAggregates:
     return _one(function, asked.ordered(asked.arguments[0]))
 
 
+def _collect_union(asked: _Asked) -> LoweredAggregates:
+    """The different elements of all arrays, without NULL."""
+    asked.take(1, 1)
+    (argument,) = asked.arguments
+    found = _one("collect_set", asked.one_of(argument, "an array", lambda t: t.kind is Kind.ARRAY, _NO_ARRAY))
+
+    def result(results: Sequence[Typed]) -> Typed:
+        united = RULES["flatten"](results[0])
+        return RULES["array_distinct"](RULES["array_compact"](united))
+
+    return replace(found, result=result)
+
+
+_NO_ARRAY = Type.array(Type.BOOLEAN.or_null)
+
+
 def _extreme_by(asked: _Asked) -> LoweredAggregates:
     asked.take(2, 3)
     value, key = map(asked.ordered, asked.arguments[:2])
@@ -570,6 +586,7 @@ _RULES: dict[str, Rule] = {
     },
     "regr_count": _of_doubles("count", 2),
     **dict.fromkeys(("collect_list", "collect_set"), _collect),
+    "collect_union": _collect_union,
     **dict.fromkeys(("min_by", "max_by"), _extreme_by),
     "string_agg": _string_agg,
     "percentile": _percentile,

@@ -118,6 +118,13 @@ def _time_literal(parser: SparkParser, text: exp.Expression, target: exp.DataTyp
     return parser.expression((exp.Cast if isinstance(special, exp.Literal) else exp.TryCast)(this=special, to=target))
 
 
+def _plus(parser: SparkParser) -> exp.Expr | None:
+    """Parse a plus sign before a value; before a number it is none."""
+    value = parser._parse_unary()
+    is_number = value is None or (isinstance(value, exp.Literal) and not value.is_string)
+    return value if is_number else exp.Anonymous(this="positive", expressions=[value])
+
+
 _BITS = (
     (TokenType.PIPE, exp.BitwiseOr),
     (TokenType.CARET, exp.BitwiseXor),
@@ -152,6 +159,7 @@ class DelticParser(SparkParser):
     SUBQUERY_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.SUBQUERY_TOKENS, TokenType.VALUES}
     # `||` binds as much as + does.
     TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+    UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: _plus}
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
@@ -187,6 +195,15 @@ class DelticParser(SparkParser):
             return super()._parse_value(values)
         value = self._parse_disjunction()
         return self.expression(exp.Tuple(expressions=[value])) if value else None
+
+    def _parse_comprehension(self, this: exp.Expr | None) -> None:
+        """Parse no comprehension, `x FOR y IN xs`, which Spark lacks: FOR follows the aggregates of PIVOT."""
+        self._retreat(self._index - 1)
+
+    def _parse_pivot_aggregation(self) -> exp.Expr | None:
+        """Parse an aggregate of PIVOT, or an expression of aggregates."""
+        value = self._parse_disjunction() or super()._parse_pivot_aggregation()
+        return value if self._match(TokenType.FOR, advance=False) else self._parse_alias(value)
 
     def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
         """Parse VALUES; in parentheses it is a query that may continue after it."""

@@ -19,6 +19,8 @@ from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, comparable
 from deltic.values.types import Column, Schema, Type
 
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+
 
 @dataclass
 class GroupedBlock:
@@ -33,11 +35,12 @@ class GroupedBlock:
     _calls: dict[str, _Call] = field(default_factory=dict)
     _columns: set[str] = field(default_factory=set)
     _flags: dict[str, tuple[exp.Expression, Column]] = field(default_factory=dict)
+    _has_sets: bool = False
 
     @classmethod
     def of(cls, values: BlockValues, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> GroupedBlock:
         """Make the groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
-        result = cls(values, [], {})
+        result = cls(values, [], {}, _has_sets=group is not None and group.find(*_SETS) is not None)
         result.sets = result._sets(group, grouped)
         result.keys = {text: result._as_grouped(text, key) for text, key in result.keys.items()}
         return result
@@ -195,6 +198,9 @@ class GroupedBlock:
 
     def _flag(self, node: exp.Expression) -> exp.Expression:
         """GROUPING or GROUPING_ID, a constant in each grouping set."""
+        if not self._has_sets:
+            source = self.values.scope.source
+            raise source.error(node, f"{source.written(node)} needs ROLLUP, CUBE or GROUPING SETS in GROUP BY")
         text = self.text(node)
         type_ = Type.INT8 if isinstance(node, exp.Grouping) else Type.INT64
         if text not in self._flags:

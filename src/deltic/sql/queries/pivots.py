@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from deltic.errors import count_of
+from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.rows import QueryRows
 from deltic.sql.queries.scope import QueryScope
+from deltic.sql.queries.trees import replaced
 
 _GIVEN = "\0given"
 
@@ -57,8 +59,8 @@ def _pivoted(call: exp.Expression, column: exp.Expression, value: exp.Expression
     pairs = zip(columns, values, strict=False)
     tests = [exp.NullSafeEQ(this=c.copy(), expression=v.copy()) for c, v in pairs]
     where = exp.Where(this=exp.and_(*tests))
-    chosen: exp.Expression = exp.Filter(this=inner.copy(), expression=where)
-    if isinstance(inner, exp.Count):  # which is NULL, as all others, where the group has no row of this value
+    chosen = replaced(inner, is_aggregate, lambda part: exp.Filter(this=part.copy(), expression=where.copy()))
+    if isinstance(inner, exp.Count) or not is_aggregate(inner):  # NULL where the group has no row of this value
         rows = exp.Filter(this=exp.Count(this=exp.Star()), expression=where.copy())
         chosen = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=chosen)
     return exp.Alias(this=chosen, alias=exp.to_identifier(name, quoted=True))

@@ -12,7 +12,7 @@ from deltic.sql.scalars.coercion import coerced, unified
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch, case, comparison, logic
 from deltic.sql.scalars.typed import NULL, Typed, applied, constant, fields_together, of_node, regrouped
-from deltic.values.types import Type
+from deltic.values.types import Kind, Type
 
 
 def chosen(conditions: Sequence[Typed], values: Sequence[Typed], default: Typed | None) -> Typed:
@@ -56,7 +56,10 @@ def null_if(value: Typed, other: Typed) -> Typed:
 
 def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
     """Whether the value equals one of the candidates, all brought to one type; NULL where only a NULL may."""
-    first, *rest = unified([value, *candidates]) or [value, *candidates]
+    same = unified([value, *candidates])
+    if same is None and not all(each.type.type.kind is Kind.STRUCT for each in (value, *candidates)):
+        raise Mismatch("the values have no type in common; cast them to one")
+    first, *rest = same or [value, *candidates]
     constants = [other for other in rest if is_listed(first.type.type, other.expression)]
     if len(constants) < 2:
         return regrouped(exp.Or, [comparison(exp.EQ, first, other) for other in rest])

@@ -25,8 +25,8 @@ _DEFINITIONS: dict[str, str] = {
     "nullifzero (value any)": "nullif(value, 0)",
     "zeroifnull (value any)": "coalesce(value, 0)",
     "nvl2 (value any, present any, absent any)": "if(value IS NOT NULL, present, absent)",
-    "isnan (number any)": "(double(number) = double('NaN')) IS TRUE",
-    "nanvl (number any, other any)": "CASE WHEN isnan(number) THEN double(other) ELSE double(number) END",
+    "isnan (number number)": "(double(number) = double('NaN')) IS TRUE",
+    "nanvl (number number, other number)": "CASE WHEN isnan(number) THEN double(other) ELSE double(number) END",
     # texts and bytes
     "length, char_length, character_length, len (value binary!)": "spark_byte_length(value)",
     "octet_length (value binary!)": "spark_byte_length(value)",
@@ -51,6 +51,8 @@ _DEFINITIONS: dict[str, str] = {
         " WHEN 'utf-8' THEN spark_decode(value, 'UTF-8')"
         " ELSE string(raise_error('the formats of bytes are base64, hex and utf-8')) END"
     ),
+    "current_database, current_schema ()": "'default'",
+    "current_catalog ()": "'spark_catalog'",
     "collation (value STRING)": "if(value IS NULL, 'SYSTEM.BUILTIN.UTF8_BINARY', 'SYSTEM.BUILTIN.UTF8_BINARY')",
     "raise_error (message STRING)": "must_spark_raised(coalesce(message, 'null'))",
     "assert_true (condition any, message STRING = 'the condition is not true')": (
@@ -107,6 +109,7 @@ _DEFINITIONS: dict[str, str] = {
         " double(spark_units_of_interval(high)), count)"
     ),
     "div (a any, b any)": "a div b",
+    "positive (span interval!)": "span",
     "positive (number number)": "number",
     "negative (number any)": "-number",
     "pi ()": "3.141592653589793D",

@@ -16,12 +16,11 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),
     **dict.fromkeys(("monotonically_increasing_id", "spark_partition_id", "input_file_name"), _CHANGES),
     **dict.fromkeys(("current_time", "localtime"), "there is no type TIME; write date_format(now(), 'HH:mm:ss')"),
-    "collect_union": "array_distinct(flatten(collect_list(xs)))",
     "counter_diff": "write x - lag(x) OVER (…), and x where that is below zero",
     "unix_nanos": "write unix_micros(time) * 1000",
-    **dict.fromkeys(("current_user", "user", "session_user", "current_database", "current_schema"), _SESSION),
+    **dict.fromkeys(("current_user", "user", "session_user"), _SESSION),
     "current_path": _SESSION,
-    **dict.fromkeys(("current_catalog", "version"), _SESSION),
+    "version": _SESSION,
     **dict.fromkeys(("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT),
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
     **dict.fromkeys(("make_interval", "try_make_interval"), _CALENDAR),
@@ -32,8 +31,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(_XML, "keep JSON as a STRING, and use from_json and to_json"),
     **dict.fromkeys(_VECTORS, "write aggregate(zip_with(a, b, (x, y) -> double(x) * y), 0D, (s, x) -> s + x)"),
     "sentences": "split(text, '[.!?] *') gives sentences, split(text, ' ') words",
-    "jaro_winkler_similarity": "levenshtein(a, b) is another measure",
-    "time_bucket": "window(time, '15 minutes') has start and end; date_trunc(unit, time) the start of a unit",
 }
 """Names and remedies."""
 

@@ -10,10 +10,11 @@ from functools import partial
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
+from deltic.functions.calendar import EPOCH
 from deltic.functions.patterns import READABLE, WRITABLE, open_brackets, parts_of
 from deltic.functions.times import IN_MONTHS, SPANS
 from deltic.sql.scalars import conditions, operators
-from deltic.sql.scalars.coercion import coerced, converted, of_finite
+from deltic.sql.scalars.coercion import as_signed, coerced, converted, of_finite
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.collections import field
 from deltic.sql.scalars.functions.definitions import kind
@@ -140,7 +141,8 @@ def _to_time(target: Type, safe: bool, value: Typed, pattern: Typed | None = Non
     """A value as a date or an instant; a text by a pattern, if there is one."""
     if pattern is not None and value.type.type is TEXT:
         value = _read(value, pattern, safe)
-    checked = to(value, target)
+    is_seconds = target is TIMESTAMP and pattern is None and as_signed(value.type.type).is_numeric
+    checked = coerced(value, target) if is_seconds and not value.is_null else to(value, target)
     return converted(value, target) if safe else checked
 
 
@@ -175,6 +177,27 @@ def _made_interval(name: str, fields: Fields, *parts: Typed) -> Typed:
 
 rule("make_dt_interval")(partial(_made_interval, "make_dt_interval", ("DAY", "SECOND")))
 rule("make_ym_interval")(partial(_made_interval, "make_ym_interval", ("YEAR", "MONTH")))
+
+
+@rule("time_bucket", of="window_start month_window_start")
+def time_bucket(width: Typed, time: Typed, origin: Typed | None = None) -> Typed:
+    """The start of the window of a time, of which one starts at the origin."""
+    time = coerced(time, TIMESTAMP) if time.is_null else time
+    type_, span = time.type.type, width.type.type
+    if type_ not in (TIMESTAMP, NTZ) or not (width.is_null or span in _OF_INTERVALS):
+        raise Mismatch("an interval is taken here, then a time")
+    first = constant(EPOCH, type_) if origin is None else coerced(origin, type_) if origin.is_null else origin
+    if first.type.type is not type_ or any(any(part.expression.find_all(exp.Column)) for part in (width, first)):
+        raise Mismatch("the interval and the origin are constants, and the origin is of the time's type")
+    if width.is_null or first.is_null:
+        return coerced(NULL, type_)
+    size = folded(apply("units_of_interval", width))
+    if operators.comparison(exp.LTE, size, constant(0, LONG)).expression.this is True:
+        raise Mismatch("the interval is above zero")
+    start = folded(plain("unix_micros", [coerced(first, TIMESTAMP)]))
+    if span is Type.YEAR_MONTH_INTERVAL:
+        return apply("month_window_start", time, size, start)
+    return apply("window_start", time, size, start, constant(0, LONG))
 
 
 def is_window(type_: Type) -> bool:
