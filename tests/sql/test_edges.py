@@ -34,6 +34,8 @@ ANSWERED = {
     "SELECT CAST(TRY_CAST(x AS DECIMAL(38, 20)) AS BIGINT) AS x FROM VALUES (5), (-7) v (x)": [(-7,), (5,)],
 }
 REFUSED = {
+    "SELECT FROM t": "expected `an expression`",
+    "SELECT a FROM t WHERE EXISTS (SELECT FROM t)": "expected `an expression`",
     "INSERT INTO t PARTITION (a = 4) SELECT 4, 's'": ":1:26: INSERT … PARTITION is not supported",
     "SELECT map_concat(map(1, 'a'), map('x', 'b'))": "the value is no MAP<BIGINT, STRING>",
     "SELECT json_tuple()": "json_tuple takes a text and the names of fields",

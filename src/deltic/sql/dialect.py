@@ -175,12 +175,15 @@ class DelticParser(SparkParser):
     FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
 
     def _parse_select_query(self, *args: Any, **options: Any) -> exp.Expr | None:
-        """Parse SELECT; ALL is a column name where nothing that could be selected follows."""
+        """Parse SELECT with a value at least; ALL is a column name where nothing that could be selected follows."""
         words = self._tokens[self._index : self._index + 3]
         is_all = [word.token_type for word in words[:2]] == [TokenType.SELECT, TokenType.ALL]
         if is_all and (not words[2:] or words[2].token_type in BEHIND_A_NAME):
             words[1].token_type = TokenType.VAR
-        return super()._parse_select_query(*args, **options)
+        result = super()._parse_select_query(*args, **options)
+        if [word.token_type for word in words[:2]] == [TokenType.SELECT, TokenType.FROM]:
+            self.raise_error("Expected an expression", words[1])
+        return result
 
     def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
         """Parse the alias of a relation and its columns; in WITH, MAX RECURSION LEVEL may follow."""
