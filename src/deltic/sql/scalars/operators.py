@@ -167,7 +167,7 @@ def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
     if kind is not exp.Sub or target not in _TIMES:
         raise Mismatch("a DATE is moved by an INT of days, and every time by an INTERVAL")
     instants = Type.TIMESTAMP_NTZ if target is Type.TIMESTAMP_NTZ else Type.TIMESTAMP
-    result = applied(exp.Sub, coerced(left, instants), coerced(right, instants))
+    result = applied(exp.Sub, *(coerced(coerced(side, target), instants) for side in (left, right)))
     return replace(result, fields=("DAY", "DAY" if target is Type.DATE else "SECOND"))
 
 
