@@ -24,9 +24,9 @@ from memory import Limit
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.engine import IncrementalEngine
+from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.shards.files import RUNS
 from deltic.engine.executors.shards.messages import DRIVER, Message
-from deltic.engine.executors.shards.program import ShardsExecutor
 from deltic.engine.executors.shards.tasks import Task
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.files.address import files_at

@@ -19,7 +19,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import Engine

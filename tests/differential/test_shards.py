@@ -14,7 +14,7 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.executor import ShardsExecutor
 from tests.conformance.engines import on_shards
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement

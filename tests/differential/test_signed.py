@@ -21,7 +21,7 @@ from deltic.circuit.monotone import is_monotone
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine
 from deltic.engine.refresh import Policy, Refresh

@@ -16,7 +16,7 @@ import pytest
 
 from deltic import Shards
 from deltic.engine.executors.shards import staged_rows
-from deltic.engine.executors.shards.setting import ShardDefinition
+from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.errors import DelticError

@@ -66,7 +66,7 @@ import pyarrow as pa
 with open(sys.argv[1], "rb") as file:
     plan, circuit, rows = pickle.load(file)
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.executor import ShardsExecutor
 engine = IncrementalEngine(circuit, executor=ShardsExecutor.empty, shards=2)
 engine.apply({"Thing": rows})
 print({view: sorted(tuple(row.values()) for row in engine.read(view).to_pylist()) for view in sys.argv[2:]})

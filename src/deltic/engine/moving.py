@@ -7,7 +7,7 @@ interrupted, has no effect.
 from __future__ import annotations
 
 from deltic.engine.executors.executor import Executor
-from deltic.engine.executors.shards.extension import weights_of
+from deltic.engine.executors.weighted_rows import weights_of
 from deltic.engine.result import EpochResult
 from deltic.errors import DelticError, UnsupportedError
 from deltic.program.memory import remembered

@@ -114,7 +114,7 @@ class Engines:
     def _of_shards(self, shards: Shards) -> dict[str, Any]:
         """The options of an engine on shards."""
         from deltic.engine.executors.shards.copies import Copies
-        from deltic.engine.executors.shards.program import ShardsExecutor
+        from deltic.engine.executors.shards.executor import ShardsExecutor
 
         memory = task_memory(shards, self.spark)
         copies = Copies.within(memory) if shards.copies == "auto" else None
@@ -127,7 +127,7 @@ class Engines:
         """The options of an engine that chooses an executor for each epoch."""
         from deltic.engine.executors.inline.executor import InlineExecutor
         from deltic.engine.executors.shards.compaction import FROZEN
-        from deltic.engine.executors.shards.program import ShardsExecutor
+        from deltic.engine.executors.shards.executor import ShardsExecutor
         from deltic.engine.executors.spark.costs import Costs
         from deltic.engine.executors.spark.executor import SparkShards
         from deltic.engine.executors.spark.job import run_each, run_job

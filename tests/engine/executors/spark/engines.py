@@ -8,8 +8,8 @@ from typing import Any
 from deltic.circuit.graph import Circuit
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.compaction import FROZEN
+from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.shards.messages import DIRECT
-from deltic.engine.executors.shards.program import ShardsExecutor
 from deltic.engine.executors.spark.compacting import RunEach
 from deltic.engine.executors.spark.executor import FEW, RunTasks, SparkShards
 from deltic.engine.executors.spark.placement import ShardPlace

@@ -15,7 +15,7 @@ from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.executor import MakeExecutor
 from deltic.engine.executors.inline.executor import InlineExecutor
 from deltic.engine.executors.placed import Place, Placed
-from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.executors.spark.placed import PlacedExecutor
 from deltic.engine.executors.spark.placement import HeldState, Home, Placement, home_of

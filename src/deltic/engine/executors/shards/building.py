@@ -8,13 +8,13 @@ from dataclasses import replace
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.executors.evolution import rows_in_new_orders
 from deltic.engine.executors.options import Options
+from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import Former, Rows, ShardEvolution
-from deltic.engine.executors.shards.extension import consolidated
 from deltic.engine.executors.shards.group import ShardGroup
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.weighted_rows import consolidated
 from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
 from deltic.engine.state_version import together

@@ -17,11 +17,11 @@ from functools import partial
 from deltic.engine.batches import Changed
 from deltic.engine.executors.evolution import extension, kept_relations
 from deltic.engine.executors.options import Options
+from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.plan import Define, Key, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.engine.executors.shards.recursion import MaintenanceChoice
 from deltic.engine.executors.shards.restrict import restrict
-from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.result import Extension
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.program.definitions import Derived, FixedRows, Table

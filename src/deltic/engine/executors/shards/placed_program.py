@@ -11,12 +11,12 @@ import pyarrow as pa
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.executors.constants import is_constant, rows_of_constant
 from deltic.engine.executors.options import Options
+from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.exchange import messages_of
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import Key, ShardPlan
-from deltic.engine.executors.shards.setting import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import shrunk
 from deltic.engine.operators.faults import Faults

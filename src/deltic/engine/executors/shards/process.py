@@ -9,8 +9,8 @@ from functools import partial
 from deltic.engine.executors.executor import Host, StateHolder, nothing
 from deltic.engine.executors.shards.building import build
 from deltic.engine.executors.shards.evolution import ShardEvolution
-from deltic.engine.executors.shards.executor import Begun, ShardHolder, ShardsExecuted
 from deltic.engine.executors.shards.group import ShardGroup
+from deltic.engine.executors.shards.holder import Begun, ShardHolder, ShardsExecuted
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.storage.store import Store

@@ -16,9 +16,9 @@ from deltic.engine.executors.executor import Host, nothing
 from deltic.engine.executors.shards.building import building
 from deltic.engine.executors.shards.compaction import Compaction
 from deltic.engine.executors.shards.evolution import ShardEvolution
-from deltic.engine.executors.shards.executor import Begun, ShardsExecuted
 from deltic.engine.executors.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.executors.shards.group import empty_relations, summed
+from deltic.engine.executors.shards.holder import Begun, ShardsExecuted
 from deltic.engine.executors.shards.messages import DIRECT, Mailbox, Message, sent
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan

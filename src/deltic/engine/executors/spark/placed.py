@@ -11,7 +11,7 @@ from deltic.engine.batches import Changed, apart, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Executor, Host, MakeExecutor
 from deltic.engine.executors.placed import Placed
-from deltic.engine.executors.shards.program import ShardsExecutor
+from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.executors.spark.placement import HeldState, Home, Placement, home_of, kind_of
