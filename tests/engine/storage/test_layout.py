@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.engine.storage.arrangement import Arrangement
-from deltic.engine.storage.layout import Domain, DomainOverflow, Layout
+from deltic.engine.storage.layout import Domain, DomainOverflow, Layout, placed
 from deltic.engine.storage.run import Run, sort_order
 from deltic.engine.storage.texts import Texts
 from deltic.values.types import Type
@@ -128,7 +128,8 @@ def test_null_is_the_least_offset_and_every_value_comes_back(values: list[int | 
     domain = nullable_domain()
     array, nulls = with_nulls(values)
     domain.admit(array[~nulls])
-    raw = domain.place(array, nulls)
+    (column,) = placed([domain], [(array, nulls)])
+    raw = domain.encode(*column)
     assert without_nulls(domain, raw) == values
     assert (raw[nulls] == 0).all()
     there = [v for v in values if v is not None]
@@ -176,7 +177,7 @@ def test_all_values_and_null_have_offsets_beside_one_that_nobody_holds() -> None
     assert domain.is_turned
     missing, arrangement = domain.base, Arrangement((0,), (domain,))
     with pytest.raises(DomainOverflow) as overflow:
-        domain.place(np.array([missing], np.int64))
+        placed([domain], [(np.array([missing], np.int64), None)])
     assert not domain.fits(missing, missing)
     arrangement.runs = (Run(arrangement.layout.pack([np.sort(domain.encode(extremes))], 2)),)
     overflow.value.domain.extend(overflow.value.low, overflow.value.high)

@@ -34,5 +34,5 @@ def constant_change(state: State, interner: Interner) -> Run | None:
     """Return the rows of a constant as its change. DomainOverflow if a value has no place yet."""
     columns, weights = encode_batch("", TableBatch(rows_of_constant(state.relation)), state, interner)
     batch = CountChanges()
-    batch.add(state.layout.pack(placed(state.domains, columns), len(weights)), weights)
+    batch.add(state.layout.pack((), len(weights), placed(state.domains, columns)), weights)
     return batch.run()

@@ -10,6 +10,7 @@ from deltic.engine.executors.options import Options
 from deltic.engine.result import Extension
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind, kind_of
+from deltic.engine.storage.layout import placed
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.program import Program, Stratum
@@ -96,6 +97,5 @@ def difference(old: State | None, new: State) -> Run | None:
     if old is not None:
         words, weights = old.rows()
         values = old.layout.values(words)
-        raw = [domain.place(*column) for domain, column in zip(new.domains, values, strict=True)]
-        batch.add(new.layout.pack(raw, len(weights)), -weights)
+        batch.add(new.layout.pack((), len(weights), placed(new.domains, values)), -weights)
     return batch.run()

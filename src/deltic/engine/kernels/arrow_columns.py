@@ -11,7 +11,7 @@ import numpy as np
 
 from deltic.engine.kernels.declaring import Access, compiled, kernel
 from deltic.engine.kernels.memory import load_i32, load_i64, load_u8, store_i64, store_u8
-from deltic.engine.kernels.types import Int, Table
+from deltic.engine.kernels.types import Int, Ints, Table
 
 # How values stand in the buffers of Arrow, and what becomes of them. Columns of LEFT_OUT are not read.
 LEFT_OUT, BITS, I8, I16, I32, I64, U8, U16, U32, U64, SINGLES, DOUBLES, PAIRS, MONTHS = range(14)
@@ -81,26 +81,27 @@ def _bit(address: Int, i: Int) -> Int:
 
 
 @kernel
-def read_columns(batch: Int, columns: Table, start: Int) -> None:
-    """Enter the values of a batch into arrays from index `start` on.
+def read_columns(batch: Int, codes: Ints, columns: Table, start: Int, nullable: Ints) -> None:
+    """Enter the values of a batch into arrays from index `start` on, and mark the columns that have a NULL.
 
-    Of each column how it stands in Arrow, the address of the values, and that of bytes that say where they are NULL,
-    which is 0 where none is. NULLs are 0 among the values.
+    Of each column the code of its Arrow type, and the addresses of the values, and of zeros that become one where they
+    are NULL. NULLs are 0 among the values.
     """
     children = load_i64(batch, _CHILDREN)
     for c in range(columns.shape[0]):
-        code = columns[c, 0]
+        code = codes[c]
         if code == LEFT_OUT:
             continue
-        values = columns[c, 1]
-        nulls = columns[c, 2]
+        values = columns[c, 0]
+        nulls = columns[c, 1]
         child = load_i64(children, c)
         first = load_i64(child, _OFFSET)
         buffers = load_i64(child, _BUFFERS)
-        valid = load_i64(buffers, 0) if nulls else np.int64(0)
+        valid = load_i64(buffers, 0)
         data = load_i64(buffers, 1)
         for i in range(load_i64(child, _LENGTH)):
             there = valid == 0 or _bit(valid, first + i) == 1
             store_i64(values, start + i, _value(code, data, first + i) if there else np.int64(0))
-            if nulls:
-                store_u8(nulls, start + i, np.uint8(not there))
+            if not there:
+                store_u8(nulls, start + i, np.uint8(1))
+                nullable[c] = 1

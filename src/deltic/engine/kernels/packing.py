@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from deltic.engine.kernels.declaring import kernel
-from deltic.engine.kernels.memory import load_i64, load_u8, load_u64
+from deltic.engine.kernels.memory import load_i64, load_u8, load_u64, store_u8, store_u64
 from deltic.engine.kernels.types import Int, Ints, Table, Words2
 
 _WORD, _SHIFT, _MASK, _BASE = range(4)
@@ -39,6 +39,22 @@ def pack_values(columns: Table, places: Table, words: Words2) -> None:
         for i in range(row.size):
             if nulls == 0 or load_u8(nulls, i) == 0:
                 row[i] |= (load_u64(values, i) - base) << shift
+
+
+@kernel
+def unpack_values(words: Words2, places: Table, columns: Table) -> None:
+    """The values of columns of rows, and where their offset is 0, which is NULL where a column is nullable."""
+    for c in range(columns.shape[0]):
+        values = columns[c, 0]
+        nulls = columns[c, 1]
+        row = words[places[c, _WORD]]
+        shift = np.uint64(places[c, _SHIFT])
+        mask = np.uint64(places[c, _MASK])
+        base = np.uint64(places[c, _BASE])
+        for i in range(row.size):
+            offset = (row[i] >> shift) & mask
+            store_u64(values, i, offset + base)
+            store_u8(nulls, i, np.uint8(offset == 0))
 
 
 @kernel

@@ -24,11 +24,15 @@ from deltic.values.types import Type
 
 @dataclass(frozen=True)
 class BoundSegment:
-    """A segment with its tables and the width of its output."""
+    """A segment with its tables and the layout of its search's results.
+
+    `computed` is the layout of the rows that it computes from them for the next segment; None for the head's layout.
+    """
 
     segment: Segment
     tables: Tables
-    words: int
+    output: Layout
+    computed: Layout | None
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,12 @@ class Binder:
         for segment in self.plan.segments:
             layouts = [self._layout(access, input_layout, basis) for access in segment.accesses]
             output, terms = self._output(segment, columns, basis)
-            segments.append(BoundSegment(segment, bind(segment, layouts, output, terms, encoding), output.words))
-            if segment.compute is not None:
-                input_layout = wide(self.domains, [*segment.output, *(v for v, _ in segment.compute.values)])
+            if segment.compute is not None and segment is not self.plan.segments[-1]:
+                input_layout = wide(self.domains, segment.computed)
+            else:
+                input_layout = None
+            tables = bind(segment, layouts, output, terms, encoding)
+            segments.append(BoundSegment(segment, tables, output, input_layout))
         answerers = [Answerer(question, self.interner) for question in segments[0].tables.questions]
         return Binding(segments, answerers, basis)
 

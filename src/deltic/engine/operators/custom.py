@@ -65,7 +65,7 @@ def encoded(target: State, found: pa.Table, environment: Environment) -> CountCh
     columns = [encode(found.column(i), column.type, interner) for i, column in enumerate(schema)]
     weights = np.ascontiguousarray(found.column(WEIGHT).to_numpy(), dtype=np.int64)
     batch = CountChanges()
-    batch.add(target.layout.pack(placed(target.domains, columns), len(weights)), weights)
+    batch.add(target.layout.pack((), len(weights), placed(target.domains, columns)), weights)
     return batch
 
 

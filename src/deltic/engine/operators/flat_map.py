@@ -17,7 +17,7 @@ from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Values
+from deltic.engine.storage.layout import Values, placed
 from deltic.engine.storage.run import Run, consolidate, plain
 from deltic.engine.storage.state import State
 from deltic.errors import UnsupportedError
@@ -47,9 +47,9 @@ class Expansion(RelationUpdater):
         assert delta is not None
         self.environment.visits.rows += len(delta)
         rows, values = self._generated(delta)
-        placed = self.target.domains[-1].place(values)
-        columns = [column[rows] for column in self.source.layout.unpack(delta.words)]
-        words = self.target.layout.pack([*columns, placed], len(values))
+        generated = placed(self.target.domains[-1:], [(values, None)])
+        columns = (column[rows] for column in self.source.layout.unpack(delta.words))
+        words = self.target.layout.pack(columns, len(values), generated)
         words, sums = consolidate(words, delta.all_weights()[rows])
         return Run(words, weights=plain(sums))
 

@@ -150,7 +150,7 @@ class WindowFunctions(RelationUpdater):
         result = [self._values(call, seen) for call in self.operator.calls]
         columns = [(v[inside], None if nulls is None else nulls[inside]) for v, nulls in result]
         results = placed(self.target.domains[len(self.source.domains) :], columns)
-        return self.target.layout.pack([*(column[inside] for column in raw), *results], int(inside.sum()))
+        return self.target.layout.pack((column[inside] for column in raw), int(inside.sum()), results)
 
     def _values(self, call: WindowCall, seen: FrameRows) -> Column:
         """Return the values of a call. EvaluationError, which names the view and the call, if a required value is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +16,7 @@ from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.interrupts import postponed
 from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.operators import scalar
-from deltic.engine.operators.binding import Binder, Binding, wide
+from deltic.engine.operators.binding import Binder, Binding, BoundSegment
 from deltic.engine.operators.columns import ColumnOperation, Columns
 from deltic.engine.operators.faults import Faults
 from deltic.engine.operators.search import Derivations, ExcludedRows, Visits, search
@@ -34,7 +34,7 @@ from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import Column, Domain, placed
 from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.storage.state import State
-from deltic.program.queries import Query, Term, When, as_expression, variable_name, variables_of, with_names
+from deltic.program.queries import Query, Term, When, variable_name, variables_of, with_names
 
 Mask = npt.NDArray[np.bool_]
 # Returns the runs of one version of an arrangement.
@@ -306,7 +306,7 @@ class Evaluation:
         if bound.segment.compute is not None:
             past = None
         sizes = environment.visits, environment.thresholds
-        result = search(bound.tables, bound.words, runs, sign, timed, now, *sizes, past)
+        result = search(bound.tables, bound.output.words, runs, sign, timed, now, *sizes, past)
         try:
             for derived in result:
                 postponed.check()
@@ -316,7 +316,7 @@ class Evaluation:
                 if bound.segment.compute is None:
                     yield derived
                 else:
-                    yield from self._compute(index, derived, recursive, now, version)
+                    yield from self._compute(bound, index, derived, recursive, now, version)
         finally:
             result.close()
 
@@ -346,28 +346,32 @@ class Evaluation:
         return access.when is When.NEW or (is_past and not self._reads_as_named)
 
     def _compute(
-        self, index: int, derived: Derivations, recursive: frozenset[str], now: int, version: Version | None
+        self,
+        bound: BoundSegment,
+        index: int,
+        derived: Derivations,
+        recursive: frozenset[str],
+        now: int,
+        version: Version | None,
     ) -> Iterator[Derivations]:
         """Compute and filter the results of a segment, then run the next segment, or compute the head."""
-        segment = self.plan.segments[index]
+        segment = bound.segment
         assert segment.compute is not None
-        domains = [self.domains[v] for v in segment.output]
-        raw = [(d, derived.words[i]) for i, d in enumerate(domains)]
-        values = dict(zip(segment.output, ((d.decode(r), d.nulls(r)) for d, r in raw), strict=True))
-        columns = self._columns(values, len(derived))
+        columns = self._columns(zip(segment.output, bound.output.values(derived.words), strict=True), len(derived))
         if segment.compute.conditions:
             columns = columns.where(scalar.keep(segment.compute.conditions, columns))
         for variable, expression in segment.compute.values:
             columns = columns.with_column(variable_name(variable), scalar.held(expression, columns))
         last = index + 1 == len(self.plan.segments)
-        terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
-        result = [scalar.held(as_expression(term), columns) for term in terms]
-        defined = self._defined(columns, segment.compute)
-        layout = self.head.layout if last else wide(self.domains, terms)  # type: ignore[arg-type]
+        terms: Sequence[Term] = self.plan.head if last else segment.computed
+        result = [columns.values[variable_name(t)] if isinstance(t, int) else scalar.held(t, columns) for t in terms]
+        kept = columns.positions
+        if (defined := self._defined(columns, segment.compute)) is not None:
+            result = [(array[defined], None if nulls is None else nulls[defined]) for array, nulls in result]
+            kept = kept[defined]
+        layout = bound.computed or self.head.layout
         places = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
-        raws = placed(places, ((array[defined], None if nulls is None else nulls[defined]) for array, nulls in result))
-        kept, count = columns.positions[defined], int(defined.sum())
-        words = layout.pack(raws, count)
+        words = layout.pack((), count := len(kept), placed(places, result))
         times = derived.times[kept] if derived.times.size else NO_TIMES
         weights = derived.weights[kept] if derived.weights.size else NO_WEIGHTS
         self._report(columns, derived)
@@ -378,20 +382,20 @@ class Evaluation:
             source = Run(words, times - np.int32(1) if times.size else times, weights)
             yield from self._segment(index + 1, source, 1, recursive, now, version)
 
-    def _columns(self, values: Mapping[int, Column], count: int) -> Columns:
-        named = {variable_name(v): column for v, column in values.items()}
+    def _columns(self, values: Iterable[tuple[int, Column]], count: int) -> Columns:
+        named = {variable_name(v): column for v, column in values}
         return Columns(named, self.types, count, self.environment.interner, [], np.arange(count), self._nodes)
 
-    def _defined(self, columns: Columns, compute: Compute) -> Mask:
-        """Return the mask of the derived rows: those in which all required values are defined."""
-        defined = np.ones(columns.count, bool)
+    def _defined(self, columns: Columns, compute: Compute) -> Mask | None:
+        """Return the mask of the derived rows, in which all required values are defined; None if all rows are."""
+        undefined = []
         for variable, _ in compute.values:
             _, nulls = columns.values[variable_name(variable)]
             if nulls is not None and not self.value_types[variable_name(variable)].nullable:
-                defined &= ~nulls
+                undefined.append(nulls)
         if columns.undefined:
-            defined &= ~np.isin(columns.positions, [fault.position for fault in columns.undefined])
-        return defined
+            undefined.append(np.isin(columns.positions, [fault.position for fault in columns.undefined]))
+        return ~np.logical_or.reduce(undefined) if undefined else None
 
     def _report(self, columns: Columns, derived: Derivations) -> None:
         """Add undefined values to the faults of the epoch, with the weights of their rows."""

@@ -100,8 +100,8 @@ class GroupTotals:
     def rows(self, keys: Sequence[Raw], results: Sequence[Column], chosen: Mask) -> Words:
         """Return the packed rows of the chosen groups. DomainOverflow if a result has no place yet."""
         columns = ((values[chosen], None if nulls is None else nulls[chosen]) for values, nulls in results)
-        encoded = placed(self.target.domains[self.keys :], columns)
-        return self.target.layout.pack([*(key[chosen] for key in keys), *encoded], int(chosen.sum()))
+        made = placed(self.target.domains[self.keys :], columns)
+        return self.target.layout.pack((key[chosen] for key in keys), int(chosen.sum()), made)
 
     def _natural(self, column: int, rows: GroupedRows) -> np.ndarray[Any, Any]:
         """Return a column's values in numpy's representation."""

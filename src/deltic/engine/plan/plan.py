@@ -131,6 +131,11 @@ class Segment:
     output: tuple[int, ...] = ()
     compute: Compute | None = None
 
+    @property
+    def computed(self) -> tuple[int, ...]:
+        """The variables of the rows that it computes for the next segment."""
+        return (*self.output, *(variable for variable, _ in self.compute.values)) if self.compute else self.output
+
     def found_by_input(self) -> dict[int, list[int]]:
         """Map each atom that is looked up by columns of the input to these columns, as positions in the input's order.
 

@@ -13,12 +13,11 @@ from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import SHOWN, Conflict, ConflictError, Conflicts
 from deltic.engine.interrupts import postponed
-from deltic.engine.kernels.packing import ranges
 from deltic.engine.storage.arrow_columns import encode_columns
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, addresses
+from deltic.engine.storage.layout import Column, reaches
 from deltic.engine.storage.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.storage.spilling import pieces
 from deltic.engine.storage.state import State
@@ -37,11 +36,7 @@ def encode_batch(table: str, given: Changed, state: State, interner: Interner) -
 
 def make_room(state: State, columns: Sequence[Column]) -> None:
     """Extend the relation's domains to the values of a batch. Layouts are stale until they are repacked."""
-    if not columns or not len(columns[0][0]):
-        return
-    reach = np.empty((len(columns), 2), np.int64)
-    ranges(addresses(columns), len(columns[0][0]), reach)
-    for (values, nulls), domain, (low, high) in zip(columns, state.domains, reach.tolist(), strict=True):
+    for (values, nulls), domain, (low, high) in zip(columns, state.domains, reaches(columns), strict=True):
         if low <= high:
             domain.include(low, high)
             if domain.is_turned:
@@ -75,7 +70,7 @@ def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[W
     total = CountChanges()
     for part in pieces(len(weights)):
         some = [(values[part], None if nulls is None else nulls[part]) for values, nulls in columns]
-        words, sums = consolidate(state.layout.pack_values(some, part.stop - part.start), plain(weights[part]))
+        words, sums = consolidate(state.layout.pack((), part.stop - part.start, some), plain(weights[part]))
         if part.stop - part.start == len(weights):
             return words, sums
         total.add_run(Run(words, weights=plain(sums)))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
 from deltic.engine.kernels import arrow_columns as kernel
 from deltic.engine.kernels.loading import pointer_in
-from deltic.engine.kernels.memory import address_of
-from deltic.engine.kernels.types import Table
+from deltic.engine.kernels.types import Ints
 from deltic.engine.storage import spilling as space
 from deltic.engine.storage.codec import encode
 from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import Column
-from deltic.values.types import Kind, Schema, Type
+from deltic.engine.storage.layout import Column, ColumnBlock
+from deltic.values.types import Kind, Schema
 
 _CODES = {
     Kind.BOOLEAN: kernel.BITS,
@@ -43,33 +42,21 @@ def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> list[C
 
     The first columns of the rows must be those of the schema, with its Arrow types.
     """
-    count = len(rows)
-    columns: list[Column] = []
-    table = np.zeros((len(schema), 3), np.int64)
-    for place, column in enumerate(schema):
-        given = rows.column(place)
-        if (code := _code(column.type)) == kernel.LEFT_OUT:
-            values, nulls = encode(given, column.type, interner)
-            columns.append((space.kept(values), nulls))
-        else:
-            values = space.empty((count,), np.dtype(np.int64))
-            nulls = np.empty(count, bool) if given.null_count else None
-            table[place] = code, address_of(values), 0 if nulls is None else address_of(nulls)
-            columns.append((values, nulls))
-    _read(rows, table)
+    codes, block = _codes(schema), ColumnBlock(len(schema), len(rows))
+    nullable, start = np.zeros(len(schema), np.int64), 0
+    for batch in rows.to_batches() if codes.any() else ():
+        _, exported = batch.__arrow_c_array__()
+        kernel.read_columns(pointer_in(exported, b"arrow_array"), codes, block.addresses, start, nullable)
+        start += len(batch)
+    columns = block.columns(nullable.tolist())
+    for place in np.flatnonzero(codes == kernel.LEFT_OUT).tolist():
+        values, nulls = encode(rows.column(place), schema.columns[place].type, interner)
+        columns[place] = space.kept(values), nulls
     return columns
 
 
-def _read(rows: pa.Table, columns: Table) -> None:
-    """Read the columns whose code is not LEFT_OUT."""
-    start = 0
-    for batch in rows.to_batches() if columns.any() else ():
-        _, exported = batch.__arrow_c_array__()
-        kernel.read_columns(pointer_in(exported, b"arrow_array"), columns, start)
-        start += len(batch)
-
-
-@cache
-def _code(type_: Type) -> int:
-    """Return the code of a type's Arrow representation; LEFT_OUT for labelled types."""
-    return kernel.LEFT_OUT if is_labelled(type_) else _CODES[type_.kind]
+@lru_cache(1 << 10)
+def _codes(schema: Schema) -> Ints:
+    """Return the codes of the columns' Arrow types; LEFT_OUT for labelled types."""
+    types = [column.type for column in schema]
+    return np.array([kernel.LEFT_OUT if is_labelled(t) else _CODES[t.kind] for t in types], np.int64)

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.kernels.memory import address_of
-from deltic.engine.kernels.packing import pack_offsets, pack_values, unpack_offsets
+from deltic.engine.kernels.packing import pack_offsets, pack_values, ranges, unpack_offsets, unpack_values
 from deltic.engine.kernels.types import Table
+from deltic.engine.storage import spilling as space
 from deltic.engine.storage.run import Words
 from deltic.values.types import Type
 
@@ -150,17 +151,6 @@ class Domain:
             raw[nulls] = 0
         return raw
 
-    def place(self, values: Values, nulls: Nulls = None) -> Raw:
-        """Return the offsets of computed values and of NULL. DomainOverflow if one has none."""
-        there = values if nulls is None else values[~nulls]
-        if there.size:
-            low, high = int(there.min()), int(there.max())
-            if not self.fits(low, high):
-                raise DomainOverflow(self, low, high)
-            if not self.avoids(there):
-                raise DomainOverflow(self, self.base, self.base)
-        return self.encode(values, nulls)
-
     def decode(self, raw: Raw) -> Values:
         """Return the values of offsets, none of them that of NULL."""
         return (raw + np.uint64(self.base % (1 << 64))).view(np.int64)
@@ -192,19 +182,38 @@ class Sorted(Domain):
         super().extend(low, high)
 
 
-def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Raw]:
-    """Return the offsets of computed columns. If some values have no place, all their domains are extended at once."""
-    result, overflows = [], list[DomainOverflow]()
-    for domain, (values, nulls) in zip(domains, columns, strict=True):
-        try:
-            result.append(domain.place(values, nulls))
-        except DomainOverflow as overflow:
-            overflows.append(overflow)
+def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Column]:
+    """Return computed columns as contiguous arrays, all of whose values have places.
+
+    Raises DomainOverflow if some have none; all other domains that lack a place are extended at once.
+    """
+    result = [(np.ascontiguousarray(v), None if nulls is None else np.ascontiguousarray(nulls)) for v, nulls in columns]
+    overflows = list[DomainOverflow]()
+    for domain, (values, nulls), (low, high) in zip(domains, result, reaches(result), strict=True):
+        assert nulls is None or domain.nullable or not nulls.any()
+        if low > high:
+            continue
+        if not domain.fits(low, high):
+            overflows.append(DomainOverflow(domain, low, high))
+        elif domain.is_turned and not domain.avoids(values if nulls is None else values[~nulls]):
+            overflows.append(DomainOverflow(domain, domain.base, domain.base))
     for other in overflows[1:]:
         other.domain.extend(other.low, other.high)
     if overflows:
         raise overflows[0]
     return result
+
+
+def reaches(columns: Sequence[Column]) -> list[tuple[int, int]]:
+    """Return the least and the greatest value of each column that is not NULL; the least is greater if there is none.
+
+    The arrays must be contiguous.
+    """
+    if not columns:
+        return []
+    reach = np.empty((len(columns), 2), np.int64)
+    ranges(addresses(columns), len(columns[0][0]), reach)
+    return [(low, high) for low, high in reach.tolist()]
 
 
 @dataclass(frozen=True)
@@ -293,19 +302,18 @@ class Layout:
         rows = [(p.word, p.shift, p.mask, _signed(p.base)) for p in self.places]
         return np.array(rows, np.int64).reshape(-1, 4)
 
-    def pack(self, columns: Iterable[Raw], count: int) -> Words:
-        """Pack rows, given by their columns' offsets in the sort order, into words uint64[W, count]."""
-        words, given = np.zeros((self.words, count), np.uint64), [np.ascontiguousarray(column) for column in columns]
-        assert len(given) == len(self.places), f"{len(given)} columns for {len(self.places)} places"
-        if given and count:
-            pack_offsets(np.array([address_of(column) for column in given]), self.table, words)
-        return words
+    def pack(self, offsets: Iterable[Raw], count: int, values: Sequence[Column] = ()) -> Words:
+        """Pack rows into words uint64[W, count]: the first columns by their offsets, the others by their values.
 
-    def pack_values(self, columns: Sequence[Column], count: int) -> Words:
-        """Pack rows, given by their columns' values, all of which must have places."""
-        words = np.zeros((self.words, count), np.uint64)
-        if columns and count:
-            pack_values(addresses(columns), self.table, words)
+        The values must have places, in contiguous arrays.
+        """
+        words, given = np.zeros((self.words, count), np.uint64), [np.ascontiguousarray(column) for column in offsets]
+        known = len(given)
+        assert known + len(values) == len(self.places), f"{known + len(values)} columns for {len(self.places)} places"
+        if known and count:
+            pack_offsets(np.array([address_of(column) for column in given]), self.table[:known], words)
+        if values and count:
+            pack_values(addresses(values), self.table[known:], words)
         return words
 
     def between(self, begin: Sequence[Raw]) -> tuple[Raw, Raw]:
@@ -332,7 +340,9 @@ class Layout:
 
     def values(self, words: Words) -> list[Column]:
         """Return the values of all columns of packed rows."""
-        return [self.value(words, index) for index in range(len(self.places))]
+        block = ColumnBlock(len(self.places), words.shape[1])
+        unpack_values(np.ascontiguousarray(words), self.table, block.addresses)
+        return block.columns(place.nullable for place in self.places)
 
     def value(self, words: Words, index: int) -> Column:
         """Return the values of one column of packed rows."""
@@ -346,6 +356,26 @@ class Layout:
         offsets = np.empty((len(self.places), words.shape[1]), np.uint64)
         unpack_offsets(np.ascontiguousarray(words), self.table, offsets)
         return list(offsets)
+
+
+class ColumnBlock:
+    """The memory of some columns, which a kernel fills by their `addresses`, of values and of NULL masks: int64[n, 2].
+
+    Masks are zero at first.
+    """
+
+    def __init__(self, columns: int, count: int) -> None:
+        self._values = space.empty((columns, count), np.dtype(np.int64))
+        self._nulls = np.zeros((columns, count), bool)
+        starts = np.arange(columns) * count
+        self.addresses = np.empty((columns, 2), np.int64)
+        self.addresses[:, 0] = address_of(self._values) + self._values.itemsize * starts
+        self.addresses[:, 1] = address_of(self._nulls) + starts
+
+    def columns(self, nullable: Iterable[object]) -> list[Column]:
+        """Return the columns; those that are not nullable have no mask."""
+        parts = zip(self._values, self._nulls, nullable, strict=True)
+        return [(values, nulls if is_nullable else None) for values, nulls, is_nullable in parts]
 
 
 def addresses(columns: Sequence[Column]) -> Table:
