@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,23 @@ def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
 
 def fits(table: pa.Table, schema: Schema) -> bool:
     """Return whether a table has the columns of a relation in their order, with values of their types."""
-    wanted = schema.to_arrow()
-    return (
-        table.schema.names == wanted.names
-        and table.schema.types == wanted.types
-        and not any(column.type.is_composite or column.type is Type.YEAR_MONTH_INTERVAL for column in schema)
-        and all(_has_place(values, column) for values, column in zip(table.columns, schema, strict=True))
-    )
+    given, wanted = table.schema, _fields(schema)
+    if wanted is None or not (given.equals(wanted) or (given.names == wanted.names and given.types == wanted.types)):
+        return False
+    return all(_has_place(table.column(place), column) for place, column in enumerate(schema) if _is_limited(column))
+
+
+@lru_cache(1 << 10)
+def _fields(schema: Schema) -> pa.Schema | None:
+    """Return a relation's fields, all nullable; None if a column may refuse what its Arrow type allows, NULL aside."""
+    if any(column.type.is_composite or column.type is Type.YEAR_MONTH_INTERVAL for column in schema):
+        return None
+    return pa.schema([field.with_nullable(True) for field in schema.to_arrow()])
+
+
+def _is_limited(column: Column) -> bool:
+    """Return whether a column may refuse a value of its Arrow type."""
+    return not column.nullable or column.type in _TIMES
 
 
 def _has_place(values: Any, column: Column) -> bool:
