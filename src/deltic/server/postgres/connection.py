@@ -21,7 +21,7 @@ from deltic.server.postgres.dialect import statements
 from deltic.server.postgres.errors import PostgresError, postgres_error
 from deltic.server.postgres.messages import Disconnected
 from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows
-from deltic.server.postgres.session import PreparedStatement
+from deltic.server.postgres.session import ParsedStatement
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ _ROWS = 4096
 class Portal:
     """A prepared statement with values; its answer, once it was asked for, as a cursor."""
 
-    prepared: PreparedStatement | None
+    prepared: ParsedStatement | None
     args: Sequence[object]
     forms: Sequence[int]
     cursor: OpenCursor | None = None
@@ -165,7 +165,7 @@ class Connection:
         known[message.statement] = await self._session.prepare(parts[0], message.param_types) if parts else None
         await self._stream.send(wire.ParseComplete())
 
-    def _statement(self, name: str) -> PreparedStatement | None:
+    def _statement(self, name: str) -> ParsedStatement | None:
         if name not in self._session.prepared:
             raise PostgresError("26000", f'prepared statement "{name}" does not exist')
         return self._session.prepared[name]
@@ -341,7 +341,7 @@ class Connection:
             await self._stream.flush()
 
 
-def _as_described(outcome: Outcome, prepared: PreparedStatement) -> Outcome:
+def _as_described(outcome: Outcome, prepared: ParsedStatement) -> Outcome:
     """Rows in the types that the client was given, which it reads them by. Raises PostgresError where that cannot be.
 
     They may be others than those of the answer: a parameter's value has the least type of its values.

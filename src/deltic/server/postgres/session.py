@@ -74,7 +74,7 @@ _TRACE = re.compile("traceparent='(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})'")
 
 
 @dataclass
-class PreparedStatement:
+class ParsedStatement:
     """A statement with the types of its parameters; the columns of its answer, once they were asked for."""
 
     statement: ClientStatement
@@ -94,7 +94,7 @@ class ClientSession:
         self.notices: list[str] = []
         self.block = Block(service, self.notices.append)
         self.cursors = Cursors()
-        self.prepared: dict[str, PreparedStatement | None] = {}
+        self.prepared: dict[str, ParsedStatement | None] = {}
         self._signal = service.signal()
         self._doers: Mapping[str, Callable[[ClientStatement, Args, bool], Awaitable[Outcome]]] = {
             **dict.fromkeys(_QUESTIONS, self._question),
@@ -113,20 +113,20 @@ class ClientSession:
             "SUBSCRIBE": self._subscribe,
         }
 
-    async def prepare(self, statement: ClientStatement, oids: Sequence[int] = ()) -> PreparedStatement:
+    async def prepare(self, statement: ClientStatement, oids: Sequence[int] = ()) -> ParsedStatement:
         """A statement with the types of its parameters: for 0 the client leaves open what the place says."""
         if not statement.parameters or statement.words[0] == "PREPARE":
-            return PreparedStatement(statement, ())
-        return PreparedStatement(statement, await self._work(parameter_types, statement, oids, self._schemas))
+            return ParsedStatement(statement, ())
+        return ParsedStatement(statement, await self._work(parameter_types, statement, oids, self._schemas))
 
-    async def describe(self, prepared: PreparedStatement) -> Sequence[Field] | None:
+    async def describe(self, prepared: ParsedStatement) -> Sequence[Field] | None:
         """The columns of its answer; None where it has none."""
         if not prepared.is_described:
             prepared.fields = await self._placed(prepared.statement, self._described(prepared))
             prepared.is_described = True
         return prepared.fields
 
-    async def run(self, prepared: PreparedStatement, args: Args, is_last: bool) -> Outcome:
+    async def run(self, prepared: ParsedStatement, args: Args, is_last: bool) -> Outcome:
         """Run a statement; `is_last`: no message that has arrived belongs to the same transaction.
 
         Raises PostgresError.
@@ -169,7 +169,7 @@ class ClientSession:
         except (DelticError, MemoryError) as error:
             raise _with_place(error, statement) from error
 
-    async def _described(self, prepared: PreparedStatement) -> Sequence[Field] | None:
+    async def _described(self, prepared: ParsedStatement) -> Sequence[Field] | None:
         statement = prepared.statement
         match statement.words[0]:
             case "SUBSCRIBE":
@@ -348,7 +348,7 @@ class ClientSession:
 
     # Prepared statements and cursors
 
-    def _named(self, statement: ClientStatement) -> PreparedStatement:
+    def _named(self, statement: ClientStatement) -> ParsedStatement:
         name = statement.part(1).tokens[0].text
         if (prepared := self.prepared.get(name)) is None:
             raise statement.error(1, f'prepared statement "{name}" does not exist', sqlstate="26000")
