@@ -90,7 +90,10 @@ def is_fresh(evaluation: Evaluation, binding: Binding) -> bool:
     """Whether a binding says what a fresh one does, wherever the memory of the two is."""
     anew = fresh(evaluation)
     pairs = zip(binding.segments, anew.segments, strict=True)
-    return all(mine.words == theirs.words and _are_same(mine.tables, theirs.tables) for mine, theirs in pairs)
+    return all(
+        (mine.output, mine.computed) == (theirs.output, theirs.computed) and _are_same(mine.tables, theirs.tables)
+        for mine, theirs in pairs
+    )
 
 
 def _are_same(mine: Tables, theirs: Tables) -> bool:

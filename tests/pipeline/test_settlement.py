@@ -48,7 +48,7 @@ def tasks(monkeypatch):
     def run_each(spark, given, what):
         return [message for task in pickle.loads(pickle.dumps(given)) for message in task()]
 
-    def written(rows, table, columns, weight, sites):
+    def written(rows, table, columns, weight, sites, rounding):
         if not isinstance(rows, Frame) or (site := sites(table)) is None:
             return None
         is_by_key = bool(table.key) and (weight is None or abs(weight) > 1)

@@ -20,6 +20,7 @@ import deltic
 from deltic import DataError, External
 from deltic.pipeline.connectors import fetched
 from deltic.pipeline.connectors.file_reader import FileReader
+from deltic.pipeline.io.rounding import Rounding
 from deltic.values.types import Column, Schema, Type
 
 SCHEMA = Schema((Column("id", Type.INT64, True), Column("said", Type.STRING, True), Column("day", Type.STRING, True)))
@@ -59,9 +60,11 @@ def reader(kind, **options):
 
 def parts(read, name, shares):
     """The rows of each share of a file."""
-    stamp = read.folder.stamp(name)
+    stamp, rounding = read.folder.stamp(name), Rounding()
     return [
-        sorted(tuple(row.values()) for part in read.parts(name, stamp, share, shares) for row in part.to_pylist())
+        sorted(
+            tuple(row.values()) for part in read.parts(name, stamp, rounding, share, shares) for row in part.to_pylist()
+        )
         for share in range(shares)
     ]
 
@@ -147,7 +150,7 @@ def test_errors_tell_the_line_of_the_file():
 def test_a_file_that_is_written_meanwhile():
     put("a.csv", text([(n, "a") for n in range(50)], "csv"))
     read = reader("csv")
-    found = read.parts("day=x/a.csv", read.folder.stamp("day=x/a.csv"), 0, 2)
+    found = read.parts("day=x/a.csv", read.folder.stamp("day=x/a.csv"), Rounding(), 0, 2)
     next(found)
     put("a.csv", text([(n, "b") for n in range(51)], "csv"))
     with pytest.raises(DataError, match="written while it was read"):
