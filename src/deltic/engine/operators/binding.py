@@ -78,10 +78,7 @@ class Binder:
         for segment in self.plan.segments:
             layouts = [self._layout(access, input_layout, basis) for access in segment.accesses]
             output, terms = self._output(segment, columns, basis)
-            if segment.compute is not None and segment is not self.plan.segments[-1]:
-                input_layout = wide(self.domains, segment.computed)
-            else:
-                input_layout = None
+            input_layout = None if segment is self.plan.segments[-1] else wide(self.domains, segment.computed)
             tables = bind(segment, layouts, output, terms, encoding)
             segments.append(BoundSegment(segment, tables, output, input_layout))
         answerers = [Answerer(question, self.interner) for question in segments[0].tables.questions]
