@@ -15,7 +15,8 @@ import pytest
 from deltic.circuit.graph import Circuit
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.executor import ShardsExecutor
-from tests.conformance.engines import on_shards
+from deltic.engine.refresh import Policy, Refresh
+from tests.conformance.engines import in_tasks, on_shards
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
@@ -74,6 +75,20 @@ def test_random_datalog(shards, count, record_property):
         found = first_disagreement(case.circuit(), case.run, partial(on_shards, shards=shards))
         if found is not None:
             pytest.fail(f"{shards} shards, seed {seed}\n{case.program}\n{case.run}\n{found}", pytrace=False)
+
+
+def recomputed(circuit: Circuit) -> IncrementalEngine:
+    """Joins on shards are recomputed in every epoch: in this process, or by tasks."""
+    refresh = Refresh(Policy.FULL) if len(circuit.nodes) % 2 else Refresh(Policy.AUTO, switch=0)
+    if len(circuit.nodes) % 3:
+        return on_shards(circuit, shards=3, refresh=refresh)
+    return in_tasks(circuit, "job", refresh=refresh)
+
+
+@pytest.mark.parametrize("shape", [{}, {"bags": True, "rich": True}], ids=str)
+def test_random_circuits_that_are_recomputed(shape, record_property):
+    record_property("random circuits", 6)
+    check(range(420, 426), 3, recomputed, **shape)
 
 
 class Reopening(IncrementalEngine):

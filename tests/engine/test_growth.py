@@ -10,7 +10,7 @@ import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.executors.inline.derived import DerivedStep
+from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.inline.epoch_runner import EpochRunner
 from deltic.engine.growth import Growth
 from deltic.engine.storage.layout import Domain, DomainOverflow

@@ -28,6 +28,7 @@ _KEEPS_RECURSIVE = {
     Strategy.ELASTIC: "by the first iteration of each row and the number of its derivations there",
     Strategy.FULL: "recomputed when anything below it changes",
 }
+DECISIONS = "what the refresh policy goes by"
 _LINES, _FEW = 80, 24
 _FORMULAS = (
     "formulas of the recursion, and what comes (Δ) and goes (∇) by each change, in the order of the search "

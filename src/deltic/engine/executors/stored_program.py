@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.executors.defined import DefinedStep
+from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.options import Options
 from deltic.engine.operators.binding import value_of
 from deltic.engine.operators.query import Environment, Evaluation, no_inner_engine
@@ -14,6 +15,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.recursion.component_of import component_of
 from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.refresh import CostHistories
+from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.store import Store
 from deltic.program.program import Program, Stratum
 
@@ -28,11 +30,16 @@ class StoredProgram:
         options: Options,
         inner: Callable[[Circuit], Engine] = no_inner_engine,
         draws: bool = True,
+        passed: Collection[str] = (),
     ) -> None:
-        """Add the program's new relations to the store. See `Environment` for `inner` and `draws`."""
+        """Add the program's new relations to the store. See `Environment` for `inner` and `draws`.
+
+        The rows of relations that are `passed` on are not stored.
+        """
         store.define(program, lambda literal: value_of(literal, store.interner), options.bags)
         store.keep_keys(options.keys)
         self.program, self.store, self.options, self.states = program, store, options, store.states
+        self._passed = passed
         self.environment = Environment(
             self.states,
             store.interner,
@@ -53,9 +60,18 @@ class StoredProgram:
         self.evaluations.append(Evaluation(plan, domains, self.environment, reads_as_named))
         return self.evaluations[-1]
 
-    def defined(self, name: str, are_stored: bool = True) -> DefinedStep:
-        """Return what updates a relation with a kernel, whose rows may be stored."""
-        return DefinedStep(name, self.states, self.environment, are_stored)
+    def is_stored(self, name: str) -> bool:
+        """Return whether the rows of a relation are stored."""
+        return name not in self._passed and self.states[name].kind is not RelationKind.TRANSIENT
+
+    def defined(self, name: str) -> DefinedStep:
+        """Return what updates a relation with a kernel."""
+        return DefinedStep(name, self.states, self.environment, self.is_stored(name))
+
+    def derived(self, name: str, rules: Iterable[Sequence[Evaluation]]) -> DerivedStep:
+        """Return what updates a relation by the delta queries of its rules, which find all derivations here."""
+        history = self.histories.of((name,))
+        return DerivedStep(name, rules, self.environment, self.options.refresh, history, self.is_stored)
 
     def recursive(self, stratum: Stratum, evaluations: Sequence[Evaluation]) -> Recursive:
         """Return what updates a recursion by the delta queries of its rules."""

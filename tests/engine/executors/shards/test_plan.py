@@ -12,7 +12,7 @@ import pytest
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards.lay_out import lay_out
-from deltic.engine.executors.shards.plan import Search
+from deltic.engine.executors.shards.plan import Search, searches_of
 from deltic.engine.executors.shards.restrict import restrict
 from deltic.program.compiling import program_of
 from tests.conformance.engines import on_shards
@@ -56,7 +56,7 @@ def test_a_row_that_is_to_be_absent_whatever_the_key_is_looked_for_in_a_copy():
 
 
 def test_probes_by_one_key_are_one_piece():
-    searches = [s for s in lay_out(program_of(circuit_of("star"))).steps if isinstance(s, Search)]
+    searches = searches_of(lay_out(program_of(circuit_of("star"))).steps)
     of_star = [len(s.query.body.atoms) + len(s.query.body.absent) for s in searches if s.query.head == "star"]
     assert of_star == [3, 3, 3]
 
@@ -73,7 +73,7 @@ def test_a_change_takes_the_stages_of_what_follows_it():
 def test_a_first_load_follows_each_rule_once():
     plan = lay_out(program_of(circuit_of("sales")))
     first = restrict(plan, {"line", "orders", "customer"}, plan.needs)
-    followed = [s.query.delta.relation for s in first.steps if isinstance(s, Search) and "rows#" in s.query.head]
+    followed = [s.query.delta.relation for s in searches_of(first.steps) if "rows#" in s.query.head]
     assert followed == ["customer by c"]
 
 

@@ -12,7 +12,7 @@ from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import extension
 from deltic.engine.executors.executor import Executed, Host, StateHolder
-from deltic.engine.executors.explain import explain, maintenance, summary
+from deltic.engine.executors.explain import DECISIONS, explain, maintenance, summary
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
@@ -170,7 +170,7 @@ class InlineExecutor(StateHolder):
         if lines := running.plans.lines(below, running.states, running.evaluations):
             text += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
         if lines := list(running.strata.decisions(below)):
-            text += "\n\nwhat the refresh policy goes by:\n" + "\n".join(f"  {line}" for line in lines)
+            text += f"\n\n{DECISIONS}:\n" + "\n".join(f"  {line}" for line in lines)
         return text
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from deltic.engine.executors.defined import DefinedStep
-from deltic.engine.executors.inline.derived import DerivedStep
+from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.operators.kernel import KERNELS
 from deltic.engine.operators.query import Evaluation
@@ -19,6 +19,7 @@ from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.errors import CountOverflowError
 from deltic.program.definitions import Derived
+from deltic.program.queries import Rule
 from deltic.progress import step_began, step_ended
 
 # For this many sets of changed relations, the affected strata are cached.
@@ -49,7 +50,10 @@ class Strata:
             if stratum.recursive:
                 self._steps.append(stored.recursive(stratum, result))
             elif isinstance(definition, Derived):
-                self._steps.append(DerivedStep(stored, name, result))
+                by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
+                for evaluation in result:
+                    by_rule[evaluation.query.rule].append(evaluation)
+                self._steps.append(stored.derived(name, by_rule.values()))
             elif type(definition) in KERNELS:
                 self._steps.append(stored.defined(name))
         self._shown = _shown(self._steps)

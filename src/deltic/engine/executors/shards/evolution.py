@@ -19,7 +19,20 @@ from deltic.engine.executors.evolution import extension, kept_relations
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.lay_out import lay_out
-from deltic.engine.executors.shards.plan import Define, Key, Move, Present, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.executors.shards.plan import (
+    Define,
+    Derive,
+    Key,
+    Move,
+    Present,
+    Recur,
+    Search,
+    Send,
+    ShardPlan,
+    Step,
+    Take,
+    searches_of,
+)
 from deltic.engine.executors.shards.recursion import MaintenanceChoice
 from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.result import Extension
@@ -186,6 +199,8 @@ class _Evolving:
         moving = {name: aliases[was] for name, was in self.moved.items() if name not in taken}
         result: list[Step] = []
         for step in reversed(plan.steps):
+            if isinstance(step, Derive) and step.name in moving:
+                step = Take(step.name, step.stage)
             made = {*plan.makes(step)} - taken.keys()
             if made & wanted and (isinstance(step, Take) or made.isdisjoint(moving)):
                 result.append(step)
@@ -250,6 +265,8 @@ def _followed(plan: ShardPlan, step: Step) -> set[str]:
             return {source}
         case Search(query=query):
             return {query.delta.relation}
+        case Derive():
+            return {search.query.delta.relation for search in searches_of([step])}
         case Define(name=name):
             return set(plan.program.relations[name].definition.sources)
         case Recur(stratum=stratum):

@@ -18,7 +18,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
-from deltic.engine.executors.explain import maintenance, queries
+from deltic.engine.executors.explain import DECISIONS, maintenance, queries
 from deltic.engine.executors.shards.building import NOTHING, after, build, rows_in
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.definition import ShardDefinition
@@ -336,6 +336,8 @@ class ShardsExecutor:
         sections += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
         if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
             sections.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
+        if lines := [line for shard in self.shards for line in shard.decisions(below)]:
+            sections.append("\n".join([f"{DECISIONS}:", *(f"  {line}" for line in lines)]))
         if full:
             sections.append(queries(self.program.sinks[name], self.program, self.maintenance(name)))
         return "\n\n".join(sections)

@@ -12,6 +12,7 @@ from deltic.engine.executors.shards.needs import needs
 from deltic.engine.executors.shards.plan import (
     EVERYWHERE,
     Define,
+    Derive,
     Iterate,
     Key,
     PlacedRelation,
@@ -57,7 +58,7 @@ class _Course:
     def add(self, step: Step) -> None:
         """Append a step."""
         self.steps.append(step)
-        if isinstance(step, Take | Define):
+        if isinstance(step, Take | Define | Derive):
             self.known[step.name] = step.stage
 
 
@@ -124,11 +125,7 @@ class _LayOut:
         relation = self.program.relations[name]
         definition = relation.definition
         if isinstance(definition, Derived):
-            self._place(relation, name, self.homes[name])
-            for rule in self.program.rules_of(name):
-                for query, pieces in self.chains[rule]:
-                    self._chain(query, pieces, self.epoch)
-            self.epoch.add(Take(name, self.epoch.known.get(name, 0)))
+            self._derived(relation)
         elif isinstance(definition, Table | FixedRows):
             self._place(relation, name, self.homes[name])
             self.epoch.add(Take(name, 0))
@@ -139,6 +136,23 @@ class _LayOut:
             self._place(relation, name, self.homes[name])
             self.epoch.add(Define(name, max(self.epoch.known[source] for source in definition.sources)))
         self.strata.append(Stratum((name,), recursive=False))
+
+    def _derived(self, relation: Relation) -> None:
+        """Lay out a relation with rules: searches whose derivations it takes, or one step if all of them stay."""
+        name, rules = relation.name, list[tuple[Search, ...]]()
+        self._place(relation, name, self.homes[name])
+        for rule in self.program.rules_of(name):
+            before = len(self.epoch.steps)
+            for query, pieces in self.chains[rule]:
+                self._chain(query, pieces, self.epoch)
+            rules.append(tuple(step for step in self.epoch.steps[before:] if isinstance(step, Search)))
+        searches = [search for each in rules for search in each]
+        if searches and all(search.stays and search.query.head == name for search in searches):
+            read = {each for search in searches for each in search.query.relations}
+            self.epoch.steps = [step for step in self.epoch.steps if step not in searches]
+            self.epoch.add(Derive(name, tuple(filter(None, rules)), max(self.epoch.known[each] for each in read)))
+        else:
+            self.epoch.add(Take(name, self.epoch.known.get(name, 0)))
 
     def _beside(self, relation: Relation, definition: Recomputed) -> Relation:
         """Place the inputs of an operator that reads all their rows, with the keys that it needs."""

@@ -11,7 +11,7 @@ in a process, is one stage of the plan, and there is an exchange between two sta
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -180,7 +180,34 @@ class Move:
         return f"move {self.source} to {self.target}"
 
 
-Step = Take | Define | Recur | Iterate | Send | Search | Present | Move
+@dataclass(frozen=True, eq=False)
+class Derive:
+    """Updates a relation by its rules, or recomputes it: each shard has found all derivations of its own rows.
+
+    `rules` are the searches of each rule.
+    """
+
+    name: str
+    rules: tuple[tuple[Search, ...], ...]
+    stage: int
+
+    def __str__(self) -> str:
+        return f"derive {self.name}"
+
+
+Step = Take | Define | Derive | Recur | Iterate | Send | Search | Present | Move
+
+
+def searches_of(steps: Iterable[Step]) -> Iterator[Search]:
+    """Yield the searches of steps, including those in the rounds of recursions."""
+    for step in steps:
+        match step:
+            case Search():
+                yield step
+            case Derive(rules=rules):
+                yield from (search for searches in rules for search in searches)
+            case Iterate(steps=rounds):
+                yield from searches_of(rounds)
 
 
 def _by_stage(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
@@ -203,7 +230,7 @@ class ShardPlan:
     @cached_property
     def needs(self) -> frozenset[str]:
         """The relations whose rows before the epoch are needed by searches."""
-        return frozenset(name for step in self.steps if isinstance(step, Search) for name in step.needs)
+        return frozenset(name for search in searches_of(self.steps) for name in search.needs)
 
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:
@@ -234,7 +261,7 @@ class ShardPlan:
 
     def followed(self, step: Iterate) -> list[str]:
         """Return the homes of the relations below that a recursion in rounds reads, in order."""
-        queries = [each.query for each in self.steps if isinstance(each, Search) and each.query.head in step.timed]
+        queries = [each.query for each in searches_of(self.steps) if each.query.head in step.timed]
         followed = (self.placed[query.delta.relation] for query in queries)
         return list(dict.fromkeys(placed.home for placed in followed if placed.name not in step.timed))
 
@@ -288,7 +315,7 @@ class ShardPlan:
     def makes(self, step: Step) -> tuple[str, ...]:
         """Return the placed relations that a step changes."""
         match step:
-            case Take(name=name) | Define(name=name) | Present(name=name):
+            case Take(name=name) | Define(name=name) | Derive(name=name) | Present(name=name):
                 return (name,)
             case Recur(stratum=stratum) | Iterate(stratum=stratum):
                 return stratum.relations
@@ -304,6 +331,8 @@ class ShardPlan:
                 return {name}
             case Define(name=name):
                 return {name, *self.program.relations[name].definition.sources}
+            case Derive(name=name):
+                return {name, *(read for search in searches_of([step]) for read in search.query.relations)}
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return {*stratum.relations, *(name for rule in rules for name in rule.relations)}
@@ -337,6 +366,8 @@ class ShardPlan:
     def _step_lines(self, step: Step) -> Iterator[str]:
         """Yield the lines of a step, with the stages of its rounds."""
         yield f"{step}{self._exchange(step)}"
+        if isinstance(step, Derive):
+            yield from (f"  {search}" for search in searches_of([step]))
         if isinstance(step, Iterate):
             for number, steps in enumerate(step.stages):
                 yield f"  stage {number} of a round:"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from deltic.engine.executors.shards.plan import (
     Define,
+    Derive,
     Iterate,
     Move,
     Present,
@@ -16,6 +17,7 @@ from deltic.engine.executors.shards.plan import (
     ShardPlan,
     Step,
     Take,
+    searches_of,
 )
 from deltic.program.program import Program
 from deltic.program.queries import When
@@ -35,8 +37,19 @@ class _Restrict:
         self._arrives = dict.fromkeys(changed, 0)
 
     def run(self, plan: ShardPlan) -> ShardPlan:
-        result = [(step, stage) for step in plan.steps if (stage := self._stage(step)) is not None]
+        steps = map(self._not_in_vain, plan.steps)
+        result = [(step, stage) for step in steps if (stage := self._stage(step)) is not None]
         return replace(plan, steps=tuple(replace(step, stage=stage) for step, stage in result))
+
+    def _is_vain(self, search: Search) -> bool:
+        """Return whether a search reads a relation that had no rows before."""
+        return not search.needs.isdisjoint(self.empty)
+
+    def _not_in_vain(self, step: Step) -> Step:
+        """Return the step without the searches that find nothing. One search of each rule reads present rows alone."""
+        if not isinstance(step, Derive):
+            return step
+        return replace(step, rules=tuple(tuple(s for s in rule if not self._is_vain(s)) for rule in step.rules))
 
     def _stage(self, step: Step) -> int | None:
         """Return the stage of a step; None if it has nothing to read."""
@@ -48,6 +61,10 @@ class _Restrict:
             case Define(name=name):
                 definition = self.program.relations[name].definition
                 return self._follow((name,), definition.sources, definition.is_timed)
+            case Derive(name=name):
+                read = {relation for search in searches_of([step]) for relation in search.query.relations}
+                follows = {search.query.delta.relation for search in searches_of([step])}
+                return self._follow((name,), read) if not follows.isdisjoint(self.known) else None
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return self._follow(stratum.relations, [name for rule in rules for name in rule.relations])
@@ -61,10 +78,9 @@ class _Restrict:
             case Move(target=target):
                 self._arrives[target] = 1
                 return 0
-            case Search(query=query, stays=stays, needs=needs):
+            case Search(query=query, stays=stays):
                 new = [a.relation for a in (*query.body.atoms, *query.body.absent) if a.when is When.NEW]
-                is_vain = not needs.isdisjoint(self.empty)
-                return None if is_vain else self._send(query.delta.relation, new, query.head, stays)
+                return None if self._is_vain(step) else self._send(query.delta.relation, new, query.head, stays)
 
     def _follow(self, names: Collection[str], read: Collection[str], is_timed: bool = False) -> int | None:
         """Return the stage of a step by which relations follow those that they read."""

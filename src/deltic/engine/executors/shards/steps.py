@@ -9,13 +9,14 @@ from functools import partial
 import pyarrow as pa
 
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.executors.shards.exchange import ITERATION, Inbox, Received, joined, messages_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import (
     Define,
-    Iterate,
+    Derive,
     Move,
     Present,
     Recur,
@@ -24,6 +25,7 @@ from deltic.engine.executors.shards.plan import (
     ShardPlan,
     Step,
     Take,
+    searches_of,
 )
 from deltic.engine.executors.shards.task_memory import bytes_on, reason_on_one_shard, watched
 from deltic.engine.executors.stored_program import StoredProgram
@@ -56,7 +58,7 @@ class Steps(StoredProgram):
         self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
     ) -> None:
         """Prepare only these steps, if given."""
-        super().__init__(plan.program, store, options, draws=False)
+        super().__init__(plan.program, store, options, draws=False, passed=plan.placed.keys() - plan.kept)
         steps = plan.steps if steps is None else steps
         self.number, self.plan = number, plan
         self.reports: list[ComponentReport] = []
@@ -64,15 +66,18 @@ class Steps(StoredProgram):
         self._sent: list[dict[str, list[Received]]] = []
         self._staying: dict[str, tuple[Staying, ...]] = {}
         self._empty: Collection[str] = ()
-        of_rounds = [each for s in steps if isinstance(s, Iterate) for each in s.steps]
-        self._searches = {s: self._search_of(s.query) for s in (*steps, *of_rounds) if isinstance(s, Search)}
+        self._searches = {search: self._search_of(search.query) for search in searches_of(steps)}
         self._recursions = {s: self._recursion_of(s.stratum) for s in steps if isinstance(s, Recur)}
-        self._defined = {s.name: self.defined(s.name, plan.placed[s.name].kept) for s in steps if isinstance(s, Define)}
+        self._defined = {s.name: self.defined(s.name) for s in steps if isinstance(s, Define)}
+        self._derived = {s: self._derived_of(s) for s in steps if isinstance(s, Derive)}
         store.end_evolution()
         self.fit()
 
     def _search_of(self, query: Query) -> Evaluation:
         return self.evaluation(plan(query), reads_as_named=query.head in self.plan.timed)
+
+    def _derived_of(self, step: Derive) -> DerivedStep:
+        return self.derived(step.name, [[self._searches[search] for search in rule] for rule in step.rules])
 
     def _recursion_of(self, stratum: Stratum) -> Recursive:
         rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
@@ -91,6 +96,12 @@ class Steps(StoredProgram):
         """Return the number of rows of a relation that the present epoch has changed here."""
         delta = self.states[name].delta
         return 0 if delta is None else len(delta)
+
+    def decisions(self, relations: Collection[str]) -> Iterator[str]:
+        """Yield a line on the policy's estimates for each of these relations that is derived in one step here."""
+        for step in self._derived.values():
+            if step.relations[0] in relations:
+                yield from (f"{line} on shard {self.number}" for line in step.decision())
 
     def build(self) -> None:
         """Build all column orders that queries probe, so that they are written once instead of built by each task."""
@@ -149,6 +160,9 @@ class Steps(StoredProgram):
                 defined = self._defined[name]
                 if defined.is_due or self._is_changed(defined.follows):
                     self.reports += [report] if (report := defined.run()) is not None else []
+            case Derive():
+                if self._is_changed(self._derived[step].follows):
+                    self.reports += [report] if (report := self._derived[step].run()) is not None else []
             case Recur():
                 if self._is_changed(self._recursions[step].follows):
                     self.reports.append(self._recur(step))
@@ -211,7 +225,7 @@ class Steps(StoredProgram):
         for columns, weights in sent:
             words, summed = packed(state, columns, weights)
             batch.add_run(Run(words, weights=plain(summed)))
-        add_derivations(state, batch, self.plan.placed[name].kept)
+        add_derivations(state, batch, self.is_stored(name))
 
     def _search(self, step: Search) -> Iterator[Message]:
         query = step.query

@@ -7,24 +7,21 @@ changes nothing until it is complete, so it can be abandoned without a trace.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
 from deltic.engine.executors.relation_change import add_derivations
-from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.operators.beginning import beginning, least_visited
-from deltic.engine.operators.query import Evaluation
+from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.parallel import processor_time
 from deltic.engine.recursion.costs import CostProfile
-from deltic.engine.refresh import QUICK, AbandonedError, Kind, Policy, changes_of
+from deltic.engine.refresh import QUICK, AbandonedError, CostHistory, Kind, Policy, Refresh, changes_of
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.run import Run
-from deltic.program.queries import Rule
+from deltic.engine.storage.state import State
 
 _LEARNED = 0.02
 """Updates that took at least this much processor time, in seconds, are recorded."""
@@ -32,35 +29,62 @@ _A_ROW = 3e-7
 """The approximate processor time of a search for each visited row, in seconds."""
 
 
+class RuleSearches:
+    """The delta queries of one rule. Each of `beginnings` has a positive atom as its delta, so it can find all rows."""
+
+    def __init__(self, evaluations: Sequence[Evaluation], states: Mapping[str, State]) -> None:
+        absent = max(len(each.query.body.absent) for each in evaluations)
+        self.evaluations = evaluations
+        self.beginnings = [each for each in evaluations if len(each.query.body.absent) == absent]
+        self._positive = [states[atom.relation] for atom in self.beginnings[0].query.body.atoms]
+
+    def were_empty(self) -> bool:
+        """Return whether it is a join, and all of its positive atoms were empty before the present change."""
+        return len(self._positive) > 1 and all(state.was_empty() for state in self._positive)
+
+
 class DerivedStep:
-    """The step of one relation; `follows` are the relations below that it reads."""
+    """The step of one relation, whose rules are given by the evaluations of their queries.
+
+    `follows` are the relations below that it reads; `stores` are the relations whose rows are stored.
+    """
 
     is_timed = is_due = False
 
-    def __init__(self, stored: StoredProgram, name: str, evaluations: Sequence[Evaluation]) -> None:
-        self.relations, self.states, self._state = (name,), stored.states, stored.states[name]
-        self.by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
-        for evaluation in evaluations:
-            self.by_rule[evaluation.query.rule].append(evaluation)
-        self.follows = frozenset(e.query.delta.relation for e in evaluations)
-        self._refresh, self._environment = stored.options.refresh, stored.environment
-        self.history = stored.histories.of(self.relations)
+    def __init__(
+        self,
+        name: str,
+        rules: Iterable[Sequence[Evaluation]],
+        environment: Environment,
+        refresh: Refresh,
+        history: CostHistory,
+        stores: Callable[[str], bool],
+    ) -> None:
+        self.relations, self.states, self._state = (name,), environment.states, environment.states[name]
+        self._rules = [RuleSearches(evaluations, self.states) for evaluations in rules]
+        self._queries = [each.query for rule in self._rules for each in rule.evaluations]
+        self.follows = frozenset(query.delta.relation for query in self._queries)
+        self._refresh, self._environment, self.history, self._stores = refresh, environment, history, stores
+        self._is_stored = stores(name)
+
+    @cached_property
+    def reads_stored_rows(self) -> bool:
+        """Return whether the rows of all relations that it reads are stored."""
+        return all(self._stores(name) for query in self._queries for name in query.relations)
 
     @cached_property
     def can_recompute(self) -> bool:
         """Return whether the rows of the relation and of all that it reads are stored."""
-        read = {atom.relation for rule in self.by_rule for atom in (*rule.body.atoms, *rule.body.absent)}
-        kinds = {self._state.kind, *(self.states[name].kind for name in read)}
-        return bool(read) and RelationKind.TRANSIENT not in kinds
+        return bool(self._queries) and self._is_stored and self.reads_stored_rows
 
     def run(self) -> ComponentReport | None:
         """Update the relation. Return a report if it was recomputed."""
         policy = self._refresh.policy
         if policy is Policy.INCREMENTAL or not self.can_recompute:
-            add_derivations(self._state, self._updated())
+            self._add(self._updated())
             return None
         if not self._state.contents.runs:
-            add_derivations(self._state, self._recorded(self._updated))
+            self._add(self._recorded(self._updated))
             return None
         if policy is Policy.FULL:
             return self._recompute("the policy is full")
@@ -72,7 +96,7 @@ class DerivedStep:
         try:
             with self._environment.judged(_Judge(self, started, self._refresh.switch).look):
                 batch = self._updated()
-            add_derivations(self._state, batch)
+            self._add(batch)
         except AbandonedError as abandoned:
             self._environment.faults.be(faults)
             history.abandon(self._changes(), abandoned.work)
@@ -92,7 +116,10 @@ class DerivedStep:
 
     def begin(self) -> None:
         """Compute all rows: each rule once."""
-        add_derivations(self._state, self._recorded(self._whole))
+        self._add(self._recorded(self._whole))
+
+    def _add(self, derivations: CountChanges) -> None:
+        add_derivations(self._state, derivations, self._is_stored)
 
     def _changes(self) -> dict[Kind, int]:
         """Return the number of changed rows of each relation below, by sign."""
@@ -103,11 +130,11 @@ class DerivedStep:
         full.
         """
         batch = CountChanges()
-        for rule, evaluations in self.by_rule.items():
-            if len(rule.body.atoms) > 1 and all(self.states[atom.relation].was_empty() for atom in rule.body.atoms):
+        for rule in self._rules:
+            if self.reads_stored_rows and rule.were_empty():
                 self._begin(rule, batch)
             else:
-                for evaluation in evaluations:
+                for evaluation in rule.evaluations:
                     self._follow(evaluation, batch)
         return batch
 
@@ -126,7 +153,7 @@ class DerivedStep:
         counted = self._state.contents if self._state.counts is None else self._state.counts
         for run in counted.runs:
             batch.add(run.words, -run.all_weights())
-        add_derivations(self._state, batch)
+        self._add(batch)
         rows_in = sum(self._changes().values())
         rows_out = 0 if self._state.delta is None else len(self._state.delta)
         decision = (
@@ -140,7 +167,7 @@ class DerivedStep:
     def _whole(self) -> CountChanges:
         """Return all derivations."""
         batch = CountChanges()
-        for rule in self.by_rule:
+        for rule in self._rules:
             self._begin(rule, batch)
         return batch
 
@@ -152,16 +179,12 @@ class DerivedStep:
         self.history.profile = profile
         return batch
 
-    def _begin(self, rule: Rule, batch: CountChanges) -> None:
+    def _begin(self, rule: RuleSearches, batch: CountChanges) -> None:
         """Add all derivations of a rule, from all rows of one of its atoms."""
-        start = beginning(self._beginnings(rule))
+        start = beginning(rule.beginnings)
         whole = self.states[start.query.delta.relation].whole()
         for derived in start.run(whole, version=_present):
             batch.add(derived.words, derived.weights)
-
-    def _beginnings(self, rule: Rule) -> list[Evaluation]:
-        """Return the evaluations of a rule whose delta is one of its positive atoms."""
-        return [e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)]
 
     def _size(self) -> int:
         """Return the number of input rows of the relation."""
@@ -171,7 +194,7 @@ class DerivedStep:
         """Return the expected processor seconds of a recomputation: those of the last, or an estimate by its plans."""
         if self.history.profile.work:
             return self.history.profile.expected(self._size())
-        return _A_ROW * sum(least_visited(self._beginnings(rule)) for rule in self.by_rule)
+        return _A_ROW * sum(least_visited(rule.beginnings) for rule in self._rules)
 
 
 class _Judge:
