@@ -217,11 +217,10 @@ class Pipeline(Defining):
         self, text: str, args: Args | None = None, file: str = "<sql>"
     ) -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`, one result for each statement, or for consecutive definitions, as soon as it is done."""
-        from deltic.pipeline.sql.planning import planned
-        from deltic.pipeline.sql.steps import results
+        from deltic.pipeline.sql.session_variables import results_of_text
 
         require_text(text)
-        return results(self, lambda definitions: list(planned(text, file, definitions, args)))
+        return results_of_text(self, text, args, file)
 
     def planned_sql(
         self, text: str, args: Args | None = None, file: str = "<sql>", outside: bool = True
@@ -234,7 +233,7 @@ class Pipeline(Defining):
 
         require_text(text)
         definitions = self._definitions
-        return PlannedText(list(planned(text, file, definitions, args, outside)), definitions)
+        return PlannedText(planned(text, file, definitions, args, outside), definitions)
 
     def run_planned(self, text: PlannedText) -> Iterator[Evolution | Transaction | Rows]:
         """Run a planned text: the result of each statement as soon as it is done. Raises what `sql` does.

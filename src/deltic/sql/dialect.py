@@ -18,6 +18,7 @@ from sqlglot.tokenizer_core import TokenType
 from deltic.sql import pipes
 from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
+from deltic.sql.variables import is_keeping, variable_of
 
 _SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
 """Functions with a syntax of their own."""
@@ -78,12 +79,20 @@ def _relation(parser: SparkParser) -> exp.Expression:
 
 
 def _identifier(parser: SparkParser) -> exp.Identifier:
-    """Parse IDENTIFIER('name'), whose text may be joined by `||`, as a name."""
+    """Parse IDENTIFIER('name'), whose text may be joined by `||` and be a variable's, as a name."""
     node = parser._parse_disjunction() or exp.Null()
-    texts = list(node.flatten()) if isinstance(node, exp.DPipe) else [node]
-    if not all(isinstance(text, exp.Literal) and text.is_string for text in texts):
+    texts = [_text(part) for part in (node.flatten() if isinstance(node, exp.DPipe) else [node])]
+    if None in texts:
         parser.raise_error("IDENTIFIER takes the text of a name")
-    return exp.to_identifier("".join(text.name for text in texts), quoted=True)
+    return exp.to_identifier("".join(text or "" for text in texts), quoted=True)
+
+
+def _text(node: exp.Expr) -> str | None:
+    """The text of a literal or variable; None of another expression, and in a definition, which outlives variables."""
+    if isinstance(node, exp.Literal):
+        return node.name if node.is_string else None
+    variable = variable_of(node)
+    return None if variable is None or is_keeping() else variable.text
 
 
 def _position(parser: SparkParser) -> exp.Expression:

@@ -16,8 +16,6 @@ STATEMENTS: dict[str, str] = {
     "REFRESH": f"{_FRESH}. REFRESH of sources is pipeline.refresh() and deltic refresh",
     "SUBSCRIBE": 'pipeline.changes("view") follows a view, epoch by epoch',
     "LISTEN": 'pipeline.changes("view") follows a view, epoch by epoch',
-    "SET": _UTC + "; what else can be set are options of deltic.Pipeline(…)",
-    "RESET": "what can be set are options of deltic.Pipeline(…)",
     "PRAGMA": "what can be set are options of deltic.Pipeline(…)",
     "USE": "leave it out: names have one part",
     "COPY": FROM_FILES + '; change.insert("t", pathlib.Path("FILE")) reads one into a table',
@@ -36,7 +34,6 @@ STATEMENTS: dict[str, str] = {
     "UPSERT": "write INSERT INTO … ON CONFLICT (key) DO UPDATE SET column = excluded.column",
     "CALL": "functions of Python are called in queries: pipeline.function adds one",
     "PREPARE": 'statements take parameters: pipeline.sql("SELECT … WHERE id = :id", {"id": 7})',
-    "EXECUTE": 'statements take parameters: pipeline.sql("SELECT … WHERE id = :id", {"id": 7})',
     "ATTACH": "CREATE TABLE t USING database OPTIONS (url '…', table '…') reads a table of a database",
     "END": "write COMMIT",
 }

@@ -18,6 +18,7 @@ from deltic.datalog.memory import ClauseMemory
 from deltic.errors import CatalogError
 from deltic.pipeline.definitions.written import Edit, Publication, table_to_json, to_json
 from deltic.sql.statements.program import SqlProgram
+from deltic.sql.variables import Variable
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
@@ -33,7 +34,8 @@ class Definitions:
 
     `history` has the changes that led here, as texts; `functions` are Python functions by their lower-case names.
     `attached` are sources that tables got after their definition. `parts` are definitions of front ends of other
-    packages. `pragmas` are added to each Datalog program. `memory` caches clauses and is shared with earlier values.
+    packages. `pragmas` are added to each Datalog program. `memory` caches clauses. It and `variables`,
+    those of the session of SQL by their lower-case names, are shared with earlier values.
     """
 
     programs: tuple[ParsedProgram, ...] = ()
@@ -46,6 +48,7 @@ class Definitions:
     parts: tuple[FrontEndDefinitions, ...] = ()
     pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
     memory: ClauseMemory = field(default_factory=ClauseMemory, compare=False, repr=False)
+    variables: dict[str, Variable] = field(default_factory=dict, compare=False, repr=False)
 
     def since(self, before: Definitions) -> tuple[Edit, ...]:
         """The changes between earlier definitions and these."""

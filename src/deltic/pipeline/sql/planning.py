@@ -46,6 +46,7 @@ from deltic.sql.statements.statements import (
     Defining,
     Describe,
     Explain,
+    OfSession,
     Question,
     Select,
     Show,
@@ -53,6 +54,7 @@ from deltic.sql.statements.statements import (
     TransactionBracket,
 )
 from deltic.sql.text import SourceText
+from deltic.sql.variables import Variables, keeping, knowing_variables
 from deltic.values.types import Column, Schema
 
 ANSWER = "the answer"
@@ -116,12 +118,17 @@ class PlannedText:
 
 def planned(
     text: str, file: str, definitions: Definitions, args: Args | None = None, outside: bool = True
-) -> Iterator[Step]:
+) -> list[Step]:
     """The steps that a text's statements take after definitions. Definitions that stand together are one step.
 
     Each statement sees the definitions before it; without `outside` none may make a table whose rows are elsewhere.
     Raises ProgramError or CatalogError for the first one that is wrong.
     """
+    with knowing_variables(definitions.variables):
+        return list(_planned(text, file, definitions, args, outside))
+
+
+def _planned(text: str, file: str, definitions: Definitions, args: Args | None, outside: bool) -> Iterator[Step]:
     if (known := _kept(text, file, definitions, args)) is not None:
         yield known
         return
@@ -130,11 +137,16 @@ def planned(
     for statement in (part for whole in written for part in _parts(whole, definitions)):
         if isinstance(statement, Defining):
             if _begins_anew(statement, begun, definitions):
-                definitions.check()
+                _check(definitions)
                 yield definitions
                 begun = definitions
-            definitions = defining(definitions, statement)
+            with keeping():
+                definitions = defining(definitions, statement)
             continue
+        if isinstance(statement, OfSession):
+            message = "variables, settings and EXECUTE IMMEDIATE belong to a session, and this is shared by many"
+            raise statement.error(message, "pipeline.sql and deltic sql take them; here, use parameters")
+        _check(definitions)
         catalog = definitions.catalog
         if definitions is not begun:
             yield definitions
@@ -143,8 +155,14 @@ def planned(
             step = statement if isinstance(statement, TransactionBracket) else _step(statement, catalog)
         yield step
     if definitions is not begun:
-        definitions.check()
+        _check(definitions)
         yield definitions
+
+
+def _check(definitions: Definitions) -> None:
+    """Raises ProgramError or CatalogError where definitions are wrong, or name variables, which they outlive."""
+    with keeping():
+        definitions.check()
 
 
 def effects(text: str, file: str, definitions: Definitions, args: Args | None = None) -> list[Effect]:
@@ -152,7 +170,7 @@ def effects(text: str, file: str, definitions: Definitions, args: Args | None = 
     if isinstance(kept := _kept(text, file, definitions, args), Effect):
         return [kept]
     result = []
-    with knowing(definitions.functions, definitions.sql.functions):
+    with knowing(definitions.functions, definitions.sql.functions), knowing_variables(definitions.variables):
         for statement in parse(text, file, args):
             if not isinstance(statement, Change):
                 message = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
@@ -166,7 +184,7 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
     if isinstance(kept := _kept(text, file, definitions, args), PlannedQuery):
         return kept
     steps = []
-    with knowing(definitions.functions, definitions.sql.functions):
+    with knowing(definitions.functions, definitions.sql.functions), knowing_variables(definitions.variables):
         for statement in parse(text, file, args):
             if not isinstance(statement, Select | Show | Describe):
                 message = "a question is SELECT, SHOW or DESCRIBE"
@@ -175,6 +193,14 @@ def asked(text: str, file: str, definitions: Definitions, args: Args | None = No
     result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(result, PlannedQuery | Rows)
     return result
+
+
+def asked_query(
+    query: exp.Expression, source: SourceText, definitions: Definitions, variables: Variables
+) -> PlannedQuery:
+    """The plan of a query whose rows have no order, with these variables. Raises ProgramError."""
+    with knowing(definitions.functions, definitions.sql.functions), knowing_variables(variables):
+        return PlannedQuery(*_answer(query, definitions.catalog, source), {})
 
 
 def keeps_plan(text: str, file: str, definitions: Definitions, args: Args | None) -> bool:
@@ -217,7 +243,7 @@ def _planned_with(
     if any(str(each) in text for each in bindings.values):
         return None
     try:
-        with knowing(definitions.functions, definitions.sql.functions):
+        with knowing(definitions.functions, definitions.sql.functions), knowing_variables({}):
             statements = parse(text, file, bindings.stand_ins)
             if len(statements) != 1 or not is_plain(statements[0], bindings.values):
                 return None

@@ -85,10 +85,10 @@ def _done(
             case Effect():
                 return _changed(pipeline, step)
             case PlannedQuery():
-                seen = _seen(pipeline)
+                seen = present(pipeline)
                 return answered(step, seen.version, pipeline._engine_of, seen.spark)
             case ExplainedRows():
-                return _seen(pipeline).explained_rows(step.definition, step.kind)
+                return present(pipeline).explained_rows(step.definition, step.kind)
             case Explained():
                 return TextAnswer("plan", _explained(pipeline, step))
             case Rows():
@@ -99,7 +99,7 @@ def _done(
         raise
 
 
-def _seen(pipeline: Defining) -> Snapshot:
+def present(pipeline: Defining) -> Snapshot:
     """Tables and views as they are, or as the transaction that BEGIN has opened would leave them."""
     bracketed = pipeline._opened.bracketed
     return pipeline.snapshot() if bracketed is None else bracketed.preview()

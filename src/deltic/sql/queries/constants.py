@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.rows import QueryColumn, QueryRows, settled, value_of
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.scalars import Typed, typed, unified
 from deltic.sql.scalars.typed import fields_together
@@ -35,11 +35,13 @@ def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
 
 
 def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:
-    def refuse(reference: exp.Column) -> Typed:
+    def variable(reference: exp.Column) -> Typed:
+        if (value := value_of(reference, scope.source)) is not None:
+            return value
         raise scope.source.error(reference, "VALUES has constants, and this is the name of a column", "write SELECT")
 
     parts = row.expressions if isinstance(row, exp.Tuple) else [row.this if isinstance(row, exp.Paren) else row]
-    return [typed(part, refuse, scope.source) for part in parts]
+    return [typed(part, variable, scope.source) for part in parts]
 
 
 def _unified(values: list[Typed], index: int, node: exp.Expression, scope: QueryScope) -> list[Typed]:

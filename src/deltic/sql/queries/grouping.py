@@ -17,6 +17,7 @@ from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, normal, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, comparable
+from deltic.sql.variables import variable_of
 from deltic.values.types import Column, Schema, Type
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -162,13 +163,11 @@ class GroupedBlock:
         return len(self.sets) > 1 and not self.values.rows.find(node)
 
     def _is_outer(self, node: exp.Column) -> bool:
-        """Whether a column is an outer one."""
+        """Whether a column is an outer one, or a variable."""
         bindings = self.values.scope.bindings
-        return (
-            not self.values.rows.find(node)
-            and not self.values.is_placed(node)
-            and bool(bindings and bindings.find(node))
-        )
+        if self.values.rows.find(node) or self.values.is_placed(node):
+            return False
+        return bool(bindings and bindings.find(node)) or variable_of(node) is not None
 
     def _known(self, node: exp.Expression) -> QueryColumn | None:
         if (

@@ -10,7 +10,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import count_of
 from deltic.sql.queries.levels import stopped
-from deltic.sql.queries.rows import QueryRows
+from deltic.sql.queries.rows import QueryRows, value_of
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import replaced
@@ -132,10 +132,12 @@ def _count(node: exp.Expression, scope: QueryScope) -> int:
     number = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
     message = f"{type(node).__name__.upper()} takes a number that is not negative"
 
-    def refuse(reference: exp.Column) -> Typed:
+    def variable(reference: exp.Column) -> Typed:
+        if (value := value_of(reference, scope.source)) is not None:
+            return value
         raise scope.source.error(reference, message, "write the number itself, or an expression of constants")
 
-    result = typed(number, refuse, scope.source) if number is not None else NULL
+    result = typed(number, variable, scope.source) if number is not None else NULL
     value = evaluate(result.expression, {}, {}) if result.type.type.is_integer else None
     if value is None or value < 0:
         raise scope.source.error(number or node, message, "write the number itself, or an expression of constants")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import column
 from deltic.errors import did_you_mean
-from deltic.sql.scalars import NULL, Typed, coerced
+from deltic.sql.scalars import NULL, Typed, coerced, typed
 from deltic.sql.scalars.typed import Fields
 from deltic.sql.text import SourceText
+from deltic.sql.variables import refuse_in_definition, variable_of
 from deltic.values.types import Column
 
 
@@ -117,7 +118,18 @@ def resolve(reference: exp.Column, rows: QueryRows, bindings: Bindings | None, s
         raise source.error(reference, f"{written} is ambiguous: it may be {message}", hint)
     if result:
         return result[0].typed
+    if (value := value_of(reference, source)) is not None:
+        return value
     raise source.error(reference, f"there is no column {source.written(reference)} here", _near(reference, rows))
+
+
+def value_of(reference: exp.Column, source: SourceText) -> Typed | None:
+    """The value of the variable that a name means; None where it means none. Raises ProgramError in definitions."""
+    variable = variable_of(reference)
+    if variable is None:
+        return None
+    refuse_in_definition(variable, reference, source)
+    return typed(variable.value, partial(resolve, rows=QueryRows(0, ()), bindings=None, source=source), source)
 
 
 def _near(reference: exp.Column, rows: QueryRows) -> str:

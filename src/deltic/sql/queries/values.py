@@ -13,6 +13,7 @@ from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import span_of
+from deltic.sql.variables import variable_of
 from deltic.values.types import Column, Type
 
 
@@ -83,9 +84,10 @@ class BlockValues:
         return result
 
     def _finds(self, reference: exp.Column) -> bool:
-        """Whether there is a column that a reference means, here or around."""
+        """Whether there is a column that a reference means, here or around, or a variable."""
         bindings = self.scope.bindings
-        return bool(self._rows.find(reference) or (bindings and bindings.find(reference)))
+        is_column = bool(self._rows.find(reference) or (bindings and bindings.find(reference)))
+        return is_column or variable_of(reference) is not None
 
     def place(self, node: exp.Expression, value: Typed) -> exp.Column:
         """What stands for a node of this value, and is the same for the same value."""

@@ -102,8 +102,8 @@ class _Writing:
         values = tuple(Assignment(name, _of(name.name, excluded)) for name in names)
         whens = [MergeClause("not matched", None, "insert", values, None)]
         if conflict.assignments is not None:
-            assigned = tuple(replace(a, value=_qualified(a.value, target)) for a in conflict.assignments)
-            condition = None if conflict.condition is None else _qualified(conflict.condition, target)
+            assigned = tuple(replace(a, value=_qualified(a.value, target, self._names)) for a in conflict.assignments)
+            condition = None if conflict.condition is None else _qualified(conflict.condition, target, self._names)
             whens.append(MergeClause("matched", condition, "update", assigned, None))
         self.merge(Merge(change.source, change.start, change.end, change.table, None, excluded, same, tuple(whens)))
 
@@ -349,11 +349,11 @@ def _values(query: exp.Expression) -> list[exp.Expression]:
     return query.expressions if isinstance(query, exp.Select) and not query.is_star else []
 
 
-def _qualified(expression: exp.Expression, relation: exp.Expression) -> exp.Expression:
-    """The expression with columns that name no relation as those of this one."""
-    copy = expression.copy()
+def _qualified(expression: exp.Expression, relation: exp.Expression, names: Sequence[str]) -> exp.Expression:
+    """The expression with columns of these names that name no relation as those of this one."""
+    copy, own = expression.copy(), {name.lower() for name in names}
     for column in copy.find_all(exp.Column):
-        if not column.table:
+        if not column.table and column.name.lower() in own:
             column.set("table", exp.to_identifier(relation.alias_or_name, quoted=True))
     return copy
 

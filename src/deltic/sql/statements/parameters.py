@@ -23,7 +23,7 @@ from deltic.sql.text import SourceText
 Args = Mapping[str, Any] | Sequence[Any]
 """Values by the names of parameters, which may be more than a text has, or one for each `?` in their order."""
 
-_DEFINING = ("CREATE", "ALTER", "COMMENT", "DECLARE", "DROP")
+_DEFINING = ("CREATE", "ALTER", "COMMENT", "DROP")
 _TYPES = (
     "None, bool, int, float, Decimal, str, bytes, date, datetime, timedelta, lists and dicts of these, scalars of numpy"
 )
@@ -72,7 +72,7 @@ def _filled(tokens: Tokens, args: Args | None, used: list[str], source: SourceTe
             before, position = token, position + 1
             continue
         try:
-            if tokens[0].text.upper() in _DEFINING:
+            if _defines(tokens):
                 raise _RefusedValue("a definition takes no parameters, since it is kept", "write the value")
             values = _literal(_value(name, args, used))
         except _RefusedValue as error:
@@ -83,6 +83,11 @@ def _filled(tokens: Tokens, args: Args | None, used: list[str], source: SourceTe
         yield from (Token(kind, text, token.line, token.col, token.start, end - 1, []) for kind, text in values)
         if token.token_type is TokenType.QDCOLON:
             yield Token(TokenType.DCOLON, "::", token.line, token.col, token.start + 1, token.end, [])
+
+
+def _defines(tokens: Tokens) -> bool:
+    words = [token.text.upper() for token in tokens[:2]]
+    return words[0] in _DEFINING or words == ["DECLARE", "RECURSIVE"]
 
 
 def _is_named(before: Token | None, token: Token, following: Token) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from itertools import accumulate
 
 from deltic.errors import did_you_mean
@@ -13,11 +14,19 @@ from deltic.sql.statements.parameters import Args, filled
 from deltic.sql.statements.parse_alter import parse_alter, parse_comment
 from deltic.sql.statements.parse_brackets import parse_bracket
 from deltic.sql.statements.parse_changes import parse_change
-from deltic.sql.statements.parse_definitions import parse_create, parse_declare, parse_drop
+from deltic.sql.statements.parse_definitions import parse_create
 from deltic.sql.statements.parse_questions import parse_describe, parse_explain, parse_query, parse_show
+from deltic.sql.statements.parse_session import (
+    parse_declaration,
+    parse_dropping,
+    parse_execute,
+    parse_reset,
+    parse_set,
+)
 from deltic.sql.statements.reading import Tokens, split, token_error
 from deltic.sql.statements.statements import CreateTable, Statement
 from deltic.sql.text import SourceText
+from deltic.sql.variables import keeping
 
 
 def parse(text: str, file: str = "<sql>", args: Args | None = None) -> tuple[Statement, ...]:
@@ -55,7 +64,8 @@ def _statement(tokens: Tokens, source: SourceText) -> Statement:
         hint = STATEMENTS.get(word) or did_you_mean(word, _READERS) or listed
         hint = "this looks like Datalog, which pipeline.datalog and files *.dl take" if first.text == "." else hint
         raise token_error(source, first, f"no statement begins with `{first.text}`", hint)
-    return read(Cursor(tokens, source))
+    with keeping() if first.text.upper() in ("CREATE", "ALTER") else nullcontext():
+        return read(Cursor(tokens, source))
 
 
 def _inserts(tokens: Tokens) -> bool:
@@ -72,10 +82,13 @@ def _inserts(tokens: Tokens) -> bool:
 _READERS: dict[str, Callable[[Cursor], Statement]] = {
     **dict.fromkeys(("SELECT", "WITH", "FROM", "VALUES", "TABLE"), parse_query),
     "CREATE": parse_create,
-    "DROP": parse_drop,
+    "DROP": parse_dropping,
     "ALTER": parse_alter,
     "COMMENT": parse_comment,
-    "DECLARE": parse_declare,
+    "DECLARE": parse_declaration,
+    "SET": parse_set,
+    "RESET": parse_reset,
+    "EXECUTE": parse_execute,
     **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK"), parse_bracket),
     **dict.fromkeys(("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE"), parse_change),
     "EXPLAIN": parse_explain,

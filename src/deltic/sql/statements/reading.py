@@ -161,7 +161,8 @@ def identifier(token: Token) -> exp.Identifier:
 
 def is_name(token: Token) -> bool:
     """Whether a token can be the name of a relation or column."""
-    return token.token_type is TokenType.IDENTIFIER or token.text.isidentifier()
+    is_quoted = token.token_type is TokenType.IDENTIFIER
+    return is_quoted or (token.token_type is not TokenType.STRING and token.text.isidentifier())
 
 
 def token_error(source: SourceText, token: Token, message: str, hint: str = "") -> ProgramError:

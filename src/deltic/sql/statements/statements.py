@@ -18,7 +18,7 @@ from deltic.sql.names import names_read
 from deltic.sql.scalars.functions.written import SqlFunction, calls_of
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
-from deltic.values.types import Schema
+from deltic.values.types import Schema, Type
 
 Kind = Literal["matched", "not matched", "not matched by source"]
 Refresh = Literal["", "auto", "incremental", "incremental strict", "full"]
@@ -337,3 +337,59 @@ class TransactionBracket(Statement):
     """BEGIN, COMMIT or ROLLBACK: the changes between them are one transaction."""
 
     word: Literal["begin", "commit", "rollback"]
+
+
+@dataclass(frozen=True, eq=False)
+class DeclareVariable(Statement):
+    """DECLARE VARIABLE of one or several names; without a type it is that of the default, which is NULL if absent."""
+
+    names: tuple[exp.Identifier, ...]
+    type: Type | None
+    default: exp.Expression
+    replaces: bool
+
+
+@dataclass(frozen=True, eq=False)
+class VariableAssignment:
+    """Variables and a query of as many columns with one row at most; None in its place stands for their defaults."""
+
+    names: tuple[exp.Identifier, ...]
+    query: exp.Expression | None
+
+
+@dataclass(frozen=True, eq=False)
+class SetVariable(Statement):
+    """SET VARIABLE; each assignment sees the ones before it."""
+
+    assignments: tuple[VariableAssignment, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class DropVariable(Statement):
+    """DROP TEMPORARY VARIABLE."""
+
+    name: exp.Identifier
+    if_there: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Setting(Statement):
+    """SET and RESET of settings, which have the values that Spark has by default: a key shows its value."""
+
+    key: str
+    value: str | None
+    is_reset: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ExecuteImmediate(Statement):
+    """EXECUTE IMMEDIATE of a text, with values for its parameters; `into` are the variables of its answer's row."""
+
+    statement: exp.Expression
+    into: tuple[exp.Identifier, ...]
+    using: tuple[tuple[str, exp.Expression], ...]
+    """The names of parameters, "" for `?`, and their values."""
+
+
+OfSession = DeclareVariable | SetVariable | DropVariable | Setting | ExecuteImmediate
+"""What is done when it is reached, since later statements depend on it."""

@@ -1,0 +1,238 @@
+"""Statements that are done when they are reached: variables, settings, EXECUTE IMMEDIATE.
+
+A text is divided at them; what stands between two is planned as a whole, with the values that variables have then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from deltic.errors import count_of
+from deltic.pipeline.defining import Defining
+from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.sql.evaluation import answered
+from deltic.pipeline.sql.planning import asked_query, planned
+from deltic.pipeline.sql.settings import settings
+from deltic.pipeline.sql.steps import present, results
+from deltic.sql.names import find_name
+from deltic.sql.statements.parameters import Args
+from deltic.sql.statements.parse import parse
+from deltic.sql.statements.reading import Tokens, split
+from deltic.sql.statements.statements import (
+    DeclareVariable,
+    DropVariable,
+    ExecuteImmediate,
+    Select,
+    Setting,
+    SetVariable,
+    Statement,
+)
+from deltic.sql.text import SourceText
+from deltic.sql.types import written
+from deltic.sql.variables import Variable, constant_of, knowing_variables
+from deltic.values.arrow import from_arrow
+from deltic.values.types import Type
+from deltic.values.types.arrow import type_of_arrow
+
+_MAYBE = re.compile(r"(?:^|;|\*/)\s*(?:DECLARE|SET|RESET|EXECUTE|DROP\s+(?:TEMPORARY\s+)?VARIABLE)\b", re.I | re.M)
+_EXECUTED = "<executed>"
+_DEEPEST = 20
+"""How many EXECUTE IMMEDIATE may stand in each other."""
+_Result = Evolution | Transaction | Rows
+_Changed = dict[str, Variable]
+
+
+def results_of_text(pipeline: Defining, text: str, args: Args | None, file: str, depth: int = 0) -> Iterator[_Result]:
+    """What each statement of a text gives."""
+    parts = list(_parts(text, args, file)) if _MAYBE.search(text) else []
+    if not any(is_alone for _, _, is_alone in parts):
+        return results(pipeline, partial(planned, text, file, args=args))
+    return _in_turn(pipeline, parts, file, depth)
+
+
+def _in_turn(
+    pipeline: Defining, parts: Sequence[tuple[str, Args | None, bool]], file: str, depth: int
+) -> Iterator[_Result]:
+    for text, args, is_alone in parts:
+        if not is_alone:
+            yield from results(pipeline, partial(planned, text, file, args=args))
+            continue
+        with knowing_variables(pipeline._definitions.variables):
+            (statement,) = parse(text, file, args)
+        if isinstance(statement, ExecuteImmediate):
+            yield from _executed(pipeline, statement, depth)
+        else:
+            yield _done(pipeline, statement)
+
+
+def _parts(text: str, args: Args | None, file: str) -> Iterator[tuple[str, Args | None, bool]]:
+    """A text divided at statements of the session, each with its values; the places of all words stay."""
+    groups: list[tuple[list[Tokens], bool]] = []
+    for tokens in split(SourceText(text, file)):
+        is_alone = _is_of_session(tokens)
+        if not groups or is_alone or groups[-1][1]:
+            groups.append(([], is_alone))
+        groups[-1][0].append(tokens)
+    left = list(args) if isinstance(args, list | tuple) else None
+    for number, (statements, is_alone) in enumerate(groups, 1):
+        start, end = statements[0][0].start, statements[-1][-1].end + 1
+        given = args
+        if left is not None:
+            used = sum(token.token_type in _PLACEHOLDERS for tokens in statements for token in tokens)
+            given, left = (left[:used], left[used:]) if number < len(groups) else (left, [])
+        yield re.sub(r"[^\n]", " ", text[:start]) + text[start:end], given or None, is_alone
+
+
+_PLACEHOLDERS = (TokenType.PLACEHOLDER, TokenType.QDCOLON)
+
+
+def _is_of_session(tokens: Tokens) -> bool:
+    words = [token.text.upper() for token in tokens[:3]]
+    match words:
+        case ["SET" | "RESET" | "EXECUTE", *_]:
+            return True
+        case ["DECLARE", *others]:
+            return others[:1] != ["RECURSIVE"] or others[1:] != ["VIEW"]
+        case ["DROP", *others]:
+            return "VARIABLE" in others and others[0] in ("VARIABLE", "TEMPORARY")
+    return False
+
+
+def _done(pipeline: Defining, statement: Statement) -> _Result:
+    if isinstance(statement, Setting):
+        return settings(statement, pipeline._evolving.nothing())
+    variables = pipeline._definitions.variables
+    changed = dict(variables)
+    if isinstance(statement, DeclareVariable):
+        _declare(pipeline, statement, changed)
+    elif isinstance(statement, SetVariable):
+        _assign(pipeline, statement, changed)
+    elif isinstance(statement, DropVariable):
+        _drop(statement, changed)
+    variables.clear()
+    variables.update(changed)
+    return pipeline._evolving.nothing()
+
+
+def _declare(pipeline: Defining, statement: DeclareVariable, variables: _Changed) -> None:
+    for name in statement.names:
+        if name.name.lower() in variables and not statement.replaces:
+            hint = "write DECLARE OR REPLACE, or SET VAR"
+            raise statement.source.error(name, f"there is a variable {name.name} already", hint)
+    value = statement.default if statement.type is None else _cast(statement.default, statement.type)
+    ((type_, constant),) = _row(pipeline, exp.select(value), statement.source, variables)
+    for name in statement.names:
+        variable = Variable(name.name, type_, constant, statement.default, statement.source)
+        variables[name.name.lower()] = variable
+
+
+def _assign(pipeline: Defining, statement: SetVariable, variables: _Changed) -> None:
+    for assignment in statement.assignments:
+        names = [find_name(name, "variable", variables, statement.source).lower() for name in assignment.names]
+        if len(set(names)) < len(names):
+            raise statement.source.error(assignment.names[-1], "a variable is assigned twice")
+        if assignment.query is None:
+            (name,) = names
+            own = variables[name]
+            row = _row(pipeline, exp.select(_cast(own.default, own.type)), own.source, variables)
+        else:
+            row = _row(pipeline, assignment.query, statement.source, variables)
+        _check_count(statement, assignment.names, row)
+        for name, (_, value) in zip(names, row, strict=True):
+            _store(pipeline, variables, name, value, statement.source)
+
+
+def _check_count(statement: Statement, names: Sequence[exp.Identifier], row: Sequence[object]) -> None:
+    if len(names) != len(row):
+        message = f"{count_of(len(names), 'variable')} for {count_of(len(row), 'column')}"
+        raise statement.source.error(names[0], message, "name one variable for each column")
+
+
+def _store(pipeline: Defining, variables: _Changed, name: str, value: exp.Expression, source: SourceText) -> None:
+    """Let a variable have a value, in its own type."""
+    own = variables[name]
+    ((_, stored),) = _row(pipeline, exp.select(_cast(value, own.type)), source, variables)
+    variables[name] = Variable(own.name, own.type, stored, own.default, own.source)
+
+
+def _drop(statement: DropVariable, variables: _Changed) -> None:
+    if statement.name.name.lower() not in variables and statement.if_there:
+        return
+    del variables[find_name(statement.name, "variable", variables, statement.source).lower()]
+
+
+def _cast(value: exp.Expression, type_: Type) -> exp.Expression:
+    return exp.cast(value.copy(), written(type_), dialect="spark")
+
+
+def _row(
+    pipeline: Defining, query: exp.Expression, source: SourceText, variables: _Changed
+) -> list[tuple[Type, exp.Expression]]:
+    """The types and values of the one row of a query, NULL without rows. Raises ProgramError for several rows."""
+    step = asked_query(query, source, pipeline._definitions, variables)
+    pinned = present(pipeline)
+    rows = answered(step, pinned.version, pipeline._engine_of, pinned.spark).to_arrow()
+    return _values(rows, [column.type for column in step.definition.views[0].schema], query, source)
+
+
+def _values(
+    rows: pa.Table, types: Sequence[Type], place: exp.Expression, source: SourceText
+) -> list[tuple[Type, exp.Expression]]:
+    if len(rows) > 1:
+        raise source.error(place, f"the query has {len(rows):,} rows, and variables take one", "add LIMIT 1")
+    values = [
+        from_arrow(column, type_)[0] if len(rows) else None for column, type_ in zip(rows.columns, types, strict=True)
+    ]
+    return [(type_, constant_of(value, type_)) for value, type_ in zip(values, types, strict=True)]
+
+
+def _executed(pipeline: Defining, statement: ExecuteImmediate, depth: int) -> Iterator[_Result]:
+    """What the one statement of a text gives; its answer goes into variables where these are named."""
+    source, place = statement.source, statement.statement
+    if depth >= _DEEPEST:
+        raise source.error(place, f"{_DEEPEST} EXECUTE IMMEDIATE stand in each other", "a text executes itself")
+    variables = dict(pipeline._definitions.variables)
+    ((type_, constant),) = _row(pipeline, exp.select(place.copy()), source, variables)
+    text = Variable("", type_, constant, constant, source).text
+    if text is None or len(split(SourceText(text))) != 1:
+        raise source.error(place, "EXECUTE IMMEDIATE takes the text of one statement", "execute several one by one")
+    args = _arguments(pipeline, statement, variables)
+    with knowing_variables(variables):
+        (inner,) = parse(text, _EXECUTED, args)
+    if statement.into and not isinstance(inner, Select):
+        raise source.error(
+            statement.into[0], "INTO takes the row of a query, and the statement is none", "leave it out"
+        )
+    made = results_of_text(pipeline, text, args, _EXECUTED, depth + 1)
+    if not statement.into:
+        yield from made
+        return
+    (rows,) = made
+    assert isinstance(rows, Rows)
+    table = rows.to_arrow()
+    values = _values(table, [type_of_arrow(each) for each in table.schema.types], place, source)
+    _check_count(statement, statement.into, values)
+    for name, (_, value) in zip(statement.into, values, strict=True):
+        _store(pipeline, variables, find_name(name, "variable", variables, source).lower(), value, source)
+    pipeline._definitions.variables.update(variables)
+    yield pipeline._evolving.nothing()
+
+
+def _arguments(pipeline: Defining, statement: ExecuteImmediate, variables: _Changed) -> Args | None:
+    """The values of parameters, by their names or in order."""
+    if not statement.using:
+        return None
+    names, source = [name for name, _ in statement.using], statement.source
+    step = asked_query(exp.select(*(e.copy() for _, e in statement.using)), source, pipeline._definitions, variables)
+    pinned = present(pipeline)
+    row = answered(step, pinned.version, pipeline._engine_of, pinned.spark).to_arrow()
+    values = [column[0].as_py(maps_as_pydicts="strict") for column in row.columns]
+    return dict(zip(names, values, strict=True)) if all(names) else values
