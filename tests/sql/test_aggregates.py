@@ -232,6 +232,26 @@ def test_an_overflow_rejects_the_epoch_and_leaves_no_trace(make):
     assert sorted(tuple(row.values()) for row in engine.read("v").to_pylist()) == [(1, 2, 1), (2, 12, 7)]
 
 
+def test_tried_sums_and_means_are_null_as_long_as_they_do_not_fit():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (b BIGINT, d DECIMAL(38, 0), i INTERVAL YEAR TO MONTH, s STRING)")
+    pipeline.sql(
+        "CREATE VIEW v AS SELECT try_sum(b) AS b, try_sum(d) AS d, try_avg(d) AS m, try_sum(i) AS i,"
+        " try_avg(i) AS a, bool_and(s) AS every FROM t"
+    )
+    many = f"({2**63 - 1}, {10**38 - 1}, INTERVAL '178956970-7' YEAR TO MONTH, 'yes')"
+    few = "(1, 1, INTERVAL '2' MONTH, 't')"
+    pipeline.sql(f"INSERT INTO t VALUES {few}")
+    kept = [tuple(row) for row in pipeline.sql("SELECT * FROM v")]
+    assert kept == [(1, Decimal(1), Decimal(1), pa.MonthDayNano([2, 0, 0]), pa.MonthDayNano([2, 0, 0]), True)]
+    pipeline.sql(f"INSERT INTO t VALUES {many}")
+    assert [tuple(row) for row in pipeline.sql("SELECT * FROM v")] == [(None,) * 5 + (True,)]
+    pipeline.sql("DELETE FROM t WHERE b > 1")
+    assert [tuple(row) for row in pipeline.sql("SELECT * FROM v")] == kept
+    pipeline.sql("INSERT INTO t VALUES (NULL, NULL, NULL, 'no')")
+    assert [tuple(row) for row in pipeline.sql("SELECT b, every FROM v")] == [(1, False)]
+
+
 def test_sums_that_may_not_fit():
     pipeline = deltic.Pipeline()
     pipeline.sql("CREATE TABLE r (k INT, x BIGINT); CREATE VIEW v AS SELECT k, try_sum(x) AS s FROM r GROUP BY k")
@@ -255,7 +275,7 @@ def test_sums_that_may_not_fit():
         ("percentile(i, array(0.1, 2))", "the percentage of percentile is from 0 to 1, not 2", "2"),
         ("listagg(s, s)", "the delimiter of string_agg is a constant of type STRING", "s"),
         ("array_agg(i ORDER BY z)", "collect_list takes no order of rows", "array_agg(i ORDER BY z)"),
-        ("try_sum(t)", "try_sum takes a number, and t is BOOLEAN", "t"),
+        ("try_sum(t)", "try_sum takes a number, an interval or a TIMESTAMP, and t is BOOLEAN", "t"),
         ("bitmap_or_agg(i)", "bitmap_or_agg takes bitmaps, and i is INT", "i"),
         ("count_min_sketch(i, 1, 1, 1)", "is not supported in a maintained view", "count_min_sketch(i, 1, 1, 1)"),
         ("every(t, t)", "bool_and takes 1 argument, not 2", "every(t, t)"),

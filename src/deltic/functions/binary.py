@@ -9,9 +9,7 @@ from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.values.types import Type
 
 TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
-_DIGITS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
-_LENGTHS = (0, 2, 4, 5, 7)
-"""How many digits of base 32 there are beyond groups of eight."""
+_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
 def _overlaid(value: bytes, other: bytes, start: int, length: int) -> bytes:
@@ -21,11 +19,16 @@ def _overlaid(value: bytes, other: bytes, start: int, length: int) -> bytes:
     return value[: max(start - 1, 0)] + other + value[rest:]
 
 
-def _of_base32(text: str) -> bytes | None:
-    """Decode base 32; letters that are no digits are skipped."""
-    digits = bytes(letter for letter in text.upper().encode() if letter in _DIGITS)
-    if len(digits) % 8 not in _LENGTHS:
-        return None
+def _of_base32(text: str) -> bytes:
+    """Decode base 32 up to a =; letters that are no digits, and bits that make no byte, are skipped.
+
+    A digit alone makes a byte with the last bits of the digit before it, as commons-codec has it.
+    """
+    digits = bytes(letter for letter in text.encode().upper().partition(b"=")[0] if letter in _DIGITS)
+    if len(digits) % 8 == 1:
+        before, last = map(_DIGITS.index, (b"A" + digits)[-2:])
+        return base64.b32decode(digits[:-1]) + bytes([(before << 5 | last) >> 2 & 0xFF])
+    digits = digits[: len(digits) - (len(digits) % 8 in (3, 6))]
     return base64.b32decode(digits + b"=" * (-len(digits) % 8))
 
 
@@ -47,7 +50,7 @@ FUNCTIONS |= by_rows(
         "bits_of_bytes": Function(LONG, python=lambda value: int.from_bytes(value).bit_count()),
         "valid_text": Function(TEXT, python=lambda value: value.decode("utf-8", "replace")),
         "to_base32": Function(TEXT, takes=(BYTES,), python=lambda value: base64.b32encode(value).decode()),
-        "from_base32": Function(BYTES, takes=(TEXT,), python=_of_base32, partial=True),
+        "from_base32": Function(BYTES, takes=(TEXT,), python=_of_base32),
         "hmac": Function(
             BYTES,
             takes=(BYTES, BYTES, TEXT),

@@ -134,8 +134,16 @@ def _inserted(values: Values | None, place: int | None, value: Any) -> Values | 
 
 def _texts_map(text: str, between: str, within: str) -> Values | None:
     """`str_to_map`: the map of the pairs in a text."""
-    pairs = [re.split(within, pair, maxsplit=1, flags=re.ASCII) for pair in re.split(between, text, flags=re.ASCII)]
+    parts = re.split(between, text, flags=re.ASCII) if between else [*text] or [""]
+    pairs = [_halves(part, within) for part in parts]
     return _map(tuple(pair[0] for pair in pairs), tuple(pair[1] if len(pair) > 1 else None for pair in pairs))
+
+
+def _halves(pair: str, within: str) -> list[str]:
+    """What stands before and behind a pattern; the empty one parts the first letter from the others, as in Java."""
+    if within:
+        return re.split(within, pair, maxsplit=1, flags=re.ASCII)
+    return [part for part in (pair[:1], pair[1:]) if part] or [""]
 
 
 def _map(keys: Values, values: Values) -> Values | None:

@@ -17,7 +17,7 @@ from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import did_you_mean
 from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
-from deltic.sql.scalars.coercion import as_signed, converted
+from deltic.sql.scalars.coercion import as_signed
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
 from deltic.sql.scalars.functions.python import aggregate_called
@@ -206,6 +206,9 @@ class _Asked:
 
     def condition_of(self, node: exp.Expression) -> Typed:
         """The value of an argument that is a condition."""
+        result = self.value(node)
+        if result.type.type is Type.STRING:
+            return coerced(result, Type.BOOLEAN)
         return self.one_of(node, "a condition", lambda type_: type_ is Type.BOOLEAN, Type.BOOLEAN)
 
     def constant(self, node: exp.Expression, target: Type, what: str) -> object:
@@ -266,48 +269,52 @@ def _count_if(asked: _Asked) -> LoweredAggregates:
 
 
 def _sum(asked: _Asked) -> LoweredAggregates:
+    """The sum; one that does not fit is NULL for `try_sum`."""
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
-    if number.type.type in INTERVALS:
-        total = _one("checked_sum", attempt("units_of_interval", number))
-        return replace(
-            total, result=lambda results: replace(_interval(results[0], number.type.type), fields=number.fields)
-        )
-    return _one("sum", coerced(number, Type.FLOAT64)) if number.type.type.is_float else _one("checked_sum", number)
+    if number.type.type.is_float:
+        return _one("sum", coerced(number, Type.FLOAT64))
+    exact = "tried_sum" if _is_tried(asked) else "checked_sum"
+    if number.type.type not in INTERVALS:
+        return _one(exact, number)
+    total = _one(exact, attempt("units_of_interval", number))
+
+    def result(results: Sequence[Typed]) -> Typed:
+        return replace(_interval(results[0], number.type.type, _is_tried(asked)), fields=number.fields)
+
+    return replace(total, result=result)
 
 
-def _interval(units: Typed, type_: Type) -> Typed:
-    """An interval from a number of months or microseconds."""
-    return apply(f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}", units)
+def _is_tried(asked: _Asked) -> bool:
+    return asked.name.startswith("try_")
 
 
-def _try_sum(asked: _Asked) -> LoweredAggregates:
-    """`try_sum`: integers are summed as a decimal, and the result is NULL where it is no BIGINT."""
-    asked.take(1, 1)
-    number = asked.number(asked.arguments[0])
-    if not number.type.type.is_integer:
-        return _sum(asked)
-    result = _one("checked_sum", coerced(number, Type.decimal(20)))
-    return replace(result, result=lambda results: converted(results[0], Type.INT64))
+def _interval(units: Typed, type_: Type, is_tried: bool = False) -> Typed:
+    """An interval from a number of months or microseconds; NULL where there is none, if it `is_tried`."""
+    name = f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}"
+    return (attempt if is_tried else apply)(name, units)
 
 
 def _avg(asked: _Asked) -> LoweredAggregates:
+    """The mean; one that does not fit is NULL for `try_avg`."""
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
     if number.type.type in INTERVALS:
-        return _mean_interval(number)
-    return _one("decimal_mean" if number.type.type.kind is Kind.DECIMAL else "mean", number)
+        return _mean_interval(number, _is_tried(asked))
+    if number.type.type.kind is Kind.DECIMAL:
+        return _one("tried_decimal_mean" if _is_tried(asked) else "decimal_mean", number)
+    return _one("mean", number)
 
 
-def _mean_interval(span: Typed) -> LoweredAggregates:
+def _mean_interval(span: Typed, is_tried: bool) -> LoweredAggregates:
     """The mean of intervals, rounded to whole months or microseconds."""
 
     def mean(results: Sequence[Typed]) -> Typed:
         total, count = results
-        return operators.arithmetic(exp.Div, _interval(total, span.type.type), count)
+        return operators.arithmetic(exp.Div, _interval(total, span.type.type, is_tried), count)
 
-    units = attempt("units_of_interval", span)
-    return LoweredAggregates((units,), (AggregateColumn("checked_sum", (0,)), AggregateColumn("count", (0,))), mean)
+    calls = AggregateColumn("tried_sum" if is_tried else "checked_sum", (0,)), AggregateColumn("count", (0,))
+    return LoweredAggregates((attempt("units_of_interval", span),), calls, mean)
 
 
 Taken = Callable[[_Asked, exp.Expression], Typed]
@@ -560,16 +567,14 @@ _ANONYMOUS = {
     "mean": "avg",
     "some": "bool_or",
     "std": "stddev_samp",
-    "try_avg": "avg",
 }
 _ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
 _RULES: dict[str, Rule] = {
     "count": _count,
     "count_if": _count_if,
     "approx_count_distinct": _of("count_distinct", _Asked.ordered, most=2),
-    "sum": _sum,
-    "try_sum": _try_sum,
-    "avg": _avg,
+    **dict.fromkeys(("sum", "try_sum"), _sum),
+    **dict.fromkeys(("avg", "try_avg"), _avg),
     "min": _of("min", _Asked.ordered),
     "max": _of("max", _Asked.ordered),
     **dict.fromkeys(("first", "any_value"), _of("min", _Asked.ordered, most=2)),

@@ -1,15 +1,15 @@
-"""The sum of integers or decimals in a wider type; a sum that does not fit is an error."""
+"""The sum of integers or decimals in a wider type; a sum that does not fit is an error, or NULL."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.exact import decimal_sum
 from deltic.errors import EvaluationError
 from deltic.values.numbers import to_decimal
-from deltic.values.types import Kind, Type
+from deltic.values.types import Column, Kind, Type
 from deltic.values.types.value import MAX_PRECISION
 
 
@@ -38,6 +38,27 @@ class CheckedSum(Accumulator):
         if fitting is None:
             raise overflow("sum", result)
         return fitting
+
+
+@accumulator
+class TriedSum(CheckedSum):
+    """`checked_sum` that is NULL where it does not fit [Spark, try_sum]."""
+
+    name = "tried_sum"
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return value_or_null(super().value, totals, types, parameters)
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return True
+
+
+def value_or_null(value: Callable[..., Any], *arguments: Any) -> Any:
+    """Call `value`; None where the result does not fit."""
+    try:
+        return value(*arguments)
+    except EvaluationError:
+        return None
 
 
 def overflow(what: str, type_: Type) -> EvaluationError:

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
-from deltic.circuit.accumulators.checked_sum import overflow
+from deltic.circuit.accumulators.checked_sum import overflow, value_or_null
 from deltic.circuit.accumulators.exact import decimal_sum
 from deltic.values.numbers import EXACT
-from deltic.values.types import Kind, Type
+from deltic.values.types import Column, Kind, Type
 from deltic.values.types.value import MAX_PRECISION
 
 
@@ -37,6 +37,19 @@ class DecimalMean(Accumulator):
         if abs(unscaled) >= 10**result.precision:
             raise overflow("mean", result)
         return EXACT.scaleb(Decimal(unscaled), -result.scale)
+
+
+@accumulator
+class TriedDecimalMean(DecimalMean):
+    """`decimal_mean` that is NULL where the result has more than 38 digits [Spark, try_avg]."""
+
+    name = "tried_decimal_mean"
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return value_or_null(super().value, totals, types, parameters)
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return True
 
 
 def mean_in_units(total: int, count: int, digits: int) -> int:

@@ -24,15 +24,15 @@ HALVES = Linear(
 )
 
 
-@reads("checked_sum")
+@reads("checked_sum", "tried_sum")
 def checked_sum(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
-    """Allocate the slots of an exact sum. Its result is NoResult if it does not fit into its type."""
+    """Allocate the slots of an exact sum. Its result is NoResult, or NULL, if it does not fit into its type."""
     (type_,) = types
-    count = slots.count(call.columns)
+    count, is_partial = slots.count(call.columns), slots.is_partial(call)
     if type_.kind is Kind.DECIMAL:
         slot, result = slots.sum(call.columns, DECIMALS), ACCUMULATORS[call.function].result(types)
         return lambda totals: checked(
-            np.where(totals[:, count] > 0, decimal_sums(totals, slot), 0), "sum", result, slots
+            np.where(totals[:, count] > 0, decimal_sums(totals, slot), 0), "sum", result, slots, is_partial
         )
     if type_.bits <= _HALF:
         slot = slots.sum(call.columns, WRAPPED)
@@ -42,9 +42,9 @@ def checked_sum(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> 
     def result_of(totals: Totals) -> Column:
         low, high = totals[:, slot], totals[:, slot + 1]
         high = high + (low >> _HALF)
-        beyond = np.flatnonzero((totals[:, count] > 0) & (high != high.astype(np.int32)))
-        if len(beyond):
-            raise NoResult(int(beyond[0]), overflow("sum", Type.INT64))
-        return (high << _HALF) | (low & _LOW), None
+        beyond = (totals[:, count] > 0) & (high != high.astype(np.int32))
+        if not is_partial and beyond.any():
+            raise NoResult(int(np.flatnonzero(beyond)[0]), overflow("sum", Type.INT64))
+        return (high << _HALF) | (low & _LOW), beyond if is_partial else None
 
     return result_of

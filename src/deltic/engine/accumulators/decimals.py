@@ -44,24 +44,28 @@ def decimal_sums(totals: Totals, slot: int) -> Natural:
     return sums
 
 
-def checked(found: Natural, what: str, type_: Type, slots: Slots) -> Column:
-    """Return integers in units of the last digit as decimals of a type. NoResult if one has too many digits."""
+def checked(found: Natural, what: str, type_: Type, slots: Slots, is_partial: bool) -> Column:
+    """Return integers in units of the last digit as decimals of a type.
+
+    What has too many digits is NULL if the result `is_partial`, and NoResult is raised otherwise.
+    """
     values, beyond = decimals.fitting(found, type_)
-    if beyond is not None:
+    if beyond is not None and not is_partial:
         raise NoResult(int(np.flatnonzero(beyond)[0]), overflow(what, type_))
-    return numbers.stored(values, type_, slots.interner), None
+    return numbers.stored(values, type_, slots.interner), beyond
 
 
-@reads("decimal_mean")
+@reads("decimal_mean", "tried_decimal_mean")
 def decimal_mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """Allocate an exact sum and the number of values, whose quotient is the result."""
     result_type = ACCUMULATORS[call.function].result(types)
     slot, count = slots.sum(call.columns, DECIMALS), slots.count(call.columns)
-    digits = result_type.scale - types[0].scale
+    digits, is_partial = result_type.scale - types[0].scale, slots.is_partial(call)
 
     def result(totals: Totals) -> Column:
         some = totals[:, count] > 0
         sums = decimals.rescaled(np.where(some, decimal_sums(totals, slot), 0), 0, digits)
-        return checked(decimals.quotient(sums, np.where(some, totals[:, count], 1)), "mean", result_type, slots)
+        means = decimals.quotient(sums, np.where(some, totals[:, count], 1))
+        return checked(means, "mean", result_type, slots, is_partial)
 
     return result

@@ -7,9 +7,9 @@ from sqlglot import exp
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.sql.queries.rows import QueryColumn, QueryRows, settled, value_of
 from deltic.sql.queries.scope import QueryScope
-from deltic.sql.scalars import Typed, typed, unified
+from deltic.sql.scalars import Typed, coerced, typed, unified
 from deltic.sql.scalars.typed import fields_together
-from deltic.values.types import Column, Schema, ValueType
+from deltic.values.types import Column, Schema, Type, ValueType
 
 
 def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
@@ -45,7 +45,10 @@ def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:
 
 
 def _unified(values: list[Typed], index: int, node: exp.Expression, scope: QueryScope) -> list[Typed]:
-    result = unified(values)
+    types = {value.type.type for value in values if not value.is_null}
+    is_float = Type.FLOAT32 in types and all(type_ is Type.FLOAT32 or type_.is_integer for type_ in types)
+    # Spark has FLOAT for integers beside one in VALUES, and DOUBLE everywhere else.
+    result = [coerced(value, Type.FLOAT32) for value in values] if is_float else unified(values)
     if result is None:
         message = " and ".join(dict.fromkeys(str(value.type.type) for value in values))
         raise scope.source.error(node, f"column {index + 1} of VALUES has {message}, which have no common type")

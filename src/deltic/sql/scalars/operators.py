@@ -76,12 +76,17 @@ def _of_numbers(kind: type[exp.Expression], left: Typed, right: Typed, apply: Ap
         target = Type.FLOAT64
     elif kind is exp.IntDiv:
         target = Type.INT64 if target.is_integer else _refuse_quotient()
-    a, b = coerced(left, target), coerced(right, target)
+    a, b = (_brought(value, target, apply) for value in (left, right))
     if not target.is_integer:
         return apply(kind, a, b)
     if kind is exp.IntDiv:
         return _whole_quotient(a, b, apply)
     return apply(_SAFE.get(kind, kind), a, b)
+
+
+def _brought(value: Typed, target: Type, apply: Apply) -> Typed:
+    """An operand in the type of an operation; a text that is no number is NULL where the operation is tried."""
+    return (converted if apply is attempted and value.type.type is Type.STRING else coerced)(value, target)
 
 
 def _refuse_quotient() -> Type:
@@ -180,7 +185,7 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: App
         raise Mismatch("an interval is multiplied with a number, and divided by one")
     wide = as_decimal(type_) if type_.is_integer or type_.kind is Kind.DECIMAL else Type.FLOAT64
     name = "times" if kind is exp.Mul else "part_of"
-    operands = [span, coerced(number, wide)]
+    operands = [span, _brought(number, wide, apply)]
     made = _of_call(name, *operands)
     result = made if apply is attempted else defined(made, *operands)
     return replace(result, fields=ALL_FIELDS[span.type.type])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial, reduce
+from string import hexdigits
 
 from sqlglot import exp
 
@@ -194,6 +195,8 @@ class _Translation:
 
     def bytes(self, node: exp.Expression) -> Typed:
         """X'1F': bytes by their hexadecimal digits."""
+        if not all(letter in hexdigits for letter in node.this):
+            raise self.source.error(node, f"{node.this!r} is not hexadecimal", "bytes are written as X'1F'")
         return _called("unhex", [constant(node.this, Type.STRING)])
 
     def adjacent(self, node: exp.Expression) -> Typed:

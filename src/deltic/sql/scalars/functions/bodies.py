@@ -13,6 +13,7 @@ from functools import cache
 from sqlglot import exp
 
 from deltic.circuit.expressions import column, is_checked, is_literal
+from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.functions import FUNCTIONS, names_in_sql
 from deltic.sql.scalars.coercion import open_type
 from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition
@@ -44,9 +45,9 @@ def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:
 
 
 def _sign(argument: Typed) -> Sign:
-    is_fixed = argument.is_null or is_literal(argument.expression)
-    own = argument.expression if is_fixed else None
-    return own, argument.type, argument.is_number, argument.fields
+    node = argument.expression
+    is_fixed = argument.is_null or is_literal(node) or is_null_of_a_type(node)
+    return node if is_fixed else None, argument.type, argument.is_number, argument.fields
 
 
 def places(signature: Sequence[Sign]) -> list[Typed]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -30,7 +31,7 @@ from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant, of_node
 from deltic.sql.types import VOID
-from deltic.values.types import Kind, Type
+from deltic.values.types import Kind, Type, ValueType
 
 TEXT, INT, BOOL = Type.STRING, Type.INT32, Type.BOOLEAN
 
@@ -167,7 +168,17 @@ def element_at(value: Typed, key: Typed) -> Typed:
     """The value of a key; elements of arrays are defined in SQL."""
     if value.type.type.kind is not Kind.MAP:
         raise Mismatch("an array or a map is taken here")
-    return _value_at(value, key)
+    return attempt("value_at", *_with_key(value, key))
+
+
+def _with_key(values: Typed, key: Typed) -> tuple[Typed, Typed]:
+    """A map and a key, both brought to the type that the key and the map's keys have in common."""
+    type_ = map_of(values)
+    known = map_of(replace(values, type=replace(values.type, type=open_type(values)))).key
+    target = type_in_common([NULL if known is VOID else Typed(exp.column("key"), ValueType(known)), key])
+    if target is None or mixes_texts([known, open_type(key)]):
+        raise Mismatch("the key is of the type of the map's keys")
+    return coerced(values, Type.map(target, type_.value)), coerced(key, target)
 
 
 def _value_at(values: Typed, key: Typed) -> Typed:
@@ -295,7 +306,7 @@ def map_contains_key(value: Typed, key: Typed) -> Typed:
     """Whether the map has the key."""
     if key.is_null:
         raise Mismatch("NULL is no key of a map")
-    return attempt("map_contains_key", value, to(key, map_of(value).key))
+    return attempt("map_contains_key", *_with_key(value, key))
 
 
 @rule("named_struct", "struct", of="named_struct")

@@ -88,9 +88,8 @@ _DEFINITIONS: dict[str, str] = {
     "try_parse_url (url STRING, part STRING)": "try_spark_url_part(url, part)",
     "try_parse_url (url STRING, part STRING, key STRING)": "try_spark_url_part(url, part, key)",
     "try_url_decode (text STRING)": "try_spark_url_decode(text)",
-    "mask (str STRING, upperChar any = 'X', lowerChar any = 'x', digitChar any = 'n', otherChar any = NULL)": (
-        "try_spark_masked(str, string(upperChar), string(lowerChar), string(digitChar), string(otherChar))"
-    ),
+    "mask (str STRING, upperChar letter = 'X', lowerChar letter = 'x', digitChar letter = 'n',"
+    " otherChar letter = NULL)": "try_spark_masked(str, upperChar, lowerChar, digitChar, otherChar)",
     "hex (value binary!)": "spark_hex_bytes(value)",
     "hex (value numeric!)": "spark_hex(value)",
     "hex (value any)": "spark_hex_text(value)",

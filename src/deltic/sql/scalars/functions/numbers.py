@@ -15,6 +15,7 @@ from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, rule,
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import Typed, attempted, constant
 from deltic.values.types import Kind, Type
+from deltic.values.types.value import MAX_PRECISION
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
 
@@ -35,11 +36,12 @@ def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
     number = _number(value)
     type_ = number.type.type
     if places is not None:
-        return _decimal_toward(name, number, int(literal_of(places, f"the places of {name}", INT)))
+        own = value if value.type.type is Type.STRING else number
+        return _decimal_toward(name, own, int(literal_of(places, f"the places of {name}", INT)))
     if type_.is_integer:
         return coerced(number, LONG)
     if type_.kind is Kind.DECIMAL:
-        return _decimal_toward(name, number, 0)
+        return _nearest(name, number, 0) if type_.scale else number
     return coerced(apply(name, coerced(number, DOUBLE)), LONG)
 
 
@@ -49,10 +51,11 @@ rule("floor", of="floor round_decimal")(partial(_toward, "floor"))
 
 def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
     """A decimal of fewer places."""
-    if value.type.type.is_float:
-        raise Mismatch(f"{name} to places takes a decimal; cast to DECIMAL")
-    decimal = coerced(value, as_decimal(as_signed(value.type.type)))
-    return decimal if decimal.type.type.scale <= places else _nearest(name, decimal, places)
+    decimal = coerced(value, _DECIMALS.get(value.type.type) or as_decimal(as_signed(value.type.type)))
+    type_ = decimal.type.type
+    if places < type_.scale:
+        return _nearest(name, decimal, places)
+    return coerced(decimal, Type.decimal(min(type_.precision + 1, MAX_PRECISION), type_.scale))
 
 
 def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
@@ -79,6 +82,7 @@ rule("bround", of="bround round_decimal")(partial(_rounded, "bround"))
 def _nearest(name: str, number: Typed, places: int) -> Typed:
     """The nearest decimal of so many places, which are before the point where they are negative."""
     decimal = coerced(number, as_decimal(as_signed(number.type.type)))
+    places = max(places, -MAX_PRECISION - 1)  # any decimal is below half of this unit
     return apply("round_decimal", decimal, constant(places, INT), constant(_WAYS[name], Type.STRING))
 
 

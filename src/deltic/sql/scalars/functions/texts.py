@@ -10,6 +10,7 @@ from functools import partial
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
+from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.duckdb import takes_pattern
 from deltic.functions.charsets import CHARSETS
 from deltic.functions.formats import HOLE, is_hole
@@ -275,6 +276,16 @@ def collate(text: Typed, name: Typed) -> Typed:
     if result != "UTF8_BINARY":
         raise Unknown(f"the collation {result} is not supported", COLLATION)
     return to(text, TEXT)
+
+
+@kind("letter")
+def _letter(given: Typed, function: str) -> Typed:
+    """A letter, or NULL."""
+    if given.is_null or is_null_of_a_type(given.expression):
+        return to(given, TEXT)
+    if len(letter := literal_of(given, f"a letter of {function}")) != 1:
+        raise Mismatch(f"{letter!r} is not one letter")
+    return constant(letter, TEXT)
 
 
 @kind("charset")
