@@ -29,12 +29,12 @@ class _Kind:
 KINDS: Mapping[str, _Kind] = {
     "parquet": _Kind(("path",), source=("coerce", "new_columns"), target=("by", "rows")),
     "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180", "coerce", "new_columns")),
-    "json": _Kind(("path",), source=("new_columns",)),
+    "json": _Kind(("path",), source=("coerce", "new_columns")),
     "arrow": _Kind(("path",), source=("coerce", "new_columns")),
-    "delta": _Kind(("path",), source=("new_columns",), target=("by", "rows")),
-    "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse", "new_columns")),
+    "delta": _Kind(("path",), source=("coerce", "new_columns"), target=("by", "rows")),
+    "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse", "coerce", "new_columns")),
     "database": _Kind(
-        ("url", "table"), source=("changed", "driver", "external_access"), target=("key", "external_access")
+        ("url", "table"), source=("changed", "driver", "coerce", "external_access"), target=("key", "external_access")
     ),
     "spark": _Kind(("table",), source=("changed", "coerce", "new_columns"), target=()),
     "dataframe": _Kind((), source=("changed", "coerce", "new_columns")),

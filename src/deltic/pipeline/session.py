@@ -256,6 +256,7 @@ class Pipeline(Defining):
         order: str | Sequence[str] = (),
         conflicts: Conflicts | None = None,
         errors: OnErrors = "stop",
+        coerce: bool = False,
     ) -> DataStreamWriter:
         """Apply a streaming DataFrame to a table: each micro-batch is one epoch, applied exactly once.
 
@@ -269,7 +270,8 @@ class Pipeline(Defining):
         that cannot be applied or does not follow the state: it leaves no trace, and the query stops.
 
         With `errors="table"` rows that do not fit go to the table `<into>_errors`, which is made if it is missing, in
-        the epoch of their batch: the row and the reason, its position as JSON, and the epoch.
+        the epoch of their batch: the row and the reason, its position as JSON, and the epoch. With `coerce`, values
+        that do not fit are rounded, as by `Transaction.insert`.
         """
         from deltic.pipeline.streaming.into import TableStream
         from deltic.pipeline.streaming.rejected import COLUMNS, rejects_of
@@ -279,7 +281,8 @@ class Pipeline(Defining):
         if errors == "table" and rejects_of(into) not in self.tables:
             self.table(rejects_of(into), COLUMNS)
         orders, site = (order,) if isinstance(order, str) else tuple(order), self._epochs.site
-        stream = TableStream(self, into, name or into, orders, conflicts, self.place, self._streams, site, errors)
+        place, lock = self.place, self._streams
+        stream = TableStream(self, into, name or into, orders, conflicts, place, lock, site, errors, coerce)
         return stream.writer(df)
 
     def __repr__(self) -> str:

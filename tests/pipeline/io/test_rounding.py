@@ -7,6 +7,8 @@ counted, and a value without a nearest one that is let in.
 from __future__ import annotations
 
 import datetime
+import json
+import sqlite3
 from decimal import Decimal
 
 import pandas as pd
@@ -17,9 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltic
+from deltic import External
 from deltic.errors import CatalogError, DataError
 from deltic.pipeline.io.columns import lossless
 from deltic.pipeline.io.rounding import Rounding
+from deltic.pipeline.io.values import problem
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.numbers import to_decimal
 from deltic.values.types import Column, Schema, Type
@@ -49,6 +53,25 @@ def test_floats_go_to_the_nearest_decimal_of_their_text(values):
     assert (counted.count if counted else 0) == count
 
 
+VALUES = st.floats() | st.decimals(-(10**30), 10**30, places=5) | st.integers(-(2**70), 2**70)
+TYPES = {str(t): t for t in (Type.INT64, Type.INT8, Type.UINT64, PRICE, Type.decimal(38, 5), Type.FLOAT64)}
+
+
+@given(VALUES | VALUES.map(str), st.sampled_from(sorted(TYPES)))
+def test_one_value_is_rounded_as_a_column_is(value, name):
+    try:
+        array = pa.array([value])
+    except (pa.ArrowException, OverflowError):
+        return
+    alone, together, column = Rounding(), Rounding(), Column("x", TYPES[name])
+    near, nearest = alone.near(value, column), together.nearest(array, column)[0].as_py()
+    if nearest is None or problem(nearest, column) is not None:
+        assert problem(near, column) is not None
+    else:
+        assert near == nearest or (near != near and nearest != nearest)
+        assert alone.columns == together.columns
+
+
 @given(st.lists(st.floats() | st.integers(-(10**5), 10**5).map(lambda n: n / 100)))
 def test_floats_with_the_value_of_a_decimal_need_no_rounding(values):
     fitting = [value for value in values if to_decimal(Decimal(repr(value)), PRICE) == Decimal(repr(value))]
@@ -76,6 +99,8 @@ def test_decimals_and_texts_are_rounded_alike(values):
         (Type.UINT64, 2.0**63, None, 2**63),
         (Type.decimal(38, 30), 0.1, None, Decimal("0.1")),
         (Type.decimal(38, 38), f"0.{'1234567890' * 4}", None, Decimal("0." + "1234567890" * 3 + "12345679")),
+        (Type.decimal(38, 5), "184467440720790.56827", None, Decimal("184467440720790.56827")),
+        (PRICE, Decimal("0.125000000000000000000000000000"), None, Decimal("0.13")),
         (Type.FLOAT64, 2**53 + 1, None, 2.0**53),
         (Type.FLOAT64, Decimal("0.1"), None, 0.1),
         (Type.FLOAT64, " 1.5 ", None, 1.5),
@@ -89,6 +114,8 @@ def test_decimals_and_texts_are_rounded_alike(values):
 )  # fmt: skip
 def test_the_nearest_value(type_, value, arrow, near):
     assert rounded(type_, [value, None], arrow)[0] == [near, None]
+    if arrow is None:
+        assert Rounding().near(value, Column("x", type_)) == near
     assert rounded(type_, pa.array([value, None], arrow).dictionary_encode())[0] == [near, None]
 
 
@@ -135,6 +162,8 @@ FORMS = {
     "dicts": lambda path: pa.table(ROWS).to_pylist(),
     "csv": lambda path: path.joinpath("a.csv"),
     "parquet": lambda path: path.joinpath("a.parquet"),
+    "json": lambda path: path.joinpath("a.json"),
+    "json lines": lambda path: path.joinpath("a.jsonl"),
 }
 
 
@@ -142,12 +171,77 @@ FORMS = {
 def test_every_form_is_rounded_alike(form, tmp_path):
     (tmp_path / "a.csv").write_text("1,0.125,2026-01-01\n2,2.5,\n")
     pq.write_table(pa.table(ROWS), tmp_path / "a.parquet")
+    (tmp_path / "a.json").write_text(json.dumps(pa.table(ROWS).to_pylist()))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pa.table(ROWS).to_pylist()))
     pipeline = shop()
     with pipeline.transaction() as change:
         change.insert("sale", FORMS[form](tmp_path), coerce=True)
     assert sorted(pipeline["sale"]) == [(1, Decimal("0.13"), DAY), (2, Decimal("2.50"), None)]
     assert {c: each.count for c, each in change.report.rounded.items()} == {"sale.price": 1}
     assert "sale.price: 1 value rounded, such as 0.125 to 0.13" in str(change.report)
+
+
+SIGNED = {
+    "dicts": [{"id": 1, "price": 0.125, "day": "2026-01-01", "op": "+"}],
+    "JSON": ['{"id": 1, "price": 0.125, "day": "2026-01-01", "op": "c"}'],
+    "arrow": pa.table({"id": [1], "price": [0.125], "day": ["2026-01-01"], "op": ["+"]}),
+    "envelopes": [{"op": "u", "before": None, "after": {"id": 1, "price": "0.125", "day": "2026-01-01T12:00"}}],
+}
+
+
+@pytest.mark.parametrize("form", SIGNED)
+def test_changes_are_rounded(form):
+    pipeline = shop()
+    with pipeline.transaction() as change:
+        change.change("sale", SIGNED[form], coerce=True)
+    assert list(pipeline["sale"]) == [(1, Decimal("0.13"), DAY)]
+    assert change.report.rounded["sale.price"].count == 1
+    with pytest.raises(DataError), pipeline.transaction() as change:
+        change.change("sale", SIGNED[form])
+
+
+@pytest.mark.parametrize("price", ["12 €", 99999.5, True])
+def test_changes_without_a_nearest_value_are_refused(price):
+    pipeline = shop()
+    row = {"id": 1, "price": price, "day": None}
+    for rows in ([row | {"op": "+"}], [{"op": "c", "after": row}]):
+        with pytest.raises(DataError, match="column price: "), pipeline.transaction() as change:
+            change.change("sale", rows, coerce=True)
+
+
+def json_file(place):
+    (place / "a.json").write_text(json.dumps(pa.table(ROWS).to_pylist()))
+    return External("json", path=place, coerce=True)
+
+
+def delta(place):
+    pytest.importorskip("deltalake").write_deltalake(str(place), pa.table(ROWS))
+    return External("delta", path=place, coerce=True)
+
+
+def iceberg(place):
+    catalogs = pytest.importorskip("pyiceberg.catalog")
+    options = {"uri": f"sqlite:///{place}/catalog.db", "warehouse": f"file://{place}"}
+    catalog = catalogs.load_catalog("default", type="sql", **options)
+    catalog.create_namespace("shop")
+    catalog.create_table("shop.sale", pa.table(ROWS).schema).append(pa.table(ROWS))
+    return External("iceberg", table="shop.sale", coerce=True, **options)
+
+
+def database(place):
+    with sqlite3.connect(place / "shop.db") as connection:
+        connection.execute("CREATE TABLE sale (id INTEGER, price REAL, day TEXT)")
+        connection.executemany("INSERT INTO sale VALUES (?, ?, ?)", zip(*ROWS.values(), strict=True))
+    return External("database", url=f"sqlite:///{place}/shop.db", table="sale", coerce=True)
+
+
+@pytest.mark.parametrize("source", [json_file, delta, iceberg, database])
+def test_sources_are_rounded(source, tmp_path):
+    pipeline, columns = deltic.Pipeline(), {"id": "int64", "price": "decimal(6, 2)?", "day": "date?"}
+    pipeline.table("sale", columns, key="id", source=source(tmp_path))
+    report = pipeline.refresh()
+    assert sorted(pipeline["sale"]) == [(1, Decimal("0.13"), DAY), (2, Decimal("2.50"), None)]
+    assert {column: each.count for column, each in report.sources["sale"].rounded.items()} == {"price": 1}
 
 
 def test_doors_by_key_round_too():
@@ -193,5 +287,3 @@ def test_create_table_using(tmp_path):
     (tmp_path / "a.csv").write_text("1,0.125\n2,1e-9\n")
     assert "sale.price: 2 values rounded, such as 0.125 to 0.13" in str(pipeline.sql(text))
     assert sorted(pipeline["sale"]) == [(1, Decimal("0.13")), (2, Decimal(0))]
-    with pytest.raises(deltic.DelticError, match="there is no option 'coerce'"):
-        pipeline.sql(f"CREATE TABLE other (id INT) USING json OPTIONS (coerce 'true') LOCATION '{tmp_path}'")

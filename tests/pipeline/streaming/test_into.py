@@ -37,6 +37,22 @@ def pipeline_in(state):
     return pipeline
 
 
+def test_values_of_a_stream_are_rounded(spark, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "deltic.stream")
+    for number, (schema, rows) in enumerate(
+        [
+            ("id long, price double", [{"id": 1, "price": 0.125}]),
+            ("value string", [{"value": json.dumps({"id": 1, "price": 0.125, "op": "+"})}]),
+        ]
+    ):
+        pipeline, folder = Pipeline(), Folder(tmp_path / str(number), schema)
+        pipeline.table("sale", {"id": "int64", "price": "decimal(6, 2)"})
+        folder.put(*rows)
+        folder.drain(pipeline.stream(folder.frame(spark), into="sale", coerce=True))
+        assert list(pipeline["sale"]) == [(1, Decimal("0.13"))]
+        assert "sale.price: 1 value rounded, such as 0.125 to 0.13" in caplog.messages[-1]
+
+
 def test_a_batch_is_an_epoch_once(spark, tmp_path, caplog, monkeypatch):
     caplog.set_level(logging.INFO, "deltic.stream")
     found, form_of = [], StreamForm.of

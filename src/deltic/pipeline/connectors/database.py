@@ -13,10 +13,9 @@ from deltic.errors import CatalogError
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.connectors.connections import connected, quoted
 from deltic.pipeline.connectors.frames import FrameSource
-from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, filled
+from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange, filled
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.json_values import of_json
-from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.spark import active_session, spark_errors
 from deltic.values.types import Column, Kind, Schema
 
@@ -70,14 +69,15 @@ class DatabaseQuery:
         with connected(self._place["url"], external_access=self._place.is_on("external_access")) as database:
             listed = database.run(text, values).fetchall()
         types = [c.type for c in table.schema]
-        rows = to_table(table.name, table.schema, [tuple(map(value_of, row, types)) for row in listed])
+        read = RowsOfSource(table, self._place)
+        rows = read([tuple(map(value_of, row, types)) for row in listed])
         largest, value = None, None
         if column:
             at = table.schema.names.index(column)
             largest = max((row[at] for row in listed if row[at] is not None), default=None)
             value = None if last is None else value_of(last, types[at])
         kept = largest if largest is None or isinstance(largest, int | float | str) else str(largest)
-        return Advance(table, self._place, position, value).compared_here(rows, kept, held)
+        return Advance(table, self._place, position, value).compared_here(rows, kept, held, read.taken())
 
 
 def value_of(value: Any, type_: Any) -> Any:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from deltic.catalog import CatalogTable
+from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
 from deltic.pipeline.connectors.drift import new_columns
-from deltic.pipeline.connectors.source import HeldRows, SourceChange, nothing
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, nothing
 from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
-from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.io.rounding import Rounding
 from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class DeltaSource:
     vectors, the whole table is compared.
     """
 
-    def __init__(self, path: str, tasks: Tasks | None = None) -> None:
-        self.path, self._tasks = path, tasks or NO_TASKS
+    def __init__(self, place: External, tasks: Tasks | None = None) -> None:
+        self.path, self._place, self._tasks = filled(place["path"]), place, tasks or NO_TASKS
 
     def columns(self) -> Schema:
         return Schema.of_arrow(pa.schema(self._at().schema()))
@@ -78,15 +78,19 @@ class DeltaSource:
         if (result := self._all(table, now, at, held)) is not None:
             return result
         with errors(self.path):
-            rows = pa.concat_tables([table.schema.to_arrow().empty_table(), *_Reader(self.path, table).whole(now)])
-        return SourceChange(difference(rows, held()), at, "compared", len(rows))
+            reader = self._reader(table)
+            rows = pa.concat_tables([table.schema.to_arrow().empty_table(), *reader.whole(now)])
+        return SourceChange(difference(rows, held()), at, "compared", len(rows), rounded=reader.rows.taken())
+
+    def _reader(self, table: CatalogTable) -> _Reader:
+        return _Reader(self.path, RowsOfSource(table, self._place))
 
     def _of_feed(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
         """Return the changes from the change data feed; None if it does not have all of them."""
         if now.metadata().configuration.get(_FEED, "").lower() != "true":
             return None
         how, parts, size = f"change feed of versions {before + 1} to {now.version()}", [nothing(table.schema)], 0
-        reader, site = _Reader(self.path, table), None
+        reader, site = self._reader(table), None
         try:
             for part in reader.feed(now, before + 1, now.version()):
                 parts.append(part)
@@ -94,11 +98,12 @@ class DeltaSource:
                 if site is None and (site := self._tasks.site(table, size)) is not None:
                     shares = [ReadUnit(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
                     if (posted := self._tasks.posted(site, shares, reader, table)) is not None:
-                        return SourceChange(posted, at, f"{how}, by tasks", posted.count())
+                        rounded = Rounding.total(posted.report.about)
+                        return SourceChange(posted, at, f"{how}, by tasks", posted.count(), rounded=rounded)
         except _failures():
             return None
         changes = pa.concat_tables(parts)
-        return SourceChange(changes, at, how, len(changes))
+        return SourceChange(changes, at, how, len(changes), rounded=reader.rows.taken())
 
     def _of_files(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
         """Return the changes by files that were added and removed; None if files do not determine them."""
@@ -107,13 +112,17 @@ class DeltaSource:
             were, are = set(_fragments(then)), set(_fragments(now))
             shares = [*_shares(now, are - were, 1), *_shares(then, were - are, -1)]
             size, how = sum(share.size for share in shares), f"files of versions {before + 1} to {now.version()}"
-            if (posted := self._tasks.read(table, shares, _Reader(self.path, table))) is not None:
-                return SourceChange(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
-            came = _read(table, now, are - were)
-            went = _read(table, then, were - are)
+            reader = self._reader(table)
+            if (posted := self._tasks.read(table, shares, reader)) is not None:
+                rounded, count = Rounding.total(posted.report.about), posted.count()
+                return SourceChange(posted, at, f"{how}, by tasks", count, len(shares), size, rounded=rounded)
+            came = reader.of_files(now, are - were)
+            rounded = reader.rows.taken()
+            went = reader.of_files(then, were - are)
         except _failures():
             return None
-        return SourceChange(difference(came, went), at, how, len(came) + len(went), len(shares), size)
+        counts = len(came) + len(went), len(shares), size
+        return SourceChange(difference(came, went), at, how, *counts, rounded=rounded)
 
     def _all(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange | None:
         """Return all rows, written by tasks; None if this process must read them."""
@@ -122,11 +131,11 @@ class DeltaSource:
             shares = _shares(now, _fragments(now), 1)
         except _failures():
             shares = [ReadUnit(_Whole(now.version()), size)]
-        if (posted := self._tasks.read(table, shares, _Reader(self.path, table))) is None:
+        if (posted := self._tasks.read(table, shares, self._reader(table))) is None:
             return None
-        changes = self._tasks.compared(table, posted, held)
+        changes, rounded = self._tasks.compared(table, posted, held), Rounding.total(posted.report.about)
         how = "loaded by tasks" if held.is_empty else "compared, by tasks"
-        return SourceChange(changes, at, how, posted.count(), len(shares), size)
+        return SourceChange(changes, at, how, posted.count(), len(shares), size, rounded=rounded)
 
     def _at(self, version: int | None = None) -> Any:
         return _at(self.path, version)
@@ -157,22 +166,22 @@ class _Whole:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads units of a Delta table in a task."""
+    """Reads units of a Delta table, in this process or in a task."""
 
     path: str
-    table: CatalogTable
+    rows: RowsOfSource
 
     def __call__(self, files: Files, shares: Sequence[_File | _Feed | _Whole]) -> Iterator[tuple[pa.Table, Any]]:
         try:
             opened = {number: _at(self.path, number) for number in sorted({share.version for share in shares})}
         except DelticError:
-            yield nothing(self.table.schema), None
+            yield nothing(self.rows.table.schema), None
             return
         with errors(self.path):
             for share in shares:
-                yield from ((rows, ()) for rows in self._rows(opened[share.version], share))
+                yield from ((rows, self.rows.taken()) for rows in self._of(opened[share.version], share))
 
-    def _rows(self, now: Any, share: _File | _Feed | _Whole) -> Iterator[pa.Table]:
+    def _of(self, now: Any, share: _File | _Feed | _Whole) -> Iterator[pa.Table]:
         """Yield the changes of a unit of a version, part by part."""
         match share:
             case _Feed(version=version):
@@ -180,18 +189,31 @@ class _Reader:
             case _Whole():
                 yield from (with_weights(rows, 1) for rows in self.whole(now))
             case _File(name=name, weight=weight):
-                yield from (with_weights(rows, weight) for rows in _rows_of(self.table, now, [name]))
+                yield from (with_weights(rows, weight) for rows in self._parts_of(now, [name]))
 
     def whole(self, now: Any) -> Iterator[pa.Table]:
         """Yield all rows of a version, part by part."""
-        for batch in pa.RecordBatchReader.from_stream(now.scan(columns=list(self.table.schema.names))):
-            yield to_table(self.table.name, self.table.schema, pa.Table.from_batches([batch]))
+        for batch in pa.RecordBatchReader.from_stream(now.scan(columns=list(self.rows.table.schema.names))):
+            yield self.rows(pa.Table.from_batches([batch]))
 
     def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
         """Yield the change data feed of some versions, part by part."""
         for batch in pa.RecordBatchReader.from_stream(now.load_cdf(first, last)):
-            rows = pa.Table.from_batches([batch]).select([*self.table.schema.names, "_change_type"])
-            yield to_table(self.table.name, self.table.schema, rows, signed=True)
+            rows = pa.Table.from_batches([batch]).select([*self.rows.table.schema.names, "_change_type"])
+            yield self.rows(rows, signed=True)
+
+    def _parts_of(self, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
+        """Yield the rows of some files of a version, part by part."""
+        dataset = outside.to_pyarrow_dataset()
+        fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
+        chosen = [fragments[name] for name in sorted(names)]
+        result = ds.FileSystemDataset(chosen, dataset.schema, dataset.format, dataset.filesystem)
+        for batch in result.to_batches(columns=list(self.rows.table.schema.names)):
+            yield self.rows(pa.Table.from_batches([batch]))
+
+    def of_files(self, outside: Any, names: Iterable[str]) -> pa.Table:
+        """Return the rows of some files of a version."""
+        return pa.concat_tables([self.rows.table.schema.to_arrow().empty_table(), *self._parts_of(outside, names)])
 
 
 def _at(path: str, version: int | None = None) -> Any:
@@ -211,21 +233,6 @@ def _shares(outside: Any, names: Iterable[str], weight: int) -> list[ReadUnit]:
         ReadUnit(_File(outside.version(), name, weight), sizes.get(name.rpartition("/")[2], 0))
         for name in sorted(names)
     ]
-
-
-def _rows_of(table: CatalogTable, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
-    """Yield the rows of some files of a version, part by part."""
-    dataset = outside.to_pyarrow_dataset()
-    fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
-    chosen = [fragments[name] for name in sorted(names)]
-    result = ds.FileSystemDataset(chosen, dataset.schema, dataset.format, dataset.filesystem)
-    for batch in result.to_batches(columns=list(table.schema.names)):
-        yield to_table(table.name, table.schema, pa.Table.from_batches([batch]))
-
-
-def _read(table: CatalogTable, outside: Any, names: Iterable[str]) -> pa.Table:
-    """Return the rows of some files of a version."""
-    return pa.concat_tables([table.schema.to_arrow().empty_table(), *_rows_of(table, outside, names)])
 
 
 def _sizes(table: Any) -> dict[str, int]:

@@ -74,6 +74,7 @@ class FileReader:
         Raises DataError if they are not the table's, or, after the last part, if the file was written in the meantime.
         """
         given, layout, size = columns_of(name), self._layout(name), stamp[0]
+        layout = replace(layout, rounding=rounding if self.place.is_on("coerce") else None)
         with reading(self.folder, name, size if shares > 1 else None) as file:
             file.have_outline(layout.kind)
             layout = self._layout_of(layout, file.path)
@@ -85,7 +86,6 @@ class FileReader:
                     if batch.rejects:
                         file.have()
                         Loader(ArrowReader(), None).load([files])  # raises, with all that is wrong in the file
-                    rounding.add(batch.rounded)
                     yield self._with(given, batch.table, name)
             is_same = self.folder.stamp(name) == stamp
         if not is_same:
@@ -97,7 +97,7 @@ class FileReader:
         given = columns_of(name)
         own = Schema(tuple(column for column in self.schema if column.name not in given))
         text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
-        return FileLayout(own, KINDS[self.place.kind], False, *text, coerce=self.place.is_on("coerce"))
+        return FileLayout(own, KINDS[self.place.kind], False, *text)
 
     def _layout_of(self, layout: FileLayout, path: Path) -> FileLayout:
         """Return how a file is read that may lack columns, and whose fields go by the names in the first line."""

@@ -179,13 +179,13 @@ class FolderSource:
         if posted is None:
             return None
         copies: dict[str, list[Json]] = {name: [] for name in news.changed}
-        rounding = Rounding()
-        for name, place, rounded in chain.from_iterable(posted.report.about):
+        about = list(chain.from_iterable(posted.report.about))
+        for name, place, _ in about:
             copies[name].append(place)
-            rounding.add(rounded)
         kept.take(site.files, [place for places in copies.values() for place in places])
         changes = posted if news.held is None else self._tasks.compared(table, posted, news.held)
-        return _Read(changes, posted.report.inserted, copies, news.summary(" by tasks"), rounding.columns)
+        rounded = Rounding.total(each for *_, each in about)
+        return _Read(changes, posted.report.inserted, copies, news.summary(" by tasks"), rounded)
 
 
 @dataclass(frozen=True)

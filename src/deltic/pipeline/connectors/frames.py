@@ -14,10 +14,9 @@ from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.connectors.drift import new_columns
-from deltic.pipeline.connectors.source import HeldRows, SourceChange
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.rounding import Rounding
-from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.spark.posting import PostedRows, posted_by
 from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
 from deltic.values.types import Column, Schema
@@ -55,9 +54,9 @@ class FrameSource:
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
             if (result := self._by_tasks(chosen, advance, held)) is not None:
                 return result
-            rounding = Rounding() if self._place.is_on("coerce") else None
-            rows = to_table(table.name, table.schema, chosen, rounding=rounding)
-        return advance.compared_here(rows, _largest(rows, column), held, {} if rounding is None else rounding.columns)
+            read = RowsOfSource(table, self._place)
+            rows = read(chosen)
+        return advance.compared_here(rows, _largest(rows, column), held, read.taken())
 
     def _by_tasks(self, frame: DataFrame, advance: Advance, held: HeldRows) -> SourceChange | None:
         """Return the changes by rows that tasks have written; None if this process must read them."""
@@ -67,12 +66,10 @@ class FrameSource:
         rows = posted_by(_Reader(advance, column), frame, table, self._tasks.sites, is_by_key)
         if rows is None:
             return None
-        rounding = Rounding()
-        for _, rounded in rows.report.about:
-            rounding.add(rounded)
+        rounded = Rounding.total(each for _, each in rows.report.about)
         greatest = pa.array([text for text, _ in rows.report.about], pa.string())
         last = pc.max(greatest.cast(table.schema.types[column].arrow)).cast(pa.string()).as_py() if column else None
-        return advance.compared_by(self._tasks, rows, last, held, rounding.columns)
+        return advance.compared_by(self._tasks, rows, last, held, rounded)
 
 
 class _Reader(PostedRows):
@@ -86,7 +83,7 @@ class _Reader(PostedRows):
 
     def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, tuple[str | None, Any]]:
         result, rounded = super().read(rows, message, before)
-        return result, (_largest(result, self._column), rounded or {})
+        return result, (_largest(result, self._column), rounded)
 
 
 def _largest(rows: pa.Table, column: str) -> str | None:

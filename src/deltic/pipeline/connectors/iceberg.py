@@ -19,9 +19,9 @@ from deltic.errors import DataError, Diagnostic
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.connectors.drift import new_columns
-from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, nothing
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, nothing
 from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
-from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.io.rounding import Rounding
 from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class IcebergSource:
             scans = list(_scans(now, at["snapshot"]).values())
             if (rows := self._written(table, now, scans, [])) is not None:
                 how = "loaded by tasks" if held.is_empty else "compared, by tasks"
-                return SourceChange(
-                    self._tasks.compared(table, rows, held), at, how, rows.count(), len(scans), _size(scans)
-                )
-            read = _read(table, now, scans)
-        return SourceChange(difference(read, held()), at, "compared", len(read))
+                changes, counts = self._tasks.compared(table, rows, held), (rows.count(), len(scans), _size(scans))
+                return SourceChange(changes, at, how, *counts, rounded=Rounding.total(rows.report.about))
+            read = RowsOfSource(table, self._place)
+            present = _read(read, now, scans)
+        return SourceChange(difference(present, held()), at, "compared", len(present), rounded=read.taken())
 
     def _of_files(self, table: CatalogTable, before: int | None, now: Any, at: Json) -> SourceChange | None:
         """Return the rows of files that were added and removed; None if the old snapshot no longer exists."""
@@ -88,17 +88,19 @@ class IcebergSource:
             go = [scan for key, scan in were.items() if key not in are]
             files = len(come) + len(go), _size([*come, *go])
             if (rows := self._written(table, now, come, go)) is not None:
-                return SourceChange(rows, at, f"{how}, by tasks", rows.count(), *files)
-            came, went = _read(table, now, come), _read(table, now, go)
+                rounded = Rounding.total(rows.report.about)
+                return SourceChange(rows, at, f"{how}, by tasks", rows.count(), *files, rounded=rounded)
+            read = RowsOfSource(table, self._place)
+            came, rounded, went = _read(read, now, come), read.taken(), _read(read, now, go)
         except OSError:
             return None
-        return SourceChange(difference(came, went), at, how, len(came) + len(went), *files)
+        return SourceChange(difference(came, went), at, how, len(came) + len(went), *files, rounded=rounded)
 
     def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> StagedRows | None:
         """Return the rows of files, written by tasks; None if this process must read them."""
         scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
         shares = [ReadUnit(_File(scan, weight), scan.file.file_size_in_bytes) for scan, weight in scans]
-        reader = _Reader(now.metadata_location, dict(now.io.properties), self._place, table)
+        reader = _Reader(now.metadata_location, dict(now.io.properties), self._place, RowsOfSource(table, self._place))
         return self._tasks.read(table, shares, reader)
 
     def _table(self) -> Any:
@@ -122,18 +124,18 @@ class _Reader:
     metadata: str
     properties: Mapping[str, str]
     place: External
-    table: CatalogTable
+    rows: RowsOfSource
 
     def __call__(self, files: Files, shares: Sequence[_File]) -> Iterator[tuple[pa.Table, Any]]:
         with errors(self.place):
             try:
                 outside = _pyiceberg("table").StaticTable.from_metadata(self.metadata, dict(self.properties))
             except OSError:
-                yield nothing(self.table.schema), None
+                yield nothing(self.rows.table.schema), None
                 return
             for share in shares:
-                for rows in _parts(self.table, outside, [share.scan]):
-                    yield with_weights(rows, share.weight), ()
+                for rows in _parts(self.rows, outside, [share.scan]):
+                    yield with_weights(rows, share.weight), self.rows.taken()
 
 
 @contextmanager
@@ -179,20 +181,20 @@ def _size(scans: Iterable[Any]) -> int:
     return sum(scan.file.file_size_in_bytes for scan in scans)
 
 
-def _read(table: CatalogTable, outside: Any, scans: Iterable[Any]) -> pa.Table:
+def _read(read: RowsOfSource, outside: Any, scans: Iterable[Any]) -> pa.Table:
     """Return the rows of files, with the present columns."""
-    return pa.concat_tables([table.schema.to_arrow().empty_table(), *_parts(table, outside, list(scans))])
+    return pa.concat_tables([read.table.schema.to_arrow().empty_table(), *_parts(read, outside, list(scans))])
 
 
-def _parts(table: CatalogTable, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
+def _parts(read: RowsOfSource, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
     """Yield the rows of files, part by part."""
-    projected = outside.schema().select(*table.schema.names)
+    projected = outside.schema().select(*read.table.schema.names)
     scan = _pyiceberg("io.pyarrow").ArrowScan(
         outside.metadata, outside.io, projected, _pyiceberg("expressions").AlwaysTrue()
     )
     for batch in scan.to_record_batches(scans) if scans else ():
         rows = pa.Table.from_batches([batch])
-        yield to_table(table.name, table.schema, rows.cast(_plain(rows.schema)))
+        yield read(rows.cast(_plain(rows.schema)))
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

@@ -22,7 +22,7 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
         case "delta":
             from deltic.pipeline.connectors.delta import DeltaSource
 
-            return DeltaSource(filled(place["path"]), tasks)
+            return DeltaSource(place, tasks)
         case "iceberg":
             from deltic.pipeline.connectors.iceberg import IcebergSource
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,8 @@ from deltic.passwords import revealed
 from deltic.pipeline.connectors.places import place_at
 from deltic.pipeline.io.locate import extension
 from deltic.pipeline.io.parsed import arrow_schema
-from deltic.pipeline.io.rounding import RoundedValues
+from deltic.pipeline.io.rounding import RoundedValues, Rounding
+from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
@@ -98,6 +99,22 @@ class SourceChange:
         assert isinstance(self.changes, pa.Table)
         weights = np.asarray(self.changes.column(WEIGHT))
         return np.where(np.abs(weights) > MOST, np.sign(weights), weights)
+
+
+class RowsOfSource:
+    """Turns what a source has into rows of its table. With the option `coerce` it rounds values, and counts them."""
+
+    def __init__(self, table: CatalogTable, place: External) -> None:
+        self.table = table
+        self._rounding = Rounding() if place.is_on("coerce") else None
+
+    def __call__(self, rows: Any, signed: bool = False) -> pa.Table:
+        """Return rows of the table, changes if `signed`. Raises DataError."""
+        return to_table(self.table.name, self.table.schema, rows, signed, rounding=self._rounding)
+
+    def taken(self) -> dict[str, RoundedValues]:
+        """Return the counts, and begin again."""
+        return {} if self._rounding is None else self._rounding.taken()
 
 
 class ExternalSource(Protocol):

@@ -30,7 +30,7 @@ from deltic.pipeline.epochs.awaiting import finished
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
-from deltic.pipeline.io.rounding import Rounding
+from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Delta
@@ -131,15 +131,16 @@ class Transaction:
         for part, columns in updates(rows, result):
             self._by_key("update", result, columns, part, coerce)
 
-    def change(self, table: str, rows: Any) -> None:
+    def change(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Insert and delete rows by their column `__weight__`: 1 or -1.
 
         Or by their column `op`, with + or -, or `_change_type`, of Delta's change data feed. Rows are in the forms of
         `insert`, except tuples; dicts may be envelopes of Debezium, and either may be JSON texts. For a table with a
         key, `op` may be u, which replaces the row of the key, or d, which deletes it; the last one of a key counts.
+        `coerce` is that of `insert`.
         """
         result = self._table(table)
-        self.append(table, self._weighted("change", result, rows, None))
+        self.append(table, self._weighted("change", result, rows, None, coerce))
 
     def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> None:
         """INSERT, DELETE, UPDATE and MERGE; each sees the earlier changes of the transaction.
@@ -156,13 +157,15 @@ class Transaction:
             self._refuse_refreshed(effect.table)
         self._operations += result
 
-    def append(self, table: str, rows: Changed) -> None:
+    def append(self, table: str, rows: Changed, rounded: Mapping[str, RoundedValues] = MappingProxyType({})) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
 
-        `deltic.engine.keyed` has the columns for changes by key, in place of weights. Raises DelticError for a table
-        with a source.
+        `deltic.engine.keyed` has the columns for changes by key, in place of weights. The report counts the values
+        that were `rounded`. Raises DelticError for a table with a source.
         """
         self._refuse_refreshed(table)
+        if rounded:
+            self._rounded.setdefault(table, Rounding()).add(rounded)
         self.refill(table, rows)
 
     def refill(self, table: str, rows: Changed) -> None:
@@ -411,16 +414,14 @@ class Transaction:
         step_ended(step, len(batch) if isinstance(batch, pa.Table) else batch.count(), time.perf_counter() - began)
         self.append(table, batch)
 
-    def _weighted(
-        self, operation: str, table: CatalogTable, rows: Any, weight: int | None, coerce: bool = False
-    ) -> Changed:
+    def _weighted(self, operation: str, table: CatalogTable, rows: Any, weight: int | None, coerce: bool) -> Changed:
         """Return rows with this weight, or with their own weights. Tasks write the rows of a DataFrame if possible."""
         rounding = self._rounding(table, coerce)
         with _telling(operation):
             if (result := posted(rows, table, table.schema, weight, self._epochs.site, rounding)) is not None:
                 return result
             if weight is None:
-                return to_table(table.name, table.schema, rows, True, table.key)
+                return to_table(table.name, table.schema, rows, True, table.key, rounding=rounding)
             return with_weights(to_table(table.name, table.schema, rows, rounding=rounding), weight)
 
     def _rounding(self, table: CatalogTable, coerce: bool) -> Rounding | None:

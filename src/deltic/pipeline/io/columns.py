@@ -17,7 +17,7 @@ from deltic.pipeline.io.layout import FileLayout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import check_names, parse_object
 from deltic.pipeline.io.parsed import Parsed, ParsedRows, arrow_schema, table_of
-from deltic.pipeline.io.rounding import Rounding, can_round
+from deltic.pipeline.io.rounding import can_round
 from deltic.pipeline.io.signs import have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, problem, whole
 from deltic.values import of_python, to_arrow
@@ -32,7 +32,7 @@ def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
     check_names(fields.names, layout)
     for column in layout.schema:
         result = fields.field(column.name).type
-        if not accepts(column.type, result) and not (layout.coerce and can_round(result, column.type)):
+        if not accepts(column.type, result) and not (layout.rounding and can_round(result, column.type)):
             raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {result}")
 
 
@@ -68,8 +68,7 @@ _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 def conform(table: pa.Table, layout: FileLayout) -> Parsed:
     """Return the rows of a table that passed `check_columns`, as rows of the relation. Other columns are dropped."""
     given = [decoded(table[name]) for name in layout.schema.names]
-    rounding = Rounding()
-    near = list(map(rounding.nearest, given, layout.schema)) if layout.coerce else given
+    near = given if layout.rounding is None else list(map(layout.rounding.nearest, given, layout.schema))
     columns = [typed(values, column) for values, column in zip(near, layout.schema, strict=True)]
     wrong = list(map(_misfits, given, columns, layout.schema))
     if layout.signed:
@@ -82,17 +81,12 @@ def conform(table: pa.Table, layout: FileLayout) -> Parsed:
         wrong.append(_nulls(weights))
     rows = table_of(columns, arrow_schema(layout.schema, layout.signed), len(table))
     rows, bad = _without(rows, [mask for mask in wrong if mask is not None])
-    return Parsed(rows, bad, rounding.columns)
+    return Parsed(rows, bad)
 
 
-def row_at(table: pa.Table, place: int, layout: FileLayout) -> dict[str, Any]:
-    """Return a row that `conform` has refused, for `parse_object`; values that have been rounded are rounded."""
-    part = table.slice(place, 1)
-    row = {name: whole(value) for name, value in rows_at(part, [0])[0].items()}
-    if layout.coerce:
-        near = ((c.name, listed(Rounding().nearest(decoded(part[c.name]), c))[0]) for c in layout.schema)
-        row |= {name: value for name, value in near if value is not None}
-    return row
+def row_at(table: pa.Table, place: int) -> dict[str, Any]:
+    """Return a row that `conform` has refused, for `parse_object`."""
+    return {name: whole(value) for name, value in rows_at(table, [place])[0].items()}
 
 
 def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> ParsedRows:
@@ -100,10 +94,10 @@ def conformed(table: pa.Table, layout: FileLayout, file: str, first: int) -> Par
     parsed = conform(table, layout)
     shown = rows_at(table, parsed.bad)
     result = (
-        _diagnose(row_at(table, place, layout), str(row), layout, file, first + place)
+        _diagnose(row_at(table, place), str(row), layout, file, first + place)
         for place, row in zip(parsed.bad, shown, strict=True)
     )
-    return ParsedRows(parsed.table, tuple(result), rounded=parsed.rounded)
+    return ParsedRows(parsed.table, tuple(result))
 
 
 def _diagnose(row: dict[str, Any], shown: str, layout: FileLayout, file: str, number: int) -> Diagnostic:

@@ -17,7 +17,8 @@ from deltic.errors import nearest
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import FileLayout, phrase
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.values import problem, shown
+from deltic.pipeline.io.rounding import Rounding, fitted
+from deltic.pipeline.io.values import shown
 from deltic.values.types import Column, Schema
 
 Signed = tuple[tuple[Any, ...], int]
@@ -63,7 +64,10 @@ def opened(record: Mapping[str, Any] | None, layout: FileLayout) -> list[Signed]
     if op not in _SIGNS:
         remedy = "; truncate the table by deleting its rows" if op == "t" else ""
         raise Malformed(f"op: expected c, r, u or d, found {shown(op)}{remedy}")
-    return [(_row(payload.get(part), part, op, layout.schema, fields), sign) for part, sign in _SIGNS[op].items()]
+    return [
+        (_row(payload.get(part), part, op, layout.schema, fields, layout.rounding), sign)
+        for part, sign in _SIGNS[op].items()
+    ]
 
 
 def _by_key(payload: Mapping[str, Any], op: str, layout: FileLayout, fields: Fields) -> list[Signed]:
@@ -71,7 +75,7 @@ def _by_key(payload: Mapping[str, Any], op: str, layout: FileLayout, fields: Fie
     gone = payload.get("before")
     if op == "d":
         return [(_key_of(gone, op, layout, fields), BY_KEY)]
-    come = _row(payload.get("after"), "after", op, layout.schema, fields)
+    come = _row(payload.get("after"), "after", op, layout.schema, fields, layout.rounding)
     if op == "u" and isinstance(gone, Mapping) and all(name in gone for name in layout.key):
         old = _key_of(gone, op, layout, fields)
         if any(a != b for a, b, c in zip(old, come, layout.schema, strict=True) if c.name in layout.key):
@@ -82,11 +86,11 @@ def _by_key(payload: Mapping[str, Any], op: str, layout: FileLayout, fields: Fie
 def _key_of(row: Any, op: str, layout: FileLayout, fields: Fields) -> tuple[Any, ...]:
     """Return a row with the values of the key in their places, None elsewhere."""
     key = Schema(tuple(column for column in layout.schema if column.name in layout.key))
-    values = dict(zip(key.names, _row(row, "before", op, key, fields), strict=True))
+    values = dict(zip(key.names, _row(row, "before", op, key, fields, layout.rounding), strict=True))
     return tuple(values.get(name) for name in layout.schema.names)
 
 
-def _row(row: Any, part: str, op: str, schema: Schema, fields: Fields) -> tuple[Any, ...]:
+def _row(row: Any, part: str, op: str, schema: Schema, fields: Fields, rounding: Rounding | None) -> tuple[Any, ...]:
     if row is None:
         hint = _REMEDY * (part == "before")
         raise Malformed(f"{part} is missing in a change with op {op}", hint=hint)
@@ -96,18 +100,18 @@ def _row(row: Any, part: str, op: str, schema: Schema, fields: Fields) -> tuple[
         if name not in row:
             result = nearest(name, row)
             raise Malformed(f"{part}: column {name} is missing", hint=f"there is a column {result}" if result else "")
-    return tuple(_value(row[column.name], column, part, fields.get(column.name, {})) for column in schema)
+    return tuple(_value(row[column.name], column, part, fields.get(column.name, {}), rounding) for column in schema)
 
 
-def _value(value: Any, column: Column, part: str, field: Mapping[str, Any]) -> Any:
+def _value(value: Any, column: Column, part: str, field: Mapping[str, Any], rounding: Rounding | None) -> Any:
+    expected = ""
     try:
-        result = of_json(value, column.type, field)
+        value = of_json(value, column.type, field)
     except ValueError:
         expected = f"expected {phrase(column.type)}, found {shown(value)}"
-        raise Malformed(f"{part}: column {column.name}: {expected}") from None
-    reason = problem(result, column)
+    result, reason = fitted(value, column, rounding)
     if reason is not None:
-        raise Malformed(f"{part}: column {column.name}: {reason}")
+        raise Malformed(f"{part}: column {column.name}: {expected or reason}")
     return result
 
 

@@ -63,9 +63,7 @@ class File:
             raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
         source = TableInput(table, schema, None, self.delimiter, self.headers, self.rfc4180, key=key)
         files = files_at(source, path, signed)
-        if rounding is not None:
-            files = files.rounded()
-        return Loader(ArrowReader(), None, rounding).load([files])[table]
+        return Loader(ArrowReader(), None).load([files.rounded(rounding)])[table]
 
 
 def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: str | None, headers: bool) -> None:

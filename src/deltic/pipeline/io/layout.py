@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from deltic.values.types import Schema, Type
+
+if TYPE_CHECKING:
+    from deltic.pipeline.io.rounding import Rounding
 
 
 class FileKind(enum.Enum):
@@ -50,8 +54,8 @@ class FileLayout:
     """The families of structure columns, see `deltic.datalog.souffle.functions.structures`."""
     records: Records = ()
     """The names of record types' fields."""
-    coerce: bool = False
-    """Whether values are rounded that do not fit (`deltic.pipeline.io.rounding`)."""
+    rounding: Rounding | None = field(default=None, compare=False)
+    """Rounds values that do not fit, and counts them; None if they are refused."""
 
     @property
     def width(self) -> int:

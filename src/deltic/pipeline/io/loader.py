@@ -12,7 +12,6 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.locate import TableFiles
 from deltic.pipeline.io.parsed import ParsedRows, concatenated
 from deltic.pipeline.io.rejects import Rejects
-from deltic.pipeline.io.rounding import Rounding
 
 _SHOWN = 10
 _MORE = Diagnostic(
@@ -42,12 +41,11 @@ def _with_hints_once(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 class Loader:
-    """Reads epochs. Malformed rows reject the epoch, or go to `rejects` if given; `rounding` counts rounded values."""
+    """Reads epochs. Malformed rows reject the epoch, or go to `rejects` if given."""
 
-    def __init__(self, reader: RowReader, rejects: Rejects | None, rounding: Rounding | None = None) -> None:
+    def __init__(self, reader: RowReader, rejects: Rejects | None) -> None:
         self._reader = reader
         self._rejects = rejects
-        self._rounding = Rounding() if rounding is None else rounding
 
     def load(self, files: Sequence[TableFiles]) -> dict[str, pa.Table]:
         """Return the rows by table. DataError with the first findings if some are malformed."""
@@ -59,7 +57,6 @@ class Loader:
         tables: dict[str, list[pa.Table]] = {}
         for table, batch in batches:
             tables.setdefault(table, []).append(batch.table)
-            self._rounding.add(batch.rounded)
             if self._rejects is not None:
                 self._rejects.add(table, batch.rejects)
         return {table: concatenated(parts) for table, parts in tables.items()}

@@ -12,6 +12,7 @@ from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.io.blocks import STDIN, blocks
 from deltic.pipeline.io.layout import FileKind, FileLayout, Records
 from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.text import split
 from deltic.values.types import Schema
 
@@ -120,12 +121,9 @@ class TableFiles:
         """Return the same files, as changes."""
         return replace(self, layout=replace(self.layout, signed=True))
 
-    def rounded(self) -> TableFiles:
-        """Return the same files, whose values are rounded to those of the columns. DataError for JSON and databases."""
-        if self.layout.kind in (FileKind.JSON, FileKind.SQLITE):
-            message = f"table {self.table}: coerce is for delimited text, Parquet and Arrow files"
-            raise DataError([Diagnostic(message, str(self.paths[0]) if self.paths else "")])
-        return replace(self, layout=replace(self.layout, coerce=True))
+    def rounded(self, rounding: Rounding | None) -> TableFiles:
+        """Return the same files, whose values are rounded and counted."""
+        return replace(self, layout=replace(self.layout, rounding=rounding))
 
 
 def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles | None:

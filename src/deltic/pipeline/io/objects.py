@@ -16,6 +16,7 @@ from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.rounding import fitted
 from deltic.pipeline.io.signs import (
     OP,
     WITHOUT_KEY,
@@ -25,7 +26,7 @@ from deltic.pipeline.io.signs import (
     weight_columns,
     words,
 )
-from deltic.pipeline.io.values import problem, shown
+from deltic.pipeline.io.values import shown
 
 
 def parse_json(line: str, layout: FileLayout) -> list[Signed]:
@@ -68,13 +69,15 @@ def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
     if weight == BY_KEY:
         row = {**dict.fromkeys(column.name for column in others(layout)), **row}
     check_names(row, layout)
+    values = []
     for column in layout.schema:
-        reason = problem(row[column.name], column)
+        value, reason = fitted(row[column.name], column, layout.rounding)
+        values.append(value)
         if reason is not None and (weight != BY_KEY or column.name in layout.key):
             raise Malformed(f"column {column.name}: {reason}")
     if weight is None:
         raise _without_weight(row, layout)
-    return tuple(row[column.name] for column in layout.schema), weight
+    return tuple(values), weight
 
 
 def check_names(names: Iterable[str], layout: FileLayout) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.errors import Diagnostic
 from deltic.values.types import Schema
-
-if TYPE_CHECKING:
-    from deltic.pipeline.io.rounding import RoundedValues
 
 
 @dataclass(frozen=True)
@@ -22,8 +19,6 @@ class Parsed:
 
     table: pa.Table
     bad: list[int]
-    rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
-    """The rounded values by column."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +29,6 @@ class ParsedRows:
     rejects: tuple[Diagnostic, ...] = ()
     lines: int = 0
     """The number of lines of text."""
-    rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
-    """The rounded values by column."""
 
 
 def arrow_schema(schema: Schema, signed: bool) -> pa.Schema:

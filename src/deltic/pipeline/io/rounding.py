@@ -7,11 +7,16 @@ as a number out of range, becomes null, and its row is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+import math
+import numbers
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,10 +24,14 @@ from deltic.errors import count_of
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.text import BLANKS, DECIMAL, TextField, convert, pattern_of
+from deltic.pipeline.io.values import problem
 from deltic.values import to_arrow
+from deltic.values.numbers import round_float, to_decimal
+from deltic.values.python import as_decimal
 from deltic.values.types import Column, Kind, Type
 
 _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+_AT_ONCE = 9
 _GUARD = 18
 """Digits after a decimal's last one that decide how it is rounded: a float has 17 digits."""
 
@@ -44,6 +53,14 @@ class Rounding:
 
     def __init__(self) -> None:
         self.columns: dict[str, RoundedValues] = {}
+
+    @classmethod
+    def total(cls, parts: Iterable[Mapping[str, RoundedValues] | None]) -> dict[str, RoundedValues]:
+        """Return the counts of several parts together."""
+        result = cls()
+        for part in parts:
+            result.add(part or {})
+        return result.columns
 
     def add(self, others: Mapping[str, RoundedValues]) -> None:
         """Count the rounded values of other columns, or of other rows."""
@@ -74,6 +91,22 @@ class Rounding:
             self.add({column.name: shown})
         return result
 
+    def near(self, value: Any, column: Column) -> Any:
+        """Return what `nearest` makes of a value of Python; the value itself if there is no nearest one."""
+        result, is_other = _near(value, column.type)
+        if is_other:
+            self.add({column.name: RoundedValues(1, str(value), str(result))})
+        return value if result is None else result
+
+
+def fitted(value: Any, column: Column, rounding: Rounding | None) -> tuple[Any, str | None]:
+    """Return a value of Python, rounded if it must and may be, and why it does not fit the column; None if it does."""
+    reason = problem(value, column)
+    if reason is None or rounding is None:
+        return value, reason
+    near = rounding.near(value, column)
+    return near, problem(near, column)
+
 
 def can_round(arrow: pa.DataType, type_: Type) -> bool:
     """Return whether values of an Arrow type are rounded to those of a column."""
@@ -94,7 +127,7 @@ def as_texts(layout: FileLayout) -> FileLayout:
         Column(column.name, Type.STRING, True) if can_round(pa.string(), column.type) else column
         for column in layout.schema
     )
-    return replace(layout, schema=type(layout.schema)(tuple(columns)), coerce=False)
+    return replace(layout, schema=type(layout.schema)(tuple(columns)), rounding=None)
 
 
 def _is_number(type_: Type) -> bool:
@@ -103,6 +136,58 @@ def _is_number(type_: Type) -> bool:
 
 def _is_text(arrow: pa.DataType) -> bool:
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
+
+
+def _near(value: Any, type_: Type) -> tuple[Any, bool]:
+    """Return the nearest value, None if there is none, and whether it differs."""
+    if isinstance(value, str):
+        value = _of_text(value.strip(BLANKS), type_)
+    if isinstance(value, datetime.datetime) and type_ in _TIMES:
+        return _near_time(value, type_) if (value.tzinfo is None) is (type_ is not Type.TIMESTAMP) else (None, False)
+    if _is_number(type_) and _is_numeric(value):
+        if type_.is_float and isinstance(value, float | np.floating):
+            return value, False
+        is_float = type_.is_integer and isinstance(value, float | np.floating)
+        exact = Decimal(float(value)) if is_float else as_decimal(value)
+        result = _near_number(exact, type_)
+        return result, result is not None and as_decimal(result) != exact
+    return value, False
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, numbers.Number) and not isinstance(value, bool)
+
+
+def _of_text(text: str, type_: Type) -> Any:
+    """Return what a text stands for, None if it stands for nothing."""
+    if type_.is_integer or type_.kind is Kind.DECIMAL:
+        return Decimal(text) if re.fullmatch(DECIMAL, text) else None
+    if type_ is Type.BOOLEAN or type_.is_float or type_ in _TIMES:
+        return _value(text, Type.TIMESTAMP_NTZ if type_ is Type.DATE else type_)
+    return None
+
+
+def _near_time(value: datetime.datetime, type_: Type) -> tuple[Any, bool]:
+    has_more = bool(getattr(value, "nanosecond", 0))
+    if type_ is Type.DATE:
+        return value.date(), has_more or value.time() != datetime.time.min
+    return (value.floor("us"), True) if has_more else (value, False)  # type: ignore[attr-defined]
+
+
+def _near_number(exact: Decimal, type_: Type) -> Any:
+    if type_.is_float:
+        try:
+            result = round_float(float(exact), type_)
+        except OverflowError:
+            return None
+        return result if math.isfinite(result) else None
+    if not exact.is_finite():
+        return None
+    if type_.kind is Kind.DECIMAL:
+        return to_decimal(exact, type_)
+    least, greatest = type_.range
+    near = exact.to_integral_value(ROUND_HALF_UP)
+    return int(near) if least <= near <= greatest else None
 
 
 def _nearest(values: Any, type_: Type) -> tuple[Any, Any]:
@@ -168,12 +253,13 @@ def _nearest_number(values: Any, type_: Type) -> tuple[Any, Any]:
         greatest = Decimal((0, (9,) * type_.precision, -scale))
         least = greatest.copy_negate()
     wide, is_tiny = _wide(values, scale, float(greatest))
-    rounded = pc.round(wide, scale, "half_towards_infinity")
+    rounded = pc.round(_cut(wide, scale + 1), scale, "half_towards_infinity")
     is_in = pc.and_(
-        pc.greater_equal(rounded, pa.scalar(least, wide.type)), pc.less_equal(rounded, pa.scalar(greatest, wide.type))
+        pc.greater_equal(rounded, pa.scalar(least, rounded.type)),
+        pc.less_equal(rounded, pa.scalar(greatest, rounded.type)),
     )
     result = pc.if_else(is_in, rounded, pa.scalar(None, rounded.type))
-    return result.cast(type_.arrow), pc.and_(is_in, pc.or_(is_tiny, pc.not_equal(wide, rounded)))
+    return result.cast(type_.arrow), pc.and_(is_in, pc.or_(is_tiny, pc.not_equal(wide, rounded.cast(wide.type))))
 
 
 def _nearest_integer(values: Any, type_: Type) -> tuple[Any, Any]:
@@ -203,6 +289,16 @@ def _wide(values: Any, scale: int, greatest: float) -> tuple[Any, Any]:
     texts = pc.if_else(is_tiny, pa.scalar("0", pa.string()), texts)
     texts = pc.replace_substring_regex(texts, rf"(\.[0-9]{{{scale + _GUARD}}})[0-9]+", r"\1")
     return texts.cast(pa.decimal256(76, scale + _GUARD)), is_tiny
+
+
+def _cut(wide: Any, scale: int) -> Any:
+    """Return decimals without the digits after `scale`: the first one left out decides how they are rounded.
+
+    Arrow's division of decimals by 10^10 and more is wrong for some numbers, so that at most 9 digits go at once.
+    """
+    for step in range(wide.type.scale - _AT_ONCE, scale, -_AT_ONCE):
+        wide = wide.cast(pa.decimal256(76, step), safe=False)
+    return wide.cast(pa.decimal256(76, scale), safe=False)
 
 
 def _nearest_float(values: Any, type_: Type) -> tuple[Any, Any]:

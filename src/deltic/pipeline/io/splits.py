@@ -14,7 +14,7 @@ from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.locate import TableFiles
 from deltic.pipeline.io.parsed import ParsedRows, arrow_schema, concatenated
 from deltic.pipeline.io.records import may_have_lines, whole_rows
-from deltic.pipeline.io.rounding import Rounding, as_texts
+from deltic.pipeline.io.rounding import as_texts
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import check_types, header_hint
 
@@ -72,19 +72,17 @@ def joined(parts: Iterable[tuple[FileSplit, ParsedRows]], layout: FileLayout, li
     At most `limit` + 1 findings are returned, with the lines of their files.
     """
     tables, rejects = [arrow_schema(layout.schema, layout.signed).empty_table()], list[Diagnostic]()
-    rounding = Rounding()
     most = None if limit is None else limit + 1
     last, before, lines = None, 0, 0
     for split, batch in parts:
         if split is not last:
             last, before, lines = split, before + lines if split.start else 0, 0
         tables.append(batch.table)
-        rounding.add(batch.rounded)
         rejects += [_in_file(finding, before, layout) for finding in batch.rejects]
         lines += batch.lines
         if len(rejects[:most]) == most:
             break
-    return ParsedRows(concatenated(tables), tuple(rejects[:most]), rounded=rounding.columns)
+    return ParsedRows(concatenated(tables), tuple(rejects[:most]))
 
 
 class ArrowReader:
@@ -145,7 +143,7 @@ def _read_lines(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
 
 def _parsed(lines: bytes, first: int, layout: FileLayout, file: str) -> Iterator[ParsedRows]:
     """Yield the rows of whole lines; of delimited text whose values are rounded, the fields are read as texts."""
-    if not layout.coerce:
+    if layout.rounding is None or layout.kind is FileKind.JSON:
         yield from parse(lines, first, layout, file)
         return
     for part in parse(lines, first, as_texts(layout), file):

@@ -20,11 +20,11 @@ from deltic.pipeline.io.files import File
 from deltic.pipeline.io.in_python import rows_at, rows_of
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import check_names, parse_json, parse_object
+from deltic.pipeline.io.objects import parse_json, parse_object
 from deltic.pipeline.io.parsed import arrow_schema, table_of
-from deltic.pipeline.io.rounding import Rounding
+from deltic.pipeline.io.rounding import Rounding, fitted
 from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
-from deltic.pipeline.io.values import accepts, problem, shown
+from deltic.pipeline.io.values import accepts, shown
 from deltic.pipeline.rows.tabular import is_column, tabular
 from deltic.values import of_python, to_arrow
 from deltic.values.types import Column, Schema
@@ -59,23 +59,23 @@ def to_table(
         return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key, rounding)
     if isinstance(rows, pa.Table) and not signed and fits(rows, schema):
         return table_of(rows.columns, schema.to_arrow(), len(rows))
-    layout = FileLayout(schema, signed=signed, key=key, coerce=rounding is not None)
+    layout = FileLayout(schema, signed=signed, key=key, rounding=None if rounding is None else Rounding())
     rows = tabular(name, rows, schema.names, lambda fields: _checked(name, fields, layout))
-    if rounding is not None and not isinstance(rows, pa.Table):
-        rows = _in_columns(name, schema, rows)
-        _checked(name, rows.schema, layout)
-    if isinstance(rows, pa.Table):
-        if not (signed and are_envelopes(rows.column_names, layout)):
-            return _conformed(name, rows, layout, before, rounding)
-        rows = rows_of(rows)
-    return _from_signed_rows(name, layout, rows, before) if signed else _from_rows(name, schema, rows)
+    if isinstance(rows, pa.Table) and not (signed and are_envelopes(rows.column_names, layout)):
+        result = _conformed(name, rows, layout, before)
+    else:
+        rows = rows_of(rows) if isinstance(rows, pa.Table) else rows
+        result = _from_signed_rows(name, layout, rows, before) if signed else _from_rows(name, layout, rows)
+    if rounding is not None and layout.rounding is not None:
+        rounding.add(layout.rounding.columns)
+    return result
 
 
 def columns_needed(
     name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...], coerce: bool = False
 ) -> list[str]:
     """The columns that `to_table` would read of a frame with these; raises DataError where they are not the table's."""
-    return _checked(name, fields, FileLayout(schema, signed=signed, key=key, coerce=coerce))
+    return _checked(name, fields, FileLayout(schema, signed=signed, key=key, rounding=Rounding() if coerce else None))
 
 
 def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
@@ -96,32 +96,13 @@ def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
     return [column for column in fields.names if column in (*layout.schema.names, *signs)]
 
 
-def _in_columns(name: str, schema: Schema, rows: Any) -> pa.Table:
-    """Rows of Python as a table of values that are to be rounded; columns of several types become texts."""
-    _refuse_others(name, rows)
-    listed = _each(name, rows, partial(_unchecked, schema=schema))
-    columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
-    arrays = list(map(_inferred, columns))
-    fields = [pa.field(name, array.type) for name, array in zip(schema.names, arrays, strict=True)]
-    return table_of(arrays, pa.schema(fields), len(listed))
-
-
-def _inferred(values: Sequence[Any]) -> pa.Array:
-    try:
-        return pa.array(values)
-    except REFUSED:
-        return pa.array([None if value is None else str(value) for value in values], pa.string())
-
-
-def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int, rounding: Rounding | None) -> pa.Table:
+def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int) -> pa.Table:
     parsed = conform(table, layout)
     if parsed.bad:
         rows = rows_at(table, parsed.bad[:SHOWN])
         numbers = [before + position + 1 for position in parsed.bad]
-        reasons = [_reason(row_at(table, position, layout), layout) for position in parsed.bad[:SHOWN]]
+        reasons = [_reason(row_at(table, position), layout) for position in parsed.bad[:SHOWN]]
         raise _misfits(name, numbers, reasons, [tuple(row.values()) for row in rows])
-    if rounding is not None:
-        rounding.add(parsed.rounded)
     return parsed.table
 
 
@@ -146,19 +127,16 @@ def _reason(row: Mapping[str, Any], layout: FileLayout) -> str:
     raise AssertionError(f"row {row!r} is refused without a reason")
 
 
-def _refuse_others(name: str, rows: Any) -> None:
-    """Raise DataError for values that are no rows."""
+def _from_rows(name: str, layout: FileLayout, rows: Any) -> pa.Table:
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         is_text = isinstance(rows, str)
         hint = "a file is a pathlib.Path or a deltic.File" if is_text else "a single row is given as [row]"
         raise _error(name, f"expected rows, found {type(rows).__name__}", hint)
-
-
-def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
-    _refuse_others(name, rows)
-    listed = _each(name, rows, partial(_values, schema=schema))
+    schema = layout.schema
+    listed = _each(name, rows, partial(_values, layout=layout))
     columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
-    arrays = [_column(name, column, values, listed) for column, values in zip(schema, columns, strict=True)]
+    pairs = zip(schema, columns, strict=True)
+    arrays = [_column(name, column, values, listed, layout.rounding) for column, values in pairs]
     return table_of(arrays, schema.to_arrow(), len(listed))
 
 
@@ -207,25 +185,13 @@ def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int 
     return result
 
 
-def _values(row: Any, schema: Schema) -> Sequence[Any]:
-    """The values of one row, in the order of the columns; raises Malformed."""
-    if not isinstance(row, Mapping):
-        return _unchecked(row, schema)
-    _refuse_extra(row, schema)
-    return parse_object(row, FileLayout(schema))[0]
-
-
-def _refuse_extra(row: Mapping[Any, Any], schema: Schema) -> None:
-    for extra in (key for key in row if key not in schema.names):
-        raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
-
-
-def _unchecked(row: Any, schema: Schema) -> Sequence[Any]:
-    """As `_values`, but the values may be of any type."""
+def _values(row: Any, layout: FileLayout) -> Sequence[Any]:
+    """The values of one row, in the order of the columns; raises Malformed. Those of a tuple may have any type."""
+    schema = layout.schema
     if isinstance(row, Mapping):
-        _refuse_extra(row, schema)
-        check_names(row, FileLayout(schema))
-        return [row[name] for name in schema.names]
+        for extra in (key for key in row if key not in schema.names):
+            raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
+        return parse_object(row, layout)[0]
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
         hint = "a row of one value is written (value,)" if len(schema) == 1 else "a single row is given as [row]"
         raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)
@@ -239,17 +205,25 @@ def _unchecked(row: Any, schema: Schema) -> Sequence[Any]:
 _ALIKE = [set(), *({kind} for kind in (int, float, str, bytes, bool, datetime.date, decimal.Decimal))]
 
 
-def _column(name: str, column: Column, values: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pa.Array:
+def _column(
+    name: str, column: Column, values: Sequence[Any], rows: Sequence[Sequence[Any]], rounding: Rounding | None
+) -> pa.Array:
     """The values of one column as an array, checked together where Arrow infers one type."""
     try:
         if set(map(type, values)) - {type(None)} in _ALIKE:
-            inferred = pa.array(values)
-            fits = accepts(column.type, inferred.type) and is_exact(inferred.type, column)
-            if fits and (column.nullable or not inferred.null_count):
-                return lossless(inferred, column.type)
+            inferred, counts = pa.array(values), Rounding()
+            near = inferred if rounding is None else counts.nearest(inferred, column)
+            fits = accepts(column.type, near.type) and is_exact(near.type, column)
+            if fits and near.null_count == inferred.null_count and (column.nullable or not near.null_count):
+                result = lossless(near, column.type)
+                if rounding is not None:
+                    rounding.add(counts.columns)
+                return result
     except REFUSED:
         pass
-    wrong = {number: reason for number, value in enumerate(values, 1) if (reason := problem(value, column)) is not None}
+    pairs = [fitted(value, column, rounding) for value in values]
+    values = [value for value, _ in pairs]
+    wrong = {number: reason for number, (_, reason) in enumerate(pairs, 1) if reason is not None}
     if wrong:
         numbers, reasons = list(wrong), [f"column {column.name}: {reason}" for reason in wrong.values()][:SHOWN]
         raise _misfits(name, numbers, reasons, [rows[number - 1] for number in numbers[:SHOWN]])

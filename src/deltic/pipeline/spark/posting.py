@@ -87,13 +87,14 @@ class PostedRows(TaskReader):
 
     def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
         name, key = f"{self._table}, {message}", self._of.key if self._of is not None else ()
+        rounding, is_signed = Rounding() if self._coerce else None, self._weight is None
+        result = to_table(name, self._columns, rows, is_signed, key if is_signed else (), before, rounding)
+        about = None if rounding is None else rounding.columns
         if self._weight is None:
-            return to_table(name, self._columns, rows, signed=True, key=key, before=before), None
-        rounding = Rounding() if self._coerce else None
-        result = to_table(name, self._columns, rows, before=before, rounding=rounding)
+            return result, about
         if self._of is not None:
             result = keys_as_rows(result, self._of.schema.to_arrow())
-        return with_weights(result, self._weight), None if rounding is None else rounding.columns
+        return with_weights(result, self._weight), about
 
 
 def posted(
@@ -117,8 +118,7 @@ def posted(
     read = PostedRows(table.name, columns, weight, table if is_by_key else None, coerce)
     result = posted_by(read, rows.select(*map(quoted, names)), table, sites, is_by_key)
     if rounding is not None and result is not None:
-        for columns_of_part in result.report.about:
-            rounding.add(columns_of_part)
+        rounding.add(Rounding.total(result.report.about))
     return result
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from deltic.engine.keyed import Keyed, check_order
 from deltic.errors import DataError, Diagnostic, StreamError, did_you_mean
 from deltic.pipeline.io.envelopes import PARTS, are_envelopes
 from deltic.pipeline.io.layout import FileLayout
+from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.pipeline.io.signs import weight_columns
 from deltic.pipeline.rows.coerce import columns_needed, to_table
 from deltic.pipeline.spark.posting import Sites, TaskReader, posted_by
@@ -41,12 +42,13 @@ class StreamKind(enum.Enum):
 
 @dataclass(frozen=True)
 class ReadBatch:
-    """A batch: changes of the table, how many rows it has, their digest, and those that do not fit."""
+    """A batch: changes of the table, its number of rows, their digest, those that do not fit, and rounded values."""
 
     changes: Changed
     rows: int
     digest: int
     rejected: Sequence[RejectedRow] = ()
+    rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,10 @@ class StreamForm:
     columns: tuple[str, ...]
     order: tuple[str, ...]
     digest: str
+    coerce: bool = False
 
     @classmethod
-    def of(cls, frame: DataFrame, table: CatalogTable, order: Sequence[str]) -> StreamForm:
+    def of(cls, frame: DataFrame, table: CatalogTable, order: Sequence[str], coerce: bool = False) -> StreamForm:
         """The form of a DataFrame; raises DataError, with the nearest names, where its columns are not the table's.
 
         Raises StreamError where those that tell the order are not there.
@@ -76,21 +79,27 @@ class StreamForm:
         if "value" in names and set(names) <= set(_KAFKA) and "value" not in table.schema.names:
             _check_texts(frame, table)
             columns = [name for name in _KAFKA_ORDER if name in names]
-            return cls._of(frame, table, StreamKind.RECORDS, ["value"], order or columns)
+            return cls._of(frame, table, StreamKind.RECORDS, ["value"], order or columns, coerce)
         if are_envelopes(names, layout):
             _check_envelopes(frame, table)
-            return cls._of(frame, table, StreamKind.CHANGES, [part for part in PARTS if part in names], order)
+            return cls._of(frame, table, StreamKind.CHANGES, [part for part in PARTS if part in names], order, coerce)
         signs = weight_columns(layout)
         is_signed = any(name in names for name in signs)
         rest = frame.drop(*(name for name in order if name not in (*table.schema.names, *signs)))
-        needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key)
-        return cls._of(frame, table, StreamKind.CHANGES if is_signed else StreamKind.ROWS, needed, order)
+        needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key, coerce)
+        return cls._of(frame, table, StreamKind.CHANGES if is_signed else StreamKind.ROWS, needed, order, coerce)
 
     @classmethod
     def _of(
-        cls, frame: DataFrame, table: CatalogTable, kind: StreamKind, columns: Sequence[str], order: Sequence[str]
+        cls,
+        frame: DataFrame,
+        table: CatalogTable,
+        kind: StreamKind,
+        columns: Sequence[str],
+        order: Sequence[str],
+        coerce: bool,
     ) -> StreamForm:
-        return cls(table, kind, tuple(columns), tuple(order), _digest(frame, columns))
+        return cls(table, kind, tuple(columns), tuple(order), _digest(frame, columns), coerce)
 
     def read(self, frame: DataFrame, sites: Sites, sorts_out: bool) -> ReadBatch:
         """A batch as changes of the table; raises DataError, unless it `sorts_out` rows that do not fit.
@@ -110,45 +119,47 @@ class StreamForm:
                 raise
             result = None
         if result is not None:
-            counts, digests = zip((0, 0), *result.report.about, strict=True)
-            return ReadBatch(result, sum(counts), int(np.array(digests, np.int64).sum()))
+            counts, digests, rounded = zip((0, 0, None), *result.report.about, strict=True)
+            total = int(np.array(digests, np.int64).sum())
+            return ReadBatch(result, sum(counts), total, rounded=Rounding.total(rounded))
         rows = from_dataframe(chosen, self.table.name)
-        digest = _sum(rows)
+        digest, rounding = _sum(rows), Rounding()
         if self.order:
             rows = rows.sort_by([(_order_name(i), "ascending") for i in range(len(self.order))])
-        read, places = partial(self.changes, name=self.table.name), map(_order_name, range(len(self.order)))
+        read = partial(self.changes, name=self.table.name, rounding=rounding)
+        places = map(_order_name, range(len(self.order)))
         order = dict(zip(self.order, places, strict=True))
         changes, rejected = sorted_out(rows, read, self.columns, order) if sorts_out else (read(rows), [])
         if not self.order:
             check_order(Keyed(self.table.name, self.table.key), changes)
-        return ReadBatch(changes, len(rows), digest, rejected)
+        return ReadBatch(changes, len(rows), digest, rejected, rounding.columns)
 
     def measured(self, frame: DataFrame) -> tuple[int, int]:
         """How many rows a batch has, and their digest."""
         result = from_dataframe(frame.selectExpr(self.digest), self.table.name)
         return len(result), _sum(result)
 
-    def changes(self, found: pa.Table, name: str, before: int = 0) -> pa.Table:
+    def changes(self, found: pa.Table, name: str, rounding: Rounding, before: int = 0) -> pa.Table:
         """Rows of the stream as changes of the table, called `name` in errors; so many rows came before."""
-        schema, key, rows = self.table.schema, self.table.key, found.select(list(self.columns))
-        match self.kind:
-            case StreamKind.ROWS:
-                return with_weights(to_table(name, schema, rows, before=before), 1)
-            case StreamKind.CHANGES:
-                return to_table(name, schema, rows, signed=True, key=key, before=before)
-            case StreamKind.RECORDS:
-                return to_table(name, schema, rows.column("value").to_pylist(), signed=True, key=key, before=before)
+        rows: Any = found.select(list(self.columns))
+        rows = rows.column("value").to_pylist() if self.kind is StreamKind.RECORDS else rows
+        has_signs, counts = self.kind is not StreamKind.ROWS, rounding if self.coerce else None
+        key = self.table.key if has_signs else ()
+        result = to_table(name, self.table.schema, rows, has_signs, key, before, counts)
+        return result if has_signs else with_weights(result, 1)
 
 
 class _Batch(TaskReader):
-    """Rows of a stream, with how many they are and their digest."""
+    """Rows of a stream, with how many they are, their digest, and the rounded values."""
 
     def __init__(self, form: StreamForm, is_ordered: bool) -> None:
         super().__init__(is_ordered)
         self._form = form
 
-    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, tuple[int, int]]:
-        return self._form.changes(rows, f"{self._form.table.name}, {message}", before), (len(rows), _sum(rows))
+    def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
+        rounding = Rounding()
+        result = self._form.changes(rows, f"{self._form.table.name}, {message}", rounding, before)
+        return result, (len(rows), _sum(rows), rounding.columns)
 
 
 def _digest(frame: DataFrame, columns: Sequence[str]) -> str:

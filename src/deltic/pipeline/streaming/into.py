@@ -44,6 +44,7 @@ class TableStream:
     lock: Lock
     sites: Sites
     errors: OnErrors = "stop"
+    coerce: bool = False
     known: StreamForm | None = None
     """The form of the stream, once it was found: its columns stay, and Spark takes its time to tell them."""
 
@@ -62,7 +63,7 @@ class TableStream:
         if (source := self.pipeline.sources.get(self.table)) is not None:
             raise StreamError(f"table {self.table} has the rows of {source}: let these change, and call `refresh`")
         if self.known is None or self.known.table != table:
-            self.known = StreamForm.of(frame, table, self.order)
+            self.known = StreamForm.of(frame, table, self.order, self.coerce)
         return self.known
 
     def apply(self, frame: DataFrame, batch: int) -> None:
@@ -90,7 +91,7 @@ class TableStream:
                 return
             positions = applied.position(self.name)
             with self.pipeline.transaction(self.conflicts, positions=positions) as change:
-                change.append(self.table, read.changes)
+                change.append(self.table, read.changes, read.rounded)
                 if read.rejected:
                     epoch = self.pipeline.epoch + 1
                     rejected = [row.values(applied.batch, epoch) for row in read.rejected]
