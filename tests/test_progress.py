@@ -73,3 +73,14 @@ def test_the_log_has_what_takes_long(monkeypatch, caplog):
     deltic.Pipeline().table("t", [{"n": 1}])
     assert caplog.messages[0].startswith("reading rows of t: 1 row, ")
     assert caplog.records[0].deltic["rows"] == 1
+
+
+def test_progress_on_shards_names_views_and_shards():
+    pipeline = deltic.Pipeline(engine="spark", shards=deltic.Shards(2))
+    pipeline.table("sale", pa.table({"a": np.arange(100), "b": np.arange(100) % 7}))
+    pipeline.table("part", pa.table({"b": np.arange(7), "c": np.arange(7) % 2}))
+    found = steps(
+        lambda: pipeline.sql("CREATE VIEW v AS SELECT c, count(*) AS n FROM sale JOIN part USING (b) GROUP BY c")
+    )
+    assert {step for step, _ in found} == {"computing v on shard 0", "computing v on shard 1"}
+    assert sum(rows for _, rows in found) > 0

@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import deltic
-from deltic import BusyError, DelticError, Pipeline
+from deltic import BusyError, DelticError, Pipeline, Shards
 from deltic.cli.main import app
 from deltic.duck import in_memory
 from deltic.pipeline.epochs.history import ChangeHistory
@@ -322,9 +322,10 @@ CREATE VIEW cities AS SELECT city, count(*) AS n FROM rich GROUP BY city;
 """
 
 
-def test_the_work_of_an_epoch_is_that_of_its_delta_queries():
+@pytest.mark.parametrize("options", [{}, {"engine": "spark", "shards": Shards(2)}], ids=["local", "shards"])
+def test_the_work_of_an_epoch_is_that_of_its_delta_queries(options):
     """Two counts that are kept apart: by stratum in the report, by query since the engine was made."""
-    pipeline = Pipeline()
+    pipeline = Pipeline(**options)
     pipeline.sql(SHOP)
     change = pipeline.transaction()
     with change:
@@ -340,8 +341,9 @@ def test_the_work_of_an_epoch_is_that_of_its_delta_queries():
         assert 0 < sum(each.seconds for each in change.report.work) <= change.report.seconds
 
 
-def test_the_work_of_an_epoch_leaves_out_what_it_did_not_reach():
-    pipeline = Pipeline()
+@pytest.mark.parametrize("options", [{}, {"engine": "spark", "shards": Shards(2)}], ids=["local", "shards"])
+def test_the_work_of_an_epoch_leaves_out_what_it_did_not_reach(options):
+    pipeline = Pipeline(**options)
     pipeline.sql(SHOP)
     with (change := pipeline.transaction()):
         change.insert("people", [("ada", "Turin")])

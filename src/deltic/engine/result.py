@@ -97,7 +97,7 @@ class EpochResult:
     components: tuple[ComponentReport, ...] = ()
     """The recursions that the epoch affected, and the relations that it recomputed."""
     work: tuple[StratumWork, ...] = ()
-    """The cost of each stratum that the epoch reached, in the order of the strata; empty on shards."""
+    """The cost of each stratum that the epoch reached, in the order of the strata."""
     extension: Extension | None = None
     """What became of the relations, if the epoch changed the circuit."""
     decisions: tuple[KeptDecision, ...] | None = None

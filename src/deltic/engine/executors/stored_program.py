@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from deltic.circuit.graph import Circuit
 from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
+from deltic.engine.executors.epoch_work import EpochWork
 from deltic.engine.executors.options import Options
 from deltic.engine.operators.binding import value_of
 from deltic.engine.operators.query import Environment, Evaluation, no_inner_engine
@@ -31,10 +32,11 @@ class StoredProgram:
         inner: Callable[[Circuit], Engine] = no_inner_engine,
         draws: bool = True,
         passed: Collection[str] = (),
+        place: str = "",
     ) -> None:
         """Add the program's new relations to the store. See `Environment` for `inner` and `draws`.
 
-        The rows of relations that are `passed` on are not stored.
+        The rows of relations that are `passed` on are not stored. Progress names the `place`.
         """
         store.define(program, lambda literal: value_of(literal, store.interner), options.bags)
         store.keep_keys(options.keys)
@@ -49,6 +51,8 @@ class StoredProgram:
             inner_engine=inner,
             draws=draws,
         )
+        self.work = EpochWork(program, self.environment.visits, place)
+        """What the steps of the present epoch cost and report."""
         self.evaluations: list[Evaluation] = []
         """The planned queries of the program's rules."""
         self.histories = CostHistories()

@@ -57,7 +57,7 @@ class EpochReport:
     """Bytes that Spark's jobs have put into files: what is new of the state, and large batches of rows on their way,
     those that tasks have read of DataFrames and sources among them."""
     work: tuple[StratumWork, ...] = ()
-    """The cost of each stratum that the epoch reached, including hidden relations; empty on shards."""
+    """The cost of each stratum that the epoch reached, including hidden relations."""
     tables: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each table changed."""
     rounded: Mapping[str, RoundedValues] = field(default_factory=dict)

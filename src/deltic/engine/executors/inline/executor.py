@@ -85,8 +85,8 @@ class InlineExecutor(StateHolder):
             epoch.changes,
             tables,
             program.visited,
-            components=program.report.components,
-            work=program.report.work,
+            components=tuple(program.work.reports),
+            work=program.work.strata,
             decisions=None if program is present else program.plans.decisions,
             phases=phases.seconds,
         )
@@ -106,13 +106,13 @@ class InlineExecutor(StateHolder):
             program.boundary.make_room(batches)
             changes = program.begin(old, kept, batches)
         version = self.version.following(program.program, [program.store], program.fewer)
-        partial, report = old.forgetting.partial(program.program, kept), program.report
+        partial = old.forgetting.partial(program.program, kept)
         result = EpochResult(
             changes,
             {},
             program.visited,
-            components=report.components,
-            work=report.work,
+            components=tuple(program.work.reports),
+            work=program.work.strata,
             extension=extension(old.program, program.program, kept, partial=partial),
         )
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)

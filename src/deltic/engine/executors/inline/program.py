@@ -20,7 +20,7 @@ from deltic.engine.executors.inline.boundary import Boundary
 from deltic.engine.executors.inline.contents import Contents
 from deltic.engine.executors.inline.epoch_runner import EpochRunner, Grow
 from deltic.engine.executors.inline.forgetting import Forgetting
-from deltic.engine.executors.inline.strata import Strata, StrataReport
+from deltic.engine.executors.inline.strata import Strata
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.image import Saved
@@ -54,8 +54,6 @@ class LocalProgram(StoredProgram):
         self.boundary = Boundary(program, store, self.options.keys)
         self.contents = Contents(program, self.states, store.interner)
         self.runner = EpochRunner(program, store, self.environment.faults)
-        self.report = StrataReport()
-        """What the last epoch did to the strata."""
         self.fewer: list[State] = []
         """The relations of which the last epoch has forgotten rows."""
 
@@ -84,7 +82,7 @@ class LocalProgram(StoredProgram):
     def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: Grow) -> Changes:
         self.fewer = self.forgetting.run()
         self.boundary.change_tables(batches, conflicts)
-        self.report = self.strata.run(grow)
+        self.strata.run(grow)
         return self.boundary.view_changes()
 
     # Other programs
@@ -116,7 +114,7 @@ class LocalProgram(StoredProgram):
 
     def _begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded], grow: Grow) -> Changes:
         self.boundary.change_tables(batches, "trust")
-        self.report = self.strata.run(grow, self.without(kept))
+        self.strata.run(grow, self.without(kept))
         self.environment.visits.rows += rows_in_new_orders(self.states, old.states, kept)
         return self.boundary.changes_from(old.boundary, kept)
 
@@ -127,7 +125,7 @@ class LocalProgram(StoredProgram):
 
     def _compute(self, new: Collection[str], grow: Grow) -> Changes:
         self.boundary.change_tables({}, "error")
-        self.report = self.strata.run(grow, new)
+        self.strata.run(grow, new)
         return Changes({})
 
     def without(self, kept: Collection[str]) -> list[str]:

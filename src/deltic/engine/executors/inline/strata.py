@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
@@ -13,25 +13,15 @@ from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.operators.kernel import KERNELS
 from deltic.engine.operators.query import Evaluation
 from deltic.engine.recursion.refresh import Recursive
-from deltic.engine.result import ComponentReport, StratumWork
+from deltic.engine.result import ComponentReport
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import State, StoreSnapshot
-from deltic.errors import CountOverflowError
 from deltic.program.definitions import Derived
 from deltic.program.queries import Rule
-from deltic.progress import step_began, step_ended
 
 # For this many sets of changed relations, the affected strata are cached.
 _COURSES = 256
-
-
-@dataclass(frozen=True)
-class StrataReport:
-    """What an epoch did to recursions and recomputed relations, and the work of each stratum."""
-
-    components: tuple[ComponentReport, ...] = ()
-    work: tuple[StratumWork, ...] = ()
 
 
 class Strata:
@@ -41,7 +31,7 @@ class Strata:
         by_head: dict[str, list[Evaluation]] = defaultdict(list)
         for evaluation in evaluations:
             by_head[evaluation.query.head].append(evaluation)
-        self._states, self._environment = stored.states, stored.environment
+        self._states, self._environment, self._work = stored.states, stored.environment, stored.work
         self._steps: list[DerivedStep | DefinedStep | Recursive] = []
         for stratum in stored.program.strata:
             result = [e for name in stratum.relations for e in by_head.get(name, ())]
@@ -56,7 +46,6 @@ class Strata:
                 self._steps.append(stored.derived(name, by_rule.values()))
             elif type(definition) in KERNELS:
                 self._steps.append(stored.defined(name))
-        self._shown = _shown(self._steps)
         self._courses: dict[frozenset[str], _Course] = {}
 
     def may_change(self, relations: frozenset[str]) -> frozenset[str]:
@@ -81,7 +70,7 @@ class Strata:
             if isinstance(step, DerivedStep) and step.relations[0] in relations:
                 yield from step.decision()
 
-    def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> StrataReport:
+    def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> None:
         """Run one epoch, and set the deltas of derived relations. It ends with all changes merged.
 
         Relations that are `new` are empty, and are computed from all that they read. Kept relations have been computed
@@ -91,26 +80,21 @@ class Strata:
         for name in self._states.keys() & new:
             self._end_change(self._states[name])
         changed = {name for name, state in self._states.items() if state.delta is not None}
-        reports, work, visits = [], [], self._environment.visits
+        self._work.forget()
         for step in self._steps if new else self._course(frozenset(changed)).steps:
             begins = step.relations[0] in new
             if begins or not step.follows.isdisjoint(changed) or step.is_due:
                 self._environment.check()
-                started, visited = time.perf_counter(), visits.rows
-                step_began(doing := f"computing {self._shown[step.relations[0]]}")
-                report = self._settled(step, begins, grow)
-                work.append(StratumWork(step.relations, visits.rows - visited, time.perf_counter() - started))
-                step_ended(doing, work[-1].rows_visited, work[-1].seconds)
+                report = self._work.of(step.relations, partial(self._settled, step, begins, grow))
                 if begins:
                     for name in step.relations:
                         self._end_change(self._states[name])
                 else:
                     changed |= {name for name in step.relations if self._states[name].delta is not None}
                 if report is not None:
-                    reports.append(report)
+                    self._work.reports.append(report)
         for name in changed:
             self._states[name].compact()
-        return StrataReport(tuple(reports), tuple(work))
 
     def _settled(
         self, step: DerivedStep | DefinedStep | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
@@ -133,25 +117,12 @@ class Strata:
                     state.delta = None
                 self._environment.faults.be(faults)
                 grow(overflow)
-            except CountOverflowError as error:
-                raise error.of(step.relations) from None
 
     def _end_change(self, state: State) -> None:
         """End the change of a new relation's first rows. If rows are not stored, keep the change for its readers."""
         state.compact()
         if state.kind is not RelationKind.TRANSIENT:
             state.delta = None
-
-
-def _shown(steps: Sequence[DerivedStep | DefinedStep | Recursive]) -> dict[str, str]:
-    """Return what each step is called by its first relation: its views, or those of the first step that reads it."""
-    readers, result = dict[str, str](), dict[str, str]()
-    for step in reversed(steps):
-        views = [name for name in step.relations if not name.startswith("%")]
-        called = ", ".join(views) or next((readers[name] for name in step.relations if name in readers), "a view")
-        result[step.relations[0]] = called
-        readers.update(dict.fromkeys(step.follows, called))
-    return result
 
 
 @dataclass(frozen=True)

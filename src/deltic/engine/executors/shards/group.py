@@ -10,6 +10,7 @@ from typing import Any
 
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, TableError, joined
+from deltic.engine.executors.epoch_work import Costs, add_costs, work_of
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
@@ -95,6 +96,7 @@ class ShardGroup:
     def _run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
         """Run the stages of an epoch on all shards."""
         mail, empty, iterated = mail_of(sent), empty_relations(self.plan, self.stores), list[ComponentReport]()
+        costs: Costs = {}
         for shard in self.shards:
             shard.begin(conflicts, empty)
         for stage, steps in enumerate(self.plan.stages):
@@ -105,8 +107,13 @@ class ShardGroup:
         for shard in self.shards:
             shard.end()
         result = {view: change for view, name in self.placed.program.sinks.items() if (change := self._change(name))}
-        reports = (*summed(report for shard in self.shards for report in shard.reports), *iterated)
-        return EpochResult(Changes(result), rows_visited=self._visited(), components=reports)
+        for shard in self.shards:
+            add_costs(costs, shard.work.costs)
+        for each in iterated:
+            add_costs(costs, {each.relations[:1]: (each.rows_visited, each.seconds)})
+        reports = (*summed(report for shard in self.shards for report in shard.work.reports), *iterated)
+        work = work_of(self.placed.program, costs)
+        return EpochResult(Changes(result), rows_visited=self._visited(), components=reports, work=work)
 
     def _stage(self, stage: int, mail: Mail) -> list[Message]:
         """Run a stage on all shards. Return the messages that they send."""

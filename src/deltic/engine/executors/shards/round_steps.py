@@ -130,6 +130,8 @@ class RoundSteps(Steps):
 
     def take(self, step: Step) -> Iterator[Message]:
         self.environment.check()
+        if not self.has_work(step):
+            return
         match step:
             case Take(name=name) if name in self.plan.timed:
                 self.states[name].delta = self._gathered(name, self._sent_to(name))

@@ -46,7 +46,7 @@ class Begin(Task):
         return map(handed_on, messages) if self.is_last else iter(messages)
 
     def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
-        outcome.reports, outcome.rows_in = shard.reports, self._rows_in(shard)
+        outcome.reports, outcome.rows_in = shard.work.reports, self._rows_in(shard)
         for number, step in enumerate(self.plan.iterated):
             if step.stage == self.last:
                 rounds = shard.rounds[step]

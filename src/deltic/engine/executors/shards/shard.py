@@ -20,7 +20,7 @@ from deltic.engine.growth import Growth
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.store import Store
-from deltic.errors import CountOverflowError
+from deltic.program.definitions import FixedRows, Table
 
 
 class Shard(RoundSteps):
@@ -93,11 +93,12 @@ class Shard(RoundSteps):
                 moment.restore(self)
 
     def _counted(self, step: Step) -> list[Message]:
-        """Take a step, and return its messages. A CountOverflowError names its relations."""
-        try:
+        """Take a step, and return its messages. Its cost counts for the home of what it makes; tables cost nothing."""
+        made = self.plan.makes(step)[0]
+        is_given = isinstance(self.program.relations[made].definition, Table | FixedRows)
+        if is_given or not self.has_work(step):
             return list(self.take(step))
-        except CountOverflowError as error:
-            raise error.of(self.plan.makes(step)) from None
+        return self.work.of((self.plan.placed[made].home,), lambda: list(self.take(step)), made)
 
     def _go_back(self) -> None:
         """Return to the start of the epoch, with fitting layouts and the received messages."""
@@ -161,5 +162,6 @@ class Shard(RoundSteps):
         self._forget()
 
     def _forget(self) -> None:
-        self._sent, self._staying, self.reports = [], {}, []
+        self._sent, self._staying = [], {}
+        self.work.forget()
         self.environment.faults.clear()

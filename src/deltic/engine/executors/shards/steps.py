@@ -9,6 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.relation_change import add_derivations, set_change
@@ -44,7 +45,6 @@ from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.engine.storage.store import Store
 from deltic.engine.storage.unique import check_unique
 from deltic.program.definitions import Table
-from deltic.program.program import Stratum
 from deltic.program.queries import Query
 
 # Rows that will change a relation of this shard, in its layout when they were derived.
@@ -58,30 +58,33 @@ class Steps(StoredProgram):
         self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
     ) -> None:
         """Prepare only these steps, if given."""
-        super().__init__(plan.program, store, options, draws=False, passed=plan.placed.keys() - plan.kept)
+        passed, place = plan.placed.keys() - plan.kept, f" on shard {number}"
+        super().__init__(plan.program, store, options, draws=False, passed=passed, place=place)
         steps = plan.steps if steps is None else steps
         self.number, self.plan = number, plan
-        self.reports: list[ComponentReport] = []
         self._conflicts: Conflicts = "error"
         self._sent: list[dict[str, list[Received]]] = []
         self._staying: dict[str, tuple[Staying, ...]] = {}
         self._empty: Collection[str] = ()
         self._searches = {search: self._search_of(search.query) for search in searches_of(steps)}
-        self._recursions = {s: self._recursion_of(s.stratum) for s in steps if isinstance(s, Recur)}
-        self._defined = {s.name: self.defined(s.name) for s in steps if isinstance(s, Define)}
-        self._derived = {s: self._derived_of(s) for s in steps if isinstance(s, Derive)}
+        self._updates = {s: self._update_of(s) for s in steps if isinstance(s, Define | Derive | Recur)}
         store.end_evolution()
         self.fit()
 
     def _search_of(self, query: Query) -> Evaluation:
         return self.evaluation(plan(query), reads_as_named=query.head in self.plan.timed)
 
-    def _derived_of(self, step: Derive) -> DerivedStep:
-        return self.derived(step.name, [[self._searches[search] for search in rule] for rule in step.rules])
-
-    def _recursion_of(self, stratum: Stratum) -> Recursive:
-        rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
-        return self.recursive(stratum, [self._search_of(query) for rule in rules for query in rule.queries()])
+    def _update_of(self, step: Define | Derive | Recur) -> DefinedStep | DerivedStep | Recursive:
+        """Return what updates the relations of a step by their changes."""
+        match step:
+            case Define(name=name):
+                return self.defined(name)
+            case Derive(name=name, rules=rules):
+                return self.derived(name, [[self._searches[search] for search in rule] for rule in rules])
+            case Recur(stratum=stratum):
+                rules_of = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
+                queries = [query for rule in rules_of for query in rule.queries()]
+                return self.recursive(stratum, [self._search_of(query) for query in queries])
 
     def _is_changed(self, relations: Iterable[str]) -> bool:
         """Return whether one of these relations has changed here in the present epoch."""
@@ -90,7 +93,7 @@ class Steps(StoredProgram):
     @property
     def is_due(self) -> bool:
         """Return whether the next epoch has work here even without changes: rows of a delay, or first rows of a sum."""
-        return any(defined.is_due for defined in self._defined.values())
+        return any(update.is_due for step, update in self._updates.items() if isinstance(step, Define))
 
     def changed_rows(self, name: str) -> int:
         """Return the number of rows of a relation that the present epoch has changed here."""
@@ -99,9 +102,9 @@ class Steps(StoredProgram):
 
     def decisions(self, relations: Collection[str]) -> Iterator[str]:
         """Yield a line on the policy's estimates for each of these relations that is derived in one step here."""
-        for step in self._derived.values():
-            if step.relations[0] in relations:
-                yield from (f"{line} on shard {self.number}" for line in step.decision())
+        for update in self._updates.values():
+            if isinstance(update, DerivedStep) and update.relations[0] in relations:
+                yield from (f"{line} on shard {self.number}" for line in update.decision())
 
     def build(self) -> None:
         """Build all column orders that queries probe, so that they are written once instead of built by each task."""
@@ -151,21 +154,29 @@ class Steps(StoredProgram):
 
     # Steps
 
+    def has_work(self, step: Step) -> bool:
+        """Return whether a step has anything to read here. A recursion begins only where it has input."""
+        match step:
+            case Take(name=name):
+                return name in self._staying or any(name in sent for sent in self._sent)
+            case Define() | Derive() | Recur():
+                update = self._updates[step]
+                return self._is_changed(update.follows) or (update.is_due and not isinstance(step, Recur))
+            case Send(source=source):
+                return self._is_changed([source])
+            case Search(query=query, needs=needs):
+                return self._is_changed([query.delta.relation]) and needs.isdisjoint(self._empty)
+        return True
+
     def take(self, step: Step) -> Iterator[Message]:
-        """Take a step, and yield its messages."""
+        """Take a step that has work, and yield its messages."""
         match step:
             case Take(name=name):
                 self._take(name)
-            case Define(name=name):
-                defined = self._defined[name]
-                if defined.is_due or self._is_changed(defined.follows):
-                    self.reports += [report] if (report := defined.run()) is not None else []
-            case Derive():
-                if self._is_changed(self._derived[step].follows):
-                    self.reports += [report] if (report := self._derived[step].run()) is not None else []
+            case Define() | Derive():
+                self.work.reports += filter(None, [self._updates[step].run()])
             case Recur():
-                if self._is_changed(self._recursions[step].follows):
-                    self.reports.append(self._recur(step))
+                self.work.reports.append(self._recur(step))
             case Send() | Present() | Move():
                 yield from self._handed_on(step)
             case Search():
@@ -175,8 +186,9 @@ class Steps(StoredProgram):
         """Pass on a relation's change, or all its rows."""
         match step:
             case Send(source=source, target=target):
-                if (delta := self.states[source].delta) is not None:
-                    yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
+                delta = self.states[source].delta
+                assert delta is not None
+                yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
             case Move(source=source, target=target):
                 yield from self._moved(source, target)
             case Present(name=name):
@@ -196,11 +208,12 @@ class Steps(StoredProgram):
 
     def _recur(self, step: Recur) -> ComponentReport:
         """Update a recursion. Raises Outgrown, and the errors of recursions."""
-        limit = self.options.task_memory
+        limit, recursion = self.options.task_memory, self._updates[step]
+        assert isinstance(recursion, Recursive)
         if limit is None or not step.is_chosen:
-            return self._recursions[step].run()
+            return recursion.run()
         with watched(step, self.plan, self.environment, limit):
-            report = self._recursions[step].run()
+            report = recursion.run()
         runs = [run for name in step.stratum.relations for run in self.states[name].contents.runs]
         iterations = max((run.max_time for run in runs), default=0)
         held = bytes_on(self.states, self.plan, step)
@@ -230,8 +243,7 @@ class Steps(StoredProgram):
     def _search(self, step: Search) -> Iterator[Message]:
         query = step.query
         delta = self.states[query.delta.relation].delta
-        if delta is None or not step.needs.isdisjoint(self._empty):
-            return
+        assert delta is not None
         batch = CountChanges()
         for derived in self._searches[step].run(delta):
             batch.add(derived.words, derived.weights)
@@ -267,14 +279,13 @@ class Moment:
     def of(cls, steps: Steps) -> Moment:
         """Return a snapshot of the present state."""
         deltas = {state.relation.name: state.delta for state in steps.store.changed()}
-        return cls(
-            steps.store.snapshot(), deltas, dict(steps._staying), list(steps.environment.faults), list(steps.reports)
-        )
+        faults, reports = list(steps.environment.faults), list(steps.work.reports)
+        return cls(steps.store.snapshot(), deltas, dict(steps._staying), faults, reports)
 
     def restore(self, steps: Steps) -> None:
         """Restore the shard to the snapshot."""
         steps.store.roll_back(self.rows)
         for name, delta in self.deltas.items():
             steps.states[name].delta = delta
-        steps._staying, steps.reports = dict(self.staying), list(self.reports)
+        steps._staying, steps.work.reports = dict(self.staying), list(self.reports)
         steps.environment.faults.be(self.faults)

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from deltic.engine.changes import count
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.epoch_work import Costs, add_costs
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox
 from deltic.engine.executors.shards.files import read_description, read_state, write_state
@@ -90,6 +91,8 @@ class TaskWork:
     """The bytes of files that were read; of mapped files, those that were accessed."""
     written: int = 0
     faults: list[tuple[str, str, int]] = field(default_factory=list)
+    costs: Costs = field(default_factory=dict)
+    """The cost of the steps that each relation needed."""
 
     def add(self, other: TaskWork) -> None:
         """Add the work of other tasks."""
@@ -97,6 +100,7 @@ class TaskWork:
         self.read += other.read
         self.written += other.written
         self.faults += other.faults
+        add_costs(self.costs, other.costs)
 
 
 @dataclass
@@ -184,6 +188,7 @@ class Task:
             messages = self.take_steps(shard, self._inboxes(files, received))
             yield from self.hand_on(self.send(files, messages, outcome))
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
+            outcome.costs = shard.work.costs
             if self.is_last:
                 yield from self.finish(shard, files, outcome)
             outcome.read, outcome.written = files.traffic.read, files.traffic.written
@@ -242,7 +247,7 @@ class Task:
     def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
         """Yield the changes of views as messages, and write the state."""
         program = self.plan.program
-        outcome.reports = shard.reports
+        outcome.reports = shard.work.reports
         deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
         outcome.rows_in = self._rows_in(shard)
         views = {name: deltas[name] for name in sorted(set(program.sinks.values()) & set(deltas))}

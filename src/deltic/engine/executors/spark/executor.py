@@ -12,6 +12,7 @@ from uuid import uuid4
 from deltic.engine.batches import Changed, ConcatenatedBatch, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, joined
+from deltic.engine.executors.epoch_work import add_costs, work_of
 from deltic.engine.executors.executor import Host, nothing
 from deltic.engine.executors.shards.building import building
 from deltic.engine.executors.shards.compaction import Compaction
@@ -233,7 +234,9 @@ class SparkShards:
         for each in begun.rounds:
             rows_in = sum(outcome.rows_in.get(name, 0) for name in plan.followed(each.step))
             way = reason_in_rounds(plan, each.step, stores, options.task_memory)
-            outcome.reports.append(each.report(rows_in, outcome.rows_in, stores, way))
+            report = each.report(rows_in, outcome.rows_in, stores, way)
+            outcome.reports.append(report)
+            add_costs(outcome.costs, {report.relations[:1]: (report.rows_visited, report.seconds)})
         outcome.read += self.files.traffic.fetched - fetched
         outcome.written += self.files.traffic.written - written
         return outcome, stores
@@ -285,6 +288,7 @@ class SparkShards:
             Changes(changes),
             rows_visited=outcome.visited,
             components=reports,
+            work=work_of(program, outcome.costs),
             bytes_read=outcome.read,
             bytes_written=outcome.written,
         )
