@@ -96,8 +96,9 @@ def _filtered(found: LoweredAggregates, asked: _Asked) -> LoweredAggregates:
     if asked.condition is None:
         return found
     condition = asked.value(asked.condition)
-    if condition.type.type is not Type.BOOLEAN:
-        raise asked.source.error(asked.condition, f"FILTER takes a condition, not {written(condition.type.type)}")
+    if condition.is_null or condition.type.type is not Type.BOOLEAN:
+        given = "NULL" if condition.is_null else written(condition.type.type)
+        raise asked.source.error(asked.condition, f"FILTER takes a condition, not {given}")
     inputs = found.inputs or (Typed(exp.Boolean(this=True), replace(condition.type, nullable=False)),)
     calls = tuple(replace(made, inputs=tuple(range(len(inputs)))) for made in found.calls)
     return replace(found, inputs=tuple(case([(condition, i)], None) for i in inputs), calls=calls)

@@ -6,14 +6,14 @@ aggregates, window functions and generators are parsed as sqlglot does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from deltic.sql import pipes
 from deltic.sql.scalars.functions.lookup import known
@@ -127,6 +127,13 @@ def _time_literal(parser: SparkParser, text: exp.Expression, target: exp.DataTyp
     return parser.expression((exp.Cast if isinstance(special, exp.Literal) else exp.TryCast)(this=special, to=target))
 
 
+def _null(parser: SparkParser, token: Token) -> exp.Expr:
+    """Parse NULL with its place."""
+    result = parser.expression(exp.Null())
+    result.update_positions(token)
+    return result
+
+
 def _plus(parser: SparkParser) -> exp.Expr | None:
     """Parse a plus sign before a value; before a number it is none."""
     value = parser._parse_unary()
@@ -178,6 +185,17 @@ class DelticParser(SparkParser):
         **SparkParser.TYPE_LITERAL_PARSERS,
         **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, _time_literal),
     }
+
+    PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.PRIMARY_PARSERS, TokenType.NULL: _null}
+
+    def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
+        """A list, which no comma ends."""
+        start = self._index
+        result = super()._parse_csv(parse_method, sep)
+        if sep is TokenType.COMMA and self._index > start and self._prev and self._prev.token_type is sep:
+            self.raise_error("a comma behind the last of a list", self._prev)
+        return result
+
     PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar[dict[str, Any]] = dict(pipes.OPERATORS)
     SUPPORTS_TABLE_QUERY: ClassVar[bool] = True
 

@@ -55,6 +55,13 @@ _HINT = (
 )
 
 
+def check_order(type_: Type, node: exp.Expression | None, what: str, source: SourceText) -> None:
+    """Raises ProgramError where values of a type without an order would be compared."""
+    if not type_.is_ordered:
+        message = f"{what} compares values, and this has type {written(type_)}: maps have no order"
+        raise source.error(node, message, "compare map_entries of them, or GROUP BY the map")
+
+
 def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     """The type that a statement names, what it holds may be NULL; ProgramError for a type that there is not.
 

@@ -54,6 +54,7 @@ from deltic.sql.statements.statements import (
     TransactionBracket,
 )
 from deltic.sql.text import SourceText
+from deltic.sql.types import check_order
 from deltic.sql.variables import Variables, keeping, knowing_variables
 from deltic.values.types import Column, Schema
 
@@ -294,9 +295,11 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
         case Select():
             query, keys = ordered(statement.query, statement.source)
             definition, names = _answer(query, catalog, statement.source)
+            schema = definition.views[0].schema
             order: dict[int, Key] = {}
             for key in keys:
                 for position in key.positions(names, statement.source):
+                    check_order(schema.columns[position].type, key.node, "ORDER BY", statement.source)
                     order.setdefault(position, key)
             return PlannedQuery(definition, names, order)
         case Explain() if statement.of_rows:

@@ -24,7 +24,7 @@ from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.queries.windows import WindowCalls, written_out
-from deltic.sql.scalars import comparable
+from deltic.sql.types import check_order
 from deltic.values.types import Column
 
 _REFUSED = {
@@ -123,6 +123,7 @@ class _Block:
         where = self._select.args.get("where")
         if where is not None:
             self._check_where(where)
+            self._values.refuse_null(where.this, "WHERE")
             self._keep(self._meant(where.this), "WHERE")
         for crossing in self._crossings:
             cross(self._values, crossing)
@@ -298,8 +299,9 @@ class _Block:
     def _selected(self, clauses: Clauses) -> QueryRows:
         nodes, scope, items, order = self._scope.nodes, self._scope, clauses.items, clauses.order
         values = [self._values.typed(prepared(item.node, self._values)) for item in items]
-        if self._select.args.get("distinct"):
-            values = [comparable(value) for value in values]
+        if self._select.args.get("distinct") and not clauses.first_of:
+            for item, value in zip(items, values, strict=True):
+                check_order(value.type.type, item.node, "DISTINCT", scope.source)
         result = [settled(value) for value in values]
         columns = [
             Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, result, strict=True)

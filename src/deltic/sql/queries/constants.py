@@ -8,7 +8,9 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.sql.queries.rows import QueryColumn, QueryRows, settled, value_of
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.scalars import Typed, coerced, typed, unified
+from deltic.sql.scalars.coercion import mixes_texts, open_type
 from deltic.sql.scalars.typed import fields_together
+from deltic.sql.types import written
 from deltic.values.types import Column, Schema, Type, ValueType
 
 
@@ -47,11 +49,13 @@ def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:
 def _unified(values: list[Typed], index: int, node: exp.Expression, scope: QueryScope) -> list[Typed]:
     types = {value.type.type for value in values if not value.is_null}
     is_float = Type.FLOAT32 in types and all(type_ is Type.FLOAT32 or type_.is_integer for type_ in types)
-    # Spark has FLOAT for integers beside one in VALUES, and DOUBLE everywhere else.
-    result = [coerced(value, Type.FLOAT32) for value in values] if is_float else unified(values)
+    result = None if mixes_texts(map(open_type, values)) else unified(values)
+    if is_float:  # Spark has FLOAT for integers beside one in VALUES, and DOUBLE everywhere else.
+        result = [coerced(value, Type.FLOAT32) for value in values]
     if result is None:
-        message = " and ".join(dict.fromkeys(str(value.type.type) for value in values))
-        raise scope.source.error(node, f"column {index + 1} of VALUES has {message}, which have no common type")
+        kinds = " and ".join(dict.fromkeys(written(value.type.type) for value in values if not value.is_null))
+        message = f"column {index + 1} of VALUES has {kinds}, which have no common type"
+        raise scope.source.error(node, message, "write values of one type, or CAST(… AS …)")
     return [settled(value) for value in result]
 
 

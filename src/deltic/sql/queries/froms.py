@@ -29,6 +29,7 @@ from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.remedies import of_relation
 from deltic.sql.scalars import Typed, coerced, common_type
+from deltic.sql.types import check_order
 
 _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SEMI": "SEMI", "ANTI": "ANTI"}
 
@@ -131,6 +132,9 @@ def _joined(rows: QueryRows, join: exp.Join, scope: QueryScope) -> QueryRows:
     side, kind = join.side.upper(), _KINDS.get(join.kind.upper())
     if kind is None or join.method.upper() not in ("", "NATURAL", "ASOF"):
         raise scope.refuse(join.this, f"{join.method} {join.kind} JOIN".strip())
+    if isinstance(join.this, exp.Lateral) and side in ("RIGHT", "FULL"):
+        remedy = "its rows depend on those of the left side: write LEFT JOIN LATERAL"
+        raise scope.source.error(join.this, f"{side} JOIN LATERAL has no meaning", remedy)
     right = _item(join.this, rows, scope)
     how = kind if kind in ("SEMI", "ANTI") else side or kind
     if join.method.upper() == "ASOF":
@@ -146,6 +150,8 @@ def _joined(rows: QueryRows, join: exp.Join, scope: QueryScope) -> QueryRows:
 
 def _join(left: QueryRows, right: QueryRows, how: str, on: exp.Expression | None, scope: QueryScope) -> QueryRows:
     placed: dict[str, Typed] = {}
+    if on is not None:
+        BlockValues(left, scope).refuse_null(on, "ON")
     if on is not None and any(True for _ in outermost(on, is_subquery)):
         if how == "INNER":
             return _filtered(left, right, on, scope)
@@ -266,6 +272,7 @@ def _equal(a: QueryColumn, b: QueryColumn, join: exp.Join, scope: QueryScope) ->
     if target is None:
         message = f"{a.name} is {a.column.type} on one side of the join and {b.column.type} on the other"
         raise scope.source.error(join, message, "cast one of them in a subquery")
+    check_order(target, join, f"USING ({a.name})", scope.source)
     return exp.EQ(this=coerced(a.typed, target).expression, expression=coerced(b.typed, target).expression)
 
 

@@ -12,7 +12,8 @@ from deltic.errors import count_of
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
 from deltic.sql.queries.scope import QueryScope
-from deltic.sql.scalars import Typed, comparable, unified
+from deltic.sql.scalars import Typed, unified
+from deltic.sql.types import check_order
 from deltic.values.types import Column, Type
 
 _WORDS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
@@ -61,7 +62,7 @@ def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Qu
         group, others = others[: count or 1], others[count or 1 :]
         left, second = aligned(left, group[0], query, "UNION", scope, compares)
         names = [(a.name, a.column.name) for a in left.visible]
-        values = [[comparable(a.typed) if compares else a.typed for a in right.visible] for right in group[1:]]
+        values = [[a.typed for a in right.visible] for right in group[1:]]
         rest = [_of(right, own, names, scope) for right, own in zip(group[1:], values, strict=True)]
         left = scope.seen(left, scope.nodes.plus(*(rows.node for rows in (left, second, *rest))))
     return left
@@ -78,7 +79,7 @@ def aligned(
 ) -> tuple[QueryRows, QueryRows]:
     """Both sides with columns of the same names and types. Raises ProgramError where they have no common type.
 
-    Where the operation compares rows, equal maps are brought to one order.
+    Where the operation compares rows, it also raises for maps.
     """
     if len(left.visible) != len(right.visible):
         counts = f"{count_of(len(left.visible), 'column')} on one side and {len(right.visible)} on the other"
@@ -89,7 +90,9 @@ def aligned(
         if pair is None:
             message = f"{what}: column {a.name} is {a.column.type} on one side and {b.column.type} on the other"
             raise scope.source.error(query, message, "cast one of them")
-        pairs.append([comparable(value) for value in pair] if compares else pair)
+        if compares:
+            check_order(pair[0].type.type, query, f"{what}, of column {a.name},", scope.source)
+        pairs.append(pair)
     names = [(a.name, scope.nodes.fresh(a.name)) for a in left.visible]
     return _of(left, [a for a, _ in pairs], names, scope), _of(right, [b for _, b in pairs], names, scope)
 

@@ -25,6 +25,7 @@ from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, coerced, type_in_common
 from deltic.sql.scalars.functions.written import function_called
+from deltic.sql.types import check_order
 from deltic.values.types import Column, Type, ValueType
 
 
@@ -307,6 +308,7 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
         if target is None:
             message = f"a {value.type.type} is sought among values of type {attribute.column.type}"
             raise scope.source.error(node, message, "cast one of them")
+        check_order(target, node, "IN", scope.source)
         theirs = coerced(attribute.typed, target)
         key = _own_column(values, coerced(value, target), {k.name for k in keys})
         keys.append(key)

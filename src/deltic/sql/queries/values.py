@@ -120,6 +120,12 @@ class BlockValues:
             raise self.scope.source.error(node, message)
         return settled(result).expression
 
+    def refuse_null(self, condition: exp.Expression, what: str) -> None:
+        """Raises ProgramError for a condition that is NULL alone."""
+        inner = condition.unnest()
+        if isinstance(inner, exp.Null):
+            raise self.scope.source.error(inner, f"{what} takes a condition, and NULL has no type", "write false")
+
     def filter(self, predicate: exp.Expression) -> None:
         """Keep the rows for which it is true."""
         self.rows = self.rows.over(self.scope.nodes.filter(self.rows.node, predicate))

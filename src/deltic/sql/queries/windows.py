@@ -13,6 +13,7 @@ from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed
+from deltic.sql.types import check_order
 from deltic.sql.windows import LoweredWindow, lowered_window
 
 _PARTS = ("partition_by", "order", "spec")
@@ -90,7 +91,10 @@ class WindowCalls:
         def value(node: exp.Expression) -> Typed:
             return values.typed(prepared(node, values))
 
-        keys = [values.column(value(node), "key").name for node in window.args.get("partition_by") or ()]
+        parts = [(node, value(node)) for node in window.args.get("partition_by") or ()]
+        for node, part in parts:
+            check_order(part.type.type, node, "PARTITION BY", scope.source)
+        keys = [values.column(part, "key").name for _, part in parts]
         ordered = window.args["order"].expressions if window.args.get("order") else []
         result = [value(key.this) for key in ordered]
         order = [

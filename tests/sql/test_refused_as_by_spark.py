@@ -1,0 +1,102 @@
+"""What Spark 4.3 refuses is refused, and its neighbours are answered as by Spark, which has run all of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import deltic
+
+PIPELINE = deltic.Pipeline()
+PIPELINE.sql(
+    """
+    CREATE TABLE t (a INT, b STRING, m MAP<STRING, INT>);
+    INSERT INTO t VALUES (1, 'x', map('k', 1)), (2, 'y', NULL), (3, NULL, map('k', 1));
+    """
+)
+
+REFUSED = {
+    "SELECT DISTINCT m FROM t": "1:17: DISTINCT compares values",
+    "SELECT DISTINCT struct(m) FROM t": "maps have no order",
+    "SELECT DISTINCT array(m) FROM t": "maps have no order",
+    "SELECT m FROM t UNION SELECT m FROM t": "UNION, of column m, compares values",
+    "SELECT m FROM t INTERSECT SELECT m FROM t": "INTERSECT, of column m, compares",
+    "SELECT m FROM t EXCEPT SELECT m FROM t": "EXCEPT, of column m, compares",
+    "SELECT m FROM t EXCEPT ALL SELECT m FROM t": "EXCEPT, of column m, compares",
+    "SELECT * FROM t ORDER BY m": "ORDER BY compares values",
+    "SELECT * FROM t ORDER BY m LIMIT 1": "ORDER BY compares values",
+    "SELECT count(*) OVER (PARTITION BY m) FROM t": "PARTITION BY compares values",
+    "SELECT * FROM t JOIN (SELECT m FROM t) USING (m)": r"USING \(m\) compares values",
+    "SELECT m FROM t WHERE m IN (SELECT m FROM t)": "IN compares values",
+    "VALUES (1), ('2')": "column 1 of VALUES has INT and STRING, which have no common type",
+    "VALUES ('x'), (1)": "STRING and INT",
+    "VALUES (1), (true)": "INT and BOOLEAN",
+    "VALUES (1), (date'2024-01-01')": "INT and DATE",
+    "VALUES ('2024-01-01'), (date'2024-01-01')": "STRING and DATE",
+    "VALUES ('true'), (true)": "STRING and BOOLEAN",
+    "SELECT * FROM VALUES ('a'), (X'41')": "STRING and BINARY",
+    "SELECT * FROM VALUES (1.5), ('2')": "STRING",
+    "INSERT INTO t (a) VALUES (1), ('2')": "INT and STRING",
+    "SELECT a, FROM t": "1:9: `,` cannot stand here",
+    "SELECT a, b, FROM t WHERE a = 1": "1:12: `,` cannot stand here",
+    "SELECT struct(1, 2,) FROM t": "`,` cannot stand here",
+    "SELECT a FROM t GROUP BY a,": "`,` cannot stand here",
+    "SELECT a FROM t ORDER BY a,": "`,` cannot stand here",
+    "FROM t |> SELECT a, |> WHERE a > 1": "`,` cannot stand here",
+    "SELECT a FROM t WHERE NULL": "1:23: WHERE takes a condition, and NULL has no type",
+    "SELECT a FROM t WHERE (NULL)": "1:24: WHERE takes a condition",
+    "SELECT a FROM t WHERE 'true'": "WHERE takes a condition",
+    "SELECT * FROM t JOIN t u ON NULL": "ON takes a condition, and NULL has no type",
+    "SELECT count(*) FILTER (WHERE NULL) FROM t": "FILTER takes a condition, not NULL",
+    "SELECT a, z FROM t RIGHT JOIN LATERAL (SELECT a + 1 AS z) ON true": "RIGHT JOIN LATERAL has no meaning",
+    "SELECT a, z FROM t FULL JOIN LATERAL (SELECT 1 AS z) ON true": "FULL JOIN LATERAL has no meaning",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_spark_refuses(text: str) -> None:
+    with pytest.raises(deltic.ProgramError, match=REFUSED[text]):
+        PIPELINE.sql(text)
+
+
+_XS = "(SELECT a, array(a) AS xs FROM t WHERE a = 1 UNION ALL SELECT 9, CAST(array() AS ARRAY<INT>))"
+ANSWERED: dict[str, list[Any]] = {
+    "SELECT m, count(*) FROM t GROUP BY m HAVING m['k'] = 1": [([("k", 1)], 2)],
+    "SELECT count(DISTINCT m) FROM t": [(1,)],
+    "SELECT count(*) FROM t GROUP BY struct(m) HAVING count(*) = 2": [(2,)],
+    "SELECT count(*) FROM (SELECT m FROM t UNION ALL SELECT m FROM t)": [(6,)],
+    "SELECT typeof(col1) FROM VALUES (1), (2.5) LIMIT 1": [("decimal(11,1)",)],
+    "SELECT typeof(col1) FROM VALUES (1), (2.5D) LIMIT 1": [("double",)],
+    "SELECT typeof(col1) FROM VALUES (date'2024-01-01'), (timestamp'2024-01-01 00:00:00') LIMIT 1": [("timestamp",)],
+    "SELECT typeof(col1) FROM VALUES (NULL), ('2') LIMIT 1": [("string",)],
+    "SELECT typeof(c) FROM (SELECT 1 AS c UNION ALL SELECT '2') LIMIT 1": [("bigint",)],
+    "SELECT count(*) FROM t HAVING NULL": [],
+    "SELECT a FROM t WHERE NULL AND a = 1": [],
+    "SELECT a FROM t WHERE NOT NULL": [],
+    f"SELECT a, x FROM {_XS} LEFT JOIN LATERAL explode(xs) AS e(x) ON true": [(1, 1), (9, None)],
+    f"SELECT a, x FROM {_XS} LEFT JOIN LATERAL explode(xs) AS e(x) ON x > 5": [(1, None), (9, None)],
+    f"SELECT a, x FROM {_XS} LEFT JOIN LATERAL (SELECT a + 1 AS x WHERE a > 5)": [(1, None), (9, 10)],
+    "SELECT a, z FROM t LEFT JOIN LATERAL (SELECT a + 1 AS z WHERE a > 1) ON true": [(1, None), (2, 3), (3, 4)],
+    "SELECT a, v FROM t LATERAL VIEW OUTER explode(m) e AS k, v": [(1, 1), (2, None), (3, 1)],
+    "SELECT a, p FROM t LATERAL VIEW OUTER posexplode(map_values(m)) e AS p, v": [(1, 0), (2, None), (3, 0)],
+    "SELECT a, v FROM t LATERAL VIEW OUTER explode(map_values(m)) e AS v WHERE v IS NULL": [(2, None)],
+    "SELECT a, v FROM t, LATERAL explode_outer(map_values(m)) AS e(v)": [(1, 1), (2, None), (3, 1)],
+    "SELECT a, x FROM t LEFT JOIN LATERAL inline(array(struct(a, b))) AS e(x, y) ON x = 2": [
+        *[(1, None), (2, 2), (3, None)],
+    ],
+    "SELECT a, x FROM t LEFT JOIN LATERAL stack(2, a, b, a, b) AS e(x, y) ON x = 2": [
+        *[(1, None), (2, 2), (2, 2), (3, None)],
+    ],
+}
+
+
+@pytest.mark.parametrize("text", ANSWERED)
+def test_what_spark_answers(text: str) -> None:
+    assert sorted(map(tuple, PIPELINE.query(text)), key=str) == sorted(ANSWERED[text], key=str)
+
+
+def test_a_left_join_of_a_generator_without_on_keeps_rows_without_elements() -> None:
+    """Spark drops the second row: an error of its, since with ON true it keeps it."""
+    rows = PIPELINE.query(f"SELECT a, x FROM {_XS} LEFT JOIN LATERAL explode(xs) AS e(x)")
+    assert sorted(map(tuple, rows), key=str) == [(1, 1), (9, None)]
