@@ -18,7 +18,6 @@ from sqlglot.tokenizer_core import Token, TokenType
 from deltic.sql import pipes
 from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
-from deltic.sql.variables import is_keeping, variable_of
 
 _SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
 """Functions with a syntax of their own."""
@@ -76,23 +75,6 @@ def _relation(parser: SparkParser) -> exp.Expression:
         return exp.Anonymous(this="TABLE", expressions=parser._parse_csv(parser._parse_lambda))
     query = parser._parse_select()
     return exp.Subquery(this=query) if query else exp.Table(this=parser._parse_table_part())
-
-
-def _identifier(parser: SparkParser) -> exp.Identifier:
-    """Parse IDENTIFIER('name'), whose text may be joined by `||` and be a variable's, as a name."""
-    node = parser._parse_disjunction() or exp.Null()
-    texts = [_text(part) for part in (node.flatten() if isinstance(node, exp.DPipe) else [node])]
-    if None in texts:
-        parser.raise_error("IDENTIFIER takes the text of a name")
-    return exp.to_identifier("".join(text or "" for text in texts), quoted=True)
-
-
-def _text(node: exp.Expr) -> str | None:
-    """The text of a literal or variable; None of another expression, and in a definition, which outlives variables."""
-    if isinstance(node, exp.Literal):
-        return node.name if node.is_string else None
-    variable = variable_of(node)
-    return None if variable is None or is_keeping() else variable.text
 
 
 def _position(parser: SparkParser) -> exp.Expression:
@@ -169,7 +151,6 @@ class DelticParser(SparkParser):
             for part in ("start", "end")
         },
         "TABLE": _relation,
-        "IDENTIFIER": _identifier,
         "POSITION": _position,
     }
     SUBQUERY_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.SUBQUERY_TOKENS, TokenType.VALUES}

@@ -75,14 +75,9 @@ def variable_of(reference: exp.Expr | None) -> Variable | None:
 
 def refuse_in_definition(variable: Variable, place: exp.Expression | None, source: SourceText) -> None:
     """Raises ProgramError where a definition is read."""
-    if is_keeping():
+    if _KEEPING.get():
         message = f"{variable.name} is a variable of this session, and a view or function outlives it"
         raise source.error(place, message, "write its value, or keep it in a table of one row")
-
-
-def is_keeping() -> bool:
-    """Whether a definition is read, which may name no variable."""
-    return _KEEPING.get()
 
 
 def constant_of(value: Any, type_: Type) -> exp.Expression:

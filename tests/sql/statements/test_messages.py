@@ -55,7 +55,7 @@ TEXTS = {
     "catalog": "SELECT * FROM information_schema.tables",
     "serial": "CREATE TABLE q (id SERIAL)",
     "json": "CREATE TABLE q (id JSON)",
-    "show": "SHOW DATABASES",
+    "show": "SHOW PROCESSLIST",
     "explain": "EXPLAIN COST SELECT 1",
     "unknown-table": "DELETE FROM tt",
     "unknown-column": "UPDATE t SET nam = 'x'",

@@ -222,5 +222,5 @@ def test_names_are_written_as_texts(pipeline: deltic.Pipeline) -> None:
     pipeline.sql("CREATE VIEW IDENTIFIER('q' || 'x') AS SELECT a FROM t; DECLARE n = 't'")
     assert rows(pipeline, "SELECT count(*) FROM qx") == [(3,)]
     assert str(pipeline.sql("SHOW CREATE TABLE qx")) == "CREATE VIEW `qx` AS SELECT a FROM t"
-    with pytest.raises(deltic.ProgramError):
+    with pytest.raises(deltic.ProgramError, match="1:43: n is a variable of this session"):
         pipeline.sql("CREATE VIEW w AS SELECT a FROM IDENTIFIER(n)")

@@ -41,7 +41,7 @@ def altered_by(now: Definitions, statement: Altering) -> Definitions:
     if result and is_view is not isinstance(statement, AlterView):
         kind, other = ("view", "table") if is_view else ("table", "view")
         message = f"{result[0]} is a {kind}"
-        hint = f"write ALTER {kind.upper()}" if isinstance(statement, AlterView) or not statement.alterations else ""
+        hint = f"write ALTER {kind.upper()}" if isinstance(statement, AlterView) or _fits_both(statement) else ""
         raise statement.source.error(statement.name, message, hint or f"a {other} alone can be altered so")
     known = now.catalog.views if isinstance(statement, AlterView) else now.catalog.shown_tables
     name = find_name(statement.name, statement.kind, known, statement.source)
@@ -52,6 +52,11 @@ def altered_by(now: Definitions, statement: Altering) -> Definitions:
     except CatalogError as error:
         place = statement.place_of(error.column) if isinstance(statement, AlterTable) else statement.name
         raise statement.source.error(place, str(error)) from None
+
+
+def _fits_both(statement: AlterTable) -> bool:
+    """Whether ALTER VIEW takes what a statement asks of a table."""
+    return all(isinstance(alteration, RenameTable) for alteration in statement.alterations)
 
 
 def with_altered(

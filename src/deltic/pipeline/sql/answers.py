@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -16,7 +17,7 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.types import written
-from deltic.values.types import Column
+from deltic.values.types import Column, Schema
 
 
 class TextAnswer(Rows):
@@ -67,14 +68,26 @@ def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:
 def columns_table(catalog: Catalog, name: str) -> pa.Table:
     """The columns of a relation: name, type, whether NULL is allowed, and whether they are of the key."""
     schema, key = catalog.relations[name].schema, catalog.tables[name].key if name in catalog.tables else ()
+    return schema_table(schema, schema.names, key)
+
+
+def schema_table(schema: Schema, names: Sequence[str], key: Sequence[str]) -> pa.Table:
+    """The columns of a schema under these names, as in `columns_table`."""
     return _table(
         {
-            "column": list(schema.names),
+            "column": list(names),
             "type": [written(column.type) for column in schema],
             "nullable": ["yes" if column.nullable else "no" for column in schema],
             "key": ["yes" if column.name in key else "" for column in schema],
         }
     )
+
+
+def fitting(table: pa.Table, pattern: str) -> pa.Table:
+    """The rows whose first column fits one of the patterns between `|`, in which `*` stands for any text."""
+    parts = "|".join(".*".join(map(re.escape, part.strip().split("*"))) for part in pattern.split("|"))
+    is_fitting = re.compile(parts, re.IGNORECASE).fullmatch
+    return table.filter(pa.array([bool(is_fitting(name)) for name in table.column(0).to_pylist()], pa.bool_()))
 
 
 def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:

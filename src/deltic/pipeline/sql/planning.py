@@ -20,9 +20,11 @@ from deltic.pipeline.sql.answers import (
     TextAnswer,
     columns_table,
     details_table,
+    fitting,
     function_table,
     functions_table,
     relations_table,
+    schema_table,
     statement_of,
 )
 from deltic.pipeline.sql.planned_query import PlannedQuery
@@ -306,13 +308,15 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             return ExplainedRows(_answer(statement.subject, catalog, statement.source)[0], statement.of_rows)
         case Explain():
             return _explained(statement, catalog)
-        case Show(what="tables" | "views"):
-            return _rows(relations_table(catalog, statement.what == "views"))
-        case Show(what="functions"):
-            return _rows(functions_table(known().values()))
+        case Show(name=None):
+            return _rows(_listed(statement, catalog))
         case Describe(is_function=True):
-            name = find_name(statement.name, "function of SQL", known(), statement.source)
+            assert isinstance(statement.subject, exp.Identifier)
+            name = find_name(statement.subject, "function of SQL", known(), statement.source)
             return _rows(function_table(known()[name], statement.extended))
+        case Describe(subject=exp.Query()):
+            definition, names = _answer(statement.subject, catalog, statement.source)
+            return _rows(schema_table(definition.views[0].schema, names, ()))
         case Show() | Describe():
             return _described(statement, catalog)
 
@@ -328,12 +332,34 @@ def _explained(statement: Explain, catalog: Catalog) -> Explained:
     return Explained(_answer(subject, catalog, source)[0], statement.extended)
 
 
+def _listed(statement: Show, catalog: Catalog) -> pa.Table:
+    """What SHOW lists, of which the names in the first column fit the pattern."""
+    match statement.what:
+        case "functions":
+            table = functions_table(known().values())
+        case "schemas":
+            table = pa.table({"namespace": ["default"]})
+        case "catalogs":
+            table = pa.table({"catalog": ["spark_catalog"]})
+        case "namespace":
+            table = pa.table({"catalog": ["spark_catalog"], "namespace": ["default"]})
+        case _:
+            table = relations_table(catalog, statement.what == "views")
+    return fitting(table, statement.pattern)
+
+
 def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
-    assert statement.name is not None
-    name = find_name(statement.name, "table or view", _readable(catalog), statement.source)
+    subject = statement.name if isinstance(statement, Show) else statement.subject
+    assert isinstance(subject, exp.Identifier)
+    name = find_name(subject, "table or view", _readable(catalog), statement.source)
     if isinstance(statement, Show) and statement.what == "create":
         return TextAnswer("statement", statement_of(catalog, name))
+    if isinstance(statement, Show) and statement.what == "properties":
+        return _rows(pa.table({"key": pa.array([], pa.string()), "value": pa.array([], pa.string())}))
     columns = columns_table(catalog, name)
+    if isinstance(statement, Describe) and statement.column is not None:
+        names = catalog.relations[name].schema.names
+        return _rows(columns.slice(names.index(find_name(statement.column, "column", names, statement.source)), 1))
     if isinstance(statement, Describe) and statement.extended:
         columns = pa.concat_tables([columns, details_table(catalog, name)])
     return _rows(columns)

@@ -42,7 +42,7 @@ from deltic.values.arrow import from_arrow
 from deltic.values.types import Type
 from deltic.values.types.arrow import type_of_arrow
 
-_MAYBE = re.compile(r"(?:^|;|\*/)\s*(?:DECLARE|SET|RESET|EXECUTE|DROP\s+(?:TEMPORARY\s+)?VARIABLE)\b", re.I | re.M)
+_MAYBE = re.compile(r"(?:^|;|\*/)\s*(?:DECLARE|USE|SET|RESET|EXECUTE|DROP\s+(?:TEMPORARY\s+)?VARIABLE)\b", re.I | re.M)
 _EXECUTED = "<executed>"
 _DEEPEST = 20
 """How many EXECUTE IMMEDIATE may stand in each other."""
@@ -97,7 +97,7 @@ _PLACEHOLDERS = (TokenType.PLACEHOLDER, TokenType.QDCOLON)
 def _is_of_session(tokens: Tokens) -> bool:
     words = [token.text.upper() for token in tokens[:3]]
     match words:
-        case ["SET" | "RESET" | "EXECUTE", *_]:
+        case ["SET" | "RESET" | "EXECUTE" | "USE", *_]:
             return True
         case ["DECLARE", *others]:
             return others[:1] != ["RECURSIVE"] or others[1:] != ["VIEW"]

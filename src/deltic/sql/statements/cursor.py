@@ -8,11 +8,8 @@ from typing import NoReturn
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from deltic.sql.statements.reading import Tokens, divided, expression, identifier, is_name, token_error
+from deltic.sql.statements.reading import Tokens, divided, identifier, is_name, token_error
 from deltic.sql.text import SourceText
-
-_IN_BRACKETS = [TokenType.L_PAREN, TokenType.STRING]
-"""What stands behind IDENTIFIER where it is no name by itself."""
 
 
 class Cursor:
@@ -67,8 +64,6 @@ class Cursor:
         """Go behind the name of a relation or column; raises ProgramError where there is none."""
         if self.at_end or not is_name(self.rest[0]):
             self.refuse(f"expected {what}")
-        if [token.token_type for token in self.rest[1:3]] == _IN_BRACKETS and self.sees("IDENTIFIER"):
-            return self._named_by_text()
         self.position += 1
         if self.sees("."):
             raise token_error(
@@ -78,16 +73,6 @@ class Cursor:
                 "leave out everything before the last dot",
             )
         return identifier(self.tokens[self.position - 1])
-
-    def _named_by_text(self) -> exp.Identifier:
-        """Go behind IDENTIFIER('name')."""
-        first = self.rest[0]
-        self.position += 1
-        call = [first, *self.tokens[self.position : self.position + len(self.group()) + 2]]
-        result = identifier(first)
-        result.set("this", expression(call, self.source).name)
-        result.meta["end"] = call[-1].end
-        return result
 
     def text(self, what: str) -> str:
         """Go behind a text in quotes; raises ProgramError where there is none."""

@@ -10,12 +10,13 @@ from deltic.errors import did_you_mean
 from deltic.passwords import hidden_in
 from deltic.sql.remedies import STATEMENTS
 from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.identifiers import with_names
 from deltic.sql.statements.parameters import Args, filled
 from deltic.sql.statements.parse_alter import parse_alter, parse_comment
 from deltic.sql.statements.parse_brackets import parse_bracket
 from deltic.sql.statements.parse_changes import parse_change
 from deltic.sql.statements.parse_definitions import parse_create
-from deltic.sql.statements.parse_questions import parse_describe, parse_explain, parse_query, parse_show
+from deltic.sql.statements.parse_questions import parse_describe, parse_explain, parse_query, parse_show, parse_use
 from deltic.sql.statements.parse_session import (
     parse_declaration,
     parse_dropping,
@@ -65,7 +66,7 @@ def _statement(tokens: Tokens, source: SourceText) -> Statement:
         hint = "this looks like Datalog, which pipeline.datalog and files *.dl take" if first.text == "." else hint
         raise token_error(source, first, f"no statement begins with `{first.text}`", hint)
     with keeping() if first.text.upper() in ("CREATE", "ALTER") else nullcontext():
-        return read(Cursor(tokens, source))
+        return read(Cursor(with_names(tokens, source), source))
 
 
 def _inserts(tokens: Tokens) -> bool:
@@ -93,5 +94,6 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     **dict.fromkeys(("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE"), parse_change),
     "EXPLAIN": parse_explain,
     "SHOW": parse_show,
+    "USE": parse_use,
     **dict.fromkeys(("DESCRIBE", "DESC"), parse_describe),
 }

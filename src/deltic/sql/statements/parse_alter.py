@@ -49,13 +49,20 @@ def parse_alter(cursor: Cursor) -> AlterTable | AlterView:
 
 
 def parse_comment(cursor: Cursor) -> AlterTable | AlterView:
-    """COMMENT ON TABLE or VIEW … IS: it asks for nothing but the relation."""
+    """COMMENT ON TABLE, VIEW or COLUMN … IS: it asks for nothing but the relation."""
     cursor.need("COMMENT")
     cursor.need("ON")
     is_view = cursor.take("VIEW")
-    if not is_view and not cursor.take("TABLE"):
-        cursor.refuse("expected TABLE or VIEW", "comments of columns are written where the table is created")
-    name = cursor.name("the name of a table or view")
+    is_column = not is_view and cursor.take("COLUMN")
+    if not is_view and not is_column and not cursor.take("TABLE"):
+        cursor.refuse("expected TABLE, VIEW or COLUMN")
+    if is_column:
+        name = identifier(cursor.rest[0]) if cursor.rest else cursor.name("a table and a column, t.a")
+        cursor.position += 1
+        cursor.need(".")
+        cursor.name(_COLUMN)
+    else:
+        name = cursor.name("the name of a table or view")
     cursor.need("IS")
     if not cursor.take("NULL"):
         cursor.text("a comment")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from sqlglot import exp
+
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import query, token_error
-from deltic.sql.statements.statements import Describe, Explain, Select, Show
+from deltic.sql.statements.statements import Describe, Explain, Select, Show, Use
+from deltic.sql.text import SourceText
 
 _OF_ROWS: Mapping[tuple[str, ...], Literal["why", "why not", "lineage"]] = {
     ("WHY", "NOT"): "why not",
@@ -46,33 +49,85 @@ def parse_explain(cursor: Cursor) -> Explain:
 
 
 def parse_show(cursor: Cursor) -> Show:
-    """SHOW TABLES, VIEWS, FUNCTIONS, COLUMNS IN a relation, CREATE TABLE of one."""
+    """SHOW TABLES, VIEWS, FUNCTIONS, SCHEMAS, CATALOGS, each [LIKE] a pattern; COLUMNS, TBLPROPERTIES, CREATE TABLE."""
     cursor.need("SHOW")
-    result: Show | None = None
-    if cursor.take("TABLES"):
-        result = Show(*cursor.span, "tables", None)
-    elif cursor.take("VIEWS"):
-        result = Show(*cursor.span, "views", None)
-    elif cursor.take("FUNCTIONS") or cursor.take("USER", "FUNCTIONS"):
-        result = Show(*cursor.span, "functions", None)
+    for other, remedy in _NOT_SHOWN.items():
+        if cursor.sees(other):
+            raise token_error(cursor.source, cursor.rest[0], f"SHOW {other} is not supported", remedy)
+    if (what := next((what for words, what in _LISTS.items() if cursor.take(*words.split())), None)) is not None:
+        _schema(cursor)
+        pattern = "*"
+        if cursor.take("LIKE") or not cursor.at_end:
+            pattern = cursor.text("a pattern such as 't*'")
+        result = Show(*cursor.span, what, pattern=pattern)
+    elif cursor.take("CURRENT", "NAMESPACE"):
+        result = Show(*cursor.span, "namespace")
     elif cursor.take("COLUMNS", "IN") or cursor.take("COLUMNS", "FROM"):
         result = Show(*cursor.span, "columns", cursor.name(_RELATION))
+        _schema(cursor)
     elif cursor.take("CREATE", "TABLE") or cursor.take("CREATE", "VIEW"):
         result = Show(*cursor.span, "create", cursor.name(_RELATION))
-    if result is None:
-        cursor.refuse("expected TABLES, VIEWS, FUNCTIONS, COLUMNS IN or CREATE TABLE after SHOW")
+    elif cursor.take("TBLPROPERTIES"):
+        result = Show(*cursor.span, "properties", cursor.name(_RELATION))
+        cursor.group()
+    else:
+        cursor.refuse(f"expected {', '.join(_SHOWN)} after SHOW")
     cursor.end()
     return result
 
 
+_LISTS: Mapping[str, Literal["tables", "views", "functions", "schemas", "catalogs"]] = {
+    "TABLES": "tables",
+    "VIEWS": "views",
+    **dict.fromkeys(("FUNCTIONS", "USER FUNCTIONS", "ALL FUNCTIONS"), "functions"),
+    **dict.fromkeys(("SCHEMAS", "DATABASES", "NAMESPACES"), "schemas"),
+    "CATALOGS": "catalogs",
+}
+_SHOWN = ("TABLES", "VIEWS", "FUNCTIONS", "COLUMNS IN", "CREATE TABLE", "TBLPROPERTIES", "SCHEMAS or CATALOGS")
+_NOT_SHOWN = {
+    "PARTITIONS": "tables have no partitions",
+    "SYSTEM": "docs/sql-functions.md lists the functions of SQL",
+    "TABLE": "DESCRIBE EXTENDED t says what is known of a table",
+}
+
+
+def _schema(cursor: Cursor) -> None:
+    """Go behind IN default, if it is there."""
+    if cursor.take("IN") or cursor.take("FROM"):
+        check_schema(cursor.name("the name of a schema"), cursor.source)
+
+
+def check_schema(name: exp.Identifier, source: SourceText) -> None:
+    """Raises ProgramError for another schema than the one that there is."""
+    if name.name.lower() != "default":
+        raise source.error(name, f"there is no schema {name.name}", "the only one is `default`: leave it out")
+
+
+def parse_use(cursor: Cursor) -> Use:
+    """USE [SCHEMA] default."""
+    cursor.need("USE")
+    _ = len(cursor.rest) > 1 and any(map(cursor.take, ("SCHEMA", "DATABASE", "NAMESPACE")))
+    name = cursor.name("the name of a schema")
+    check_schema(name, cursor.source)
+    cursor.end()
+    return Use(*cursor.span, name)
+
+
 def parse_describe(cursor: Cursor) -> Describe:
-    """DESCRIBE [TABLE | FUNCTION] [EXTENDED] of a relation or function."""
+    """DESCRIBE [TABLE | FUNCTION] [EXTENDED | FORMATTED] of a relation, its column or a function; DESCRIBE [QUERY]."""
     if not cursor.take("DESCRIBE"):
         cursor.need("DESC")
+    if cursor.take("QUERY") or any(map(cursor.sees, ("SELECT", "WITH", "FROM", "VALUES", "("))):
+        if cursor.at_end:
+            cursor.refuse("expected a query")
+        return Describe(*cursor.span, query(cursor.rest, cursor.source))
     is_function = cursor.take("FUNCTION")
-    if not is_function:
+    if not is_function and len(cursor.rest) > 1:
         cursor.take("TABLE")
-    extended = cursor.take("EXTENDED")
+    extended = len(cursor.rest) > 1 and (cursor.take("EXTENDED") or cursor.take("FORMATTED"))
     name = cursor.name("the name of a function" if is_function else _RELATION)
+    if cursor.sees("AS", "JSON"):
+        cursor.refuse("DESCRIBE … AS JSON is not supported", "pipeline.query(…).to_arrow() has names and types")
+    column = None if is_function or cursor.at_end else cursor.name("the name of a column")
     cursor.end()
-    return Describe(*cursor.span, name, extended, is_function)
+    return Describe(*cursor.span, name, extended, is_function, column)

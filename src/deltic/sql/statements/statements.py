@@ -314,19 +314,21 @@ class Explain(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Show(Statement):
-    """SHOW TABLES, VIEWS, FUNCTIONS, COLUMNS IN a relation, CREATE TABLE of a relation."""
+    """SHOW of relations and others whose names fit the pattern; COLUMNS, TBLPROPERTIES, CREATE TABLE of a relation."""
 
-    what: Literal["tables", "views", "functions", "columns", "create"]
-    name: exp.Identifier | None
+    what: Literal["tables", "views", "functions", "columns", "create", "properties", "schemas", "catalogs", "namespace"]
+    name: exp.Identifier | None = None
+    pattern: str = "*"
 
 
 @dataclass(frozen=True, eq=False)
 class Describe(Statement):
-    """DESCRIBE of a relation, or a function."""
+    """DESCRIBE of a relation, a column of one, a function, or a query."""
 
-    name: exp.Identifier
-    extended: bool
+    subject: exp.Expression
+    extended: bool = False
     is_function: bool = False
+    column: exp.Identifier | None = None
 
 
 Question = Select | Explain | Show | Describe
@@ -391,5 +393,12 @@ class ExecuteImmediate(Statement):
     """The names of parameters, "" for `?`, and their values."""
 
 
-OfSession = DeclareVariable | SetVariable | DropVariable | Setting | ExecuteImmediate
+@dataclass(frozen=True, eq=False)
+class Use(Statement):
+    """USE of the one schema that there is."""
+
+    name: exp.Identifier
+
+
+OfSession = DeclareVariable | SetVariable | DropVariable | Setting | ExecuteImmediate | Use
 """What is done when it is reached, since later statements depend on it."""
