@@ -23,6 +23,9 @@ import deltic
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.own import UserAggregate
 from deltic.cli.main import app
+from deltic.datalog.checks.functors import CALLS, SAME, FunctorProfile
+from deltic.datalog.checks.kinds import BASE_TYPES
+from deltic.functions.names import SOUFFLE
 from deltic.pipeline.metrics import FAMILIES
 from deltic.pipeline.options import GROUPS
 from deltic.pipeline.registry import TIERS, ListedFunction, listed
@@ -230,12 +233,39 @@ def refused() -> Iterator[str]:
     yield from table(("function", "instead"), *((", ".join(named), remedy) for remedy, named in rows.items()))
 
 
+def functors() -> Iterator[str]:
+    """Datalog's functors by the types that they take and give, with the functions of SQL that equal them."""
+    rows: dict[str, list[str]] = {}
+    for name, profile in CALLS.items():
+        equal = SOUFFLE[name][0]
+        rows.setdefault(types_of(profile), []).append(
+            f"`{name}`" + (f" (`{equal}`)" if equal not in ("", name) else "")
+        )
+    yield from table(("functor (and its name in SQL)", "types"), *((", ".join(each), of) for of, each in rows.items()))
+
+
+def types_of(profile: FunctorProfile) -> str:
+    """The types that a functor takes and gives."""
+    places = [one_type(place) for place in profile.arguments]
+    places = places[: profile.least] + [f"[{place}]" for place in places[profile.least :]] if profile.least else places
+    return f"{', '.join(places)}{', …' if profile.more else ''} → {one_type(profile.result)}"
+
+
+def one_type(place: Any) -> str:
+    """The types of an argument or a result, in Datalog's words."""
+    if isinstance(place, str):
+        return "a type" if place == SAME else "any"
+    named = sorted(name for name, type_ in BASE_TYPES.items() if type_ in place)
+    return named[0] if len(named) == 1 else "any"
+
+
 TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "aggregates": aggregates,
     "commands": commands,
     "endpoints": server_endpoints,
     "errors": errors,
     "functions": functions,
+    "functors": functors,
     "metrics": metrics,
     "options": options,
     "refused functions": refused,
