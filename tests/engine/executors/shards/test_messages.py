@@ -11,6 +11,7 @@ import os
 import pickle
 import random
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,14 @@ import pytest
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards import tasks
+from deltic.engine.executors.shards.encoded_rows import ITERATION, EncodedRows
 from deltic.engine.executors.shards.files import MESSAGES, RUNS
 from deltic.engine.executors.shards.messages import DIRECT, DRIVER, Mailbox, Message, sent, streams_of, together_few
 from deltic.engine.files.files import LocalFiles
+from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.interner import Interner
 from deltic.errors import StateError
+from deltic.values.types import Schema
 from tests.engine.executors.shards.jobs import run_here
 from tests.engine.executors.spark.engines import spark_engine
 
@@ -245,3 +250,28 @@ def test_a_job_tells_what_it_has_read_and_written(files):
         assert 0 < small.bytes_read < first.bytes_read / 2
     engine.executor.holder.place = "process"
     assert engine.apply({"edge": _table(x=[n + 1], y=[n])}).bytes_written == 0
+
+
+def test_rows_in_a_process_are_decoded_only_where_ids_differ():
+    given = pa.table(
+        {
+            "n": pa.array([3, None, -7, 2**62], pa.int64()),
+            "f": pa.array([0.5, float("nan"), None, -1e300]),
+            "said": pa.array(["b", "a", None, "b"]),
+            "cost": pa.array([Decimal("1.25"), None, Decimal("-3.00"), Decimal("0.01")], pa.decimal128(9, 2)),
+        }
+    )
+    schema, mine, other = Schema.of_arrow(given.schema), Interner(), Interner()
+    encode(pa.array(["first", "a"]), schema.columns[2].type, other)
+    columns = [encode(given.column(i), column.type, mine) for i, column in enumerate(schema)]
+    rows = EncodedRows(schema, columns, np.array([1, -1, 2, 1]), np.array([0, 4, 1, 0], np.int32), mine)
+    assert rows.columns_for(mine) == columns
+    there = rows.columns_for(other)
+    assert [there[i] is columns[i] for i in range(4)] == [True, True, False, True]
+    decoded = [decode(*column, kind.type, other) for column, kind in zip(there, schema, strict=True)]
+    assert [str(column.to_pylist()) for column in decoded] == [str(column.to_pylist()) for column in given.columns]
+    part = rows.take(np.array([2, 1])).table
+    assert part.column(WEIGHT).to_pylist() == [2, -1]
+    assert part.column("said").to_pylist() == [None, "a"]
+    assert part.column(ITERATION).to_pylist() == [1, 4]
+    assert str(rows.slice(1, 2).take(np.array([1, 0])).table.to_pylist()) == str(part.to_pylist())

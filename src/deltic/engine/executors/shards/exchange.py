@@ -1,6 +1,7 @@
 """The rows that shards exchange: values with weights, their destinations and, between rounds, iterations.
 
-Ids of texts, and layouts, belong to one shard. So the sending shard decodes rows, and the receiving one encodes them.
+Ids of texts, and layouts, belong to one shard. So the sending shard unpacks rows, and the receiving one packs them;
+texts and what else has ids are decoded between them. Rows from elsewhere are tables.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.engine.batches import TableBatch
+from deltic.engine.executors.shards.encoded_rows import ITERATION, EncodedRows, Rows
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import Iterate, Key
 from deltic.engine.recursion.pending import RoundId
@@ -25,12 +26,10 @@ from deltic.engine.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.storage.state import State
 from deltic.values.hashing import xxhash64
 
-Inbox = Mapping[str, Sequence[pa.Table]]
+Inbox = Mapping[str, Sequence[Rows]]
 """Batches by target relation."""
-Mail = dict[int, dict[str, list[pa.Table]]]
+Mail = dict[int, dict[str, list[Rows]]]
 """The messages to each shard, by target relation."""
-ITERATION = "iteration\0"
-"""The column with the iterations of rows that have them."""
 
 
 class Received(NamedTuple):
@@ -41,21 +40,23 @@ class Received(NamedTuple):
     times: Times
 
     @classmethod
-    def of(cls, name: str, rows: pa.Table, state: State, interner: Interner) -> Received:
+    def of(cls, name: str, rows: Rows, state: State, interner: Interner) -> Received:
         """Encode rows that were sent to a placed relation with this state."""
+        if isinstance(rows, EncodedRows):
+            return cls(rows.columns_for(interner), rows.weights, rows.times)
         times = NO_TIMES
         if ITERATION in rows.column_names:
             times, rows = rows.column(ITERATION).to_numpy(), rows.drop_columns([ITERATION])
         return cls(*encode_batch(name, TableBatch(rows), state, interner), times)
 
 
-def shards_of(table: pa.Table, columns: Sequence[int], count: int) -> npt.NDArray[np.int64]:
+def shards_of(table: Rows, columns: Sequence[int], count: int) -> npt.NDArray[np.int64]:
     """Return the shard of each row, int64[n]: xxhash64, as in Spark, of these columns modulo `count`."""
     hashes = xxhash64([table.column(c) for c in columns], table.num_rows).view(np.int64)
     return hashes % np.int64(count)
 
 
-def messages_of(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Message]:
+def messages_of(target: str, rows: Rows, key: Key, count: int) -> Iterator[Message]:
     """Yield rows for a placed relation as messages to the shards of their keys; to all shards without a key."""
     if key is None:
         yield from (Message.of(target, shard, rows) for shard in range(count))
@@ -68,7 +69,7 @@ def messages_of(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[M
             return
         order = np.argsort(shards, kind="stable")
         ends = np.cumsum(np.bincount(shards, minlength=count))
-        sorted_rows = rows.take(pa.array(order))
+        sorted_rows = rows.take(order)
         for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if end > start:
                 yield Message.of(target, shard, sorted_rows.slice(start, end - start))
@@ -78,7 +79,7 @@ def mail_of(sent: Iterable[Message]) -> Mail:
     """Return messages by shard and placed relation."""
     mail: Mail = defaultdict(lambda: defaultdict(list))
     for message in sent:
-        mail[message.shard][message.target].append(message.rows)
+        mail[message.shard][message.target].append(message.given_rows)
     return mail
 
 

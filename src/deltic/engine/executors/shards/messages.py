@@ -1,10 +1,10 @@
 """Messages between shards and the driver, which contain rows or name a file with rows.
 
-In one process the rows of a message are a table. In Spark, messages with few rows travel in the memory of its
-processes as an Arrow stream. Files of messages are beside the state, written once, and read by the tasks that need
-their rows. So large loads, exchanges and changes of views pass neither through the driver nor through a shuffle. Each
-attempt writes files with unique names, which are garbage after the epoch; open files stay readable. Writes are not
-synced.
+In one process a message has rows as they are in a store, or as a table. In Spark, messages with few rows travel in the
+memory of its processes as an Arrow stream. Files of messages are beside the state, written once, and read by the tasks
+that need their rows. So large loads, exchanges and changes of views pass neither through the driver nor through a
+shuffle. Each attempt writes files with unique names, which are garbage after the epoch; open files stay readable.
+Writes are not synced.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from deltic.engine.arrow_stream import of_stream, to_stream
+from deltic.engine.executors.shards.encoded_rows import EncodedRows, Rows
 from deltic.engine.executors.shards.files import MESSAGES, writing
 from deltic.engine.files.files import Buffer, Files
 from deltic.engine.files.pieces import MappedFile
@@ -37,7 +38,8 @@ LOST = "nothing was changed. Something else has removed or changed it; the state
 class Message:
     """Rows for a placed relation on a shard, taken in a stage; for the DRIVER, a view's change or an outcome.
 
-    They are a table, or an Arrow stream: `content`, or a part of a file from byte `start` on, with its CRC-32.
+    They are `given` as they are, or an Arrow stream: `content`, or a part of a file from byte `start` on, with its
+    CRC-32.
     """
 
     shard: int
@@ -48,17 +50,22 @@ class Message:
     start: int = 0
     size: int = 0
     checksum: int = 0
-    table: pa.Table | None = None
+    given: Rows | None = None
 
     @classmethod
-    def of(cls, target: str, shard: int, rows: pa.Table) -> Message:
-        """Return a message within a process, whose rows are a table."""
-        return cls(shard, 0, target, table=rows)
+    def of(cls, target: str, shard: int, rows: Rows) -> Message:
+        """Return a message within a process."""
+        return cls(shard, 0, target, given=rows)
+
+    @property
+    def given_rows(self) -> Rows:
+        """The rows in the message itself, as they are in it."""
+        return of_stream(self.content) if self.given is None else self.given
 
     @property
     def rows(self) -> pa.Table:
-        """The rows in the message itself; a `Mailbox` reads those in files."""
-        return of_stream(self.content) if self.table is None else self.table
+        """The rows in the message itself, as a table; a `Mailbox` reads those in files."""
+        return rows.table if isinstance(rows := self.given_rows, EncodedRows) else rows
 
 
 def streams_of(target: str, shard: int, stage: int, rows: pa.Table) -> Iterator[Message]:

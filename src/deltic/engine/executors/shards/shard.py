@@ -7,11 +7,11 @@ repeats the steps of the stage.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.options import Options
-from deltic.engine.executors.shards.exchange import Inbox
+from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import Iterate, Present, ShardPlan, Step
 from deltic.engine.executors.shards.round_steps import Renumbered, RoundSteps
@@ -50,7 +50,8 @@ class Shard(RoundSteps):
         Raises ChangeError for a conflicting change of a table, and the errors of recursions. Call `roll_back` then.
         """
         self._sent.append(self._encoded(inbox))
-        return self._checked(stage, self._settled(stage, [s for steps in self.plan.stages[:stage] for s in steps]))
+        earlier = [step for steps in self.plan.stages[:stage] for step in steps]
+        return self._checked(stage, self._settled(stage, earlier, self._sent[-1:]))
 
     def run_alone(self, stage: int, inboxes: Sequence[Inbox], earlier: Sequence[Step]) -> list[Message]:
         """Take the steps of a stage, after the `earlier` steps that it needs, in a shard that took no others.
@@ -58,7 +59,7 @@ class Shard(RoundSteps):
         `inboxes` are those of all stages up to it. Faults of the earlier steps were reported by their stages.
         """
         self._sent = [self._encoded(inbox) for inbox in inboxes]
-        return self._checked(stage, self._settled(stage, earlier, is_behind=True))
+        return self._checked(stage, self._settled(stage, earlier, self._sent, is_behind=True))
 
     def _checked(self, stage: int, messages: list[Message]) -> list[Message]:
         """Check the keys of tables after the first stage, and return the stage's messages."""
@@ -66,17 +67,19 @@ class Shard(RoundSteps):
             self._check_keys()
         return messages
 
-    def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Message]:
-        """Take the steps of a stage; if the shard `is_behind`, take the `earlier` ones first.
+    def _settled(
+        self, stage: int, earlier: Sequence[Step], new: Sequence[Mapping[str, list[Received]]], is_behind: bool = False
+    ) -> list[Message]:
+        """Take the steps of a stage, with `new` messages; if the shard `is_behind`, take the `earlier` ones first.
 
         If a value has no place, the state is repacked, and the stage restarts. If that reassigns labels, which rows
         from before the epoch cannot follow, the epoch restarts.
         """
         growth, is_alone = Growth(), is_behind
-        moment = Moment.of(self)
+        moment: Moment | None = None
         while True:
             try:
-                self._make_room(self._sent)
+                self._make_room(new)
                 if not is_alone and self.plan.iterated and self.store.is_renumbered():
                     raise Renumbered
                 is_behind = is_behind or self.store.is_renumbered()
@@ -90,7 +93,8 @@ class Shard(RoundSteps):
                 return [message for step in self.plan.stages[stage] for message in self._counted(step)]
             except DomainOverflow as error:
                 growth.make_room(error)
-                moment.restore(self)
+                if moment is not None:
+                    moment.restore(self)
 
     def _counted(self, step: Step) -> list[Message]:
         """Take a step, and return its messages. Its cost counts for the home of what it makes; tables cost nothing."""

@@ -13,7 +13,8 @@ from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.relation_change import add_derivations, set_change
-from deltic.engine.executors.shards.exchange import ITERATION, Inbox, Received, joined, messages_of
+from deltic.engine.executors.shards.encoded_rows import EncodedRows, Rows
+from deltic.engine.executors.shards.exchange import Inbox, Received, joined, messages_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import (
     Define,
@@ -125,19 +126,20 @@ class Steps(StoredProgram):
     def _encoded(self, inbox: Inbox) -> dict[str, list[Received]]:
         """Return the rows of messages, encoded as values of this shard."""
         return {
-            name: [Received.of(name, rows, self.states[name], self.store.interner) for rows in self._plain(name, sent)]
+            name: [Received.of(name, rows, self.states[name], self.store.interner) for rows in self._net(name, sent)]
             for name, sent in inbox.items()
         }
 
-    def _plain(self, name: str, sent: Sequence[pa.Table]) -> Sequence[pa.Table]:
+    def _net(self, name: str, sent: Sequence[Rows]) -> Sequence[Rows]:
         """Return received rows. Changes of a table by key are replaced by their net effect on the state before the
         epoch.
         """
-        if not any(ORDER in rows.column_names or are_by_key(rows).any() for rows in sent if name in self.options.keys):
+        tables = [rows for rows in sent if isinstance(rows, pa.Table)] if name in self.options.keys else []
+        if not any(ORDER in rows.column_names or are_by_key(rows).any() for rows in tables):
             return sent
         table, version = self._keyed(name), StateVersion.of(0, self.plan.program, [self.store], [name])
         look_up = partial(version.lookup_all, table.name)
-        return [weighted(table, in_order(table, pa.concat_tables(sent)), look_up, self._conflicts)]
+        return [weighted(table, in_order(table, pa.concat_tables(tables)), look_up, self._conflicts)]
 
     def _keyed(self, name: str) -> Keyed:
         """Return a table with its key."""
@@ -259,9 +261,7 @@ class Steps(StoredProgram):
     ) -> Iterator[Message]:
         """Yield rows in a relation's layout as messages to their shards."""
         schema = self.states[target].relation.schema
-        rows = decode_rows(schema, state.layout, words, self.store.interner, weights)
-        if times.size:
-            rows = rows.append_column(ITERATION, pa.array(times, pa.int32()))
+        rows = EncodedRows(schema, state.layout.values(words), weights, times, self.store.interner)
         yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
 
 
