@@ -119,6 +119,12 @@ def _pivot(parser: SparkParser, query: exp.Query) -> exp.Select:
     return around(result)
 
 
+def _sample(parser: SparkParser, query: exp.Query) -> exp.Select:
+    result = around(query)
+    result.args["from_"].this.set("sample", parser._parse_table_sample())
+    return result
+
+
 OPERATORS: Mapping[str, Operator] = {
     "AGGREGATE": _aggregate,
     "AS": _as,
@@ -130,6 +136,7 @@ OPERATORS: Mapping[str, Operator] = {
     "PIVOT": _pivot,
     "SELECT": _select,
     "SET": _set,
+    "TABLESAMPLE": _sample,
     "UNPIVOT": _pivot,
     "WHERE": _where,
 }

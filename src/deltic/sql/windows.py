@@ -287,8 +287,10 @@ class _Window:
         is_time = ordered.kind in _TIMES or ordered is Type.DATE
         if is_time and type_ is Type.YEAR_MONTH_INTERVAL:
             return int(result), True
-        if ordered.kind in _TIMES and type_ is Type.DAY_TIME_INTERVAL:
+        if type_ is Type.DAY_TIME_INTERVAL and (ordered.kind in _TIMES or ordered is type_):
             return result // _MICROSECOND, False
+        if ordered is type_ and type_ is Type.YEAR_MONTH_INTERVAL:
+            return int(result), False
         if ordered is Type.DATE and (type_.is_integer or (type_ is Type.DAY_TIME_INTERVAL and not result % _DAY)):
             return (int(result) if type_.is_integer else result // _DAY), False
         shown = f"{self.source.written(amount)} is {written(type_)}"

@@ -25,9 +25,10 @@ class Frame:
     """The rows from `start` to `end`, both included, relative to a row of an ordered partition.
 
     ROWS counts rows; GROUPS counts groups of peers, which are rows that are equal in the order. RANGE is a distance in
-    the one column of the order: days of dates and microseconds of timestamps; RANGE MONTHS is in calendar months. With
-    these the current row includes all its peers, and NULL is near only to NULL. SESSIONS has all rows that are reached
-    from the current one by steps between neighbours of at most that distance, in the unit of RANGE, the same both ways.
+    the one column of the order: days of dates, microseconds of timestamps and days to seconds, months of years to
+    months; RANGE MONTHS is in calendar months. With these the current row includes all its peers, and NULL is near only
+    to NULL. SESSIONS has all rows that are reached from the current one by steps between neighbours of at most that
+    distance, in the unit of RANGE, the same both ways.
     """
 
     unit: Unit

@@ -189,7 +189,8 @@ class Over(Operator):
         self._expect(call, len(self.order) == 1, "has a frame by values, for which one column is ordered by", source)
         type_ = source.schema.types[self.order[0].column]
         whole = isinstance(frame.start, int | None) and isinstance(frame.end, int | None)
-        fits = (type_.kind in _TIMES and whole) or (frame.unit is Unit.RANGE and type_.is_numeric)
+        is_length = type_ in (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL) and whole
+        fits = (type_.kind in _TIMES and whole) or (frame.unit is Unit.RANGE and (type_.is_numeric or is_length))
         self._expect(call, fits, f"has a frame {frame} in the values of a {type_}", source)
 
     def _check_session(self, call: WindowCall, frame: Frame, source: ZSetType) -> None:

@@ -102,7 +102,7 @@ def _moved(value: Any, distance: int | Decimal, unit: ops.Unit) -> Any:
         return _months_later(value, int(distance))
     if isinstance(value, float):
         return value + float(distance)
-    if isinstance(value, datetime):
+    if isinstance(value, datetime | timedelta):
         return value + timedelta(microseconds=int(distance))
     return value + timedelta(days=int(distance)) if isinstance(value, date) else EXACT.add(value, Decimal(distance))
 
