@@ -47,6 +47,14 @@ STATEMENTS = {
     "SELECT id FROM t WHERE day NOT IN (?, ?)": 2,
     "DELETE FROM t WHERE name IN (?) AND at = ?": 2,
     "SELECT id, ? FROM t WHERE DATE(?) = day": 2,
+    "SELECT id FROM t WHERE name NOT LIKE ? ESCAPE '!' OR fixed LIKE ?": 2,
+    "SELECT id FROM t WHERE ? LIKE name": 1,
+    "SELECT id FROM t ORDER BY id LIMIT ? OFFSET ?": 2,
+    "SELECT id FROM (SELECT id FROM t ORDER BY small LIMIT ?) WHERE id > ?": 2,
+    "MERGE INTO t USING (VALUES (?, ?)) s(id, name) ON t.id = s.id WHEN MATCHED AND small > ? THEN UPDATE SET name = "
+    "s.name, small = ? WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, ?)": 5,
+    "MERGE INTO t USING (VALUES (?)) s(id) ON t.id = s.id WHEN MATCHED AND fixed LIKE ? THEN DELETE WHEN NOT MATCHED "
+    "BY SOURCE AND t.small = ? THEN UPDATE SET amount = ?": 4,
 }
 DECIMALS = tuple(map(Decimal, ("1.50", "-0.05", "12345.5")))
 NUMBERS = (
@@ -151,8 +159,11 @@ def test_a_kept_plan_ends_with_the_definitions_that_it_was_made_for() -> None:
         ("SELECT id FROM t WHERE day BETWEEN ? AND ?", [TIMES[0], TIMES[0]], True),
         ("SELECT id FROM t WHERE amount >= ?", [Decimal("-1.50")], True),
         ("UPDATE t SET x = ? WHERE id = ?", [-2.5, 1], True),
-        ("SELECT id FROM t WHERE name LIKE ?", ["a%"], False),
-        ("SELECT id FROM t ORDER BY id LIMIT ?", [1], False),
+        ("SELECT id FROM t WHERE name LIKE ?", ["a%"], True),
+        ("SELECT id FROM t ORDER BY id LIMIT ? OFFSET ?", [1, 0], True),
+        ("MERGE INTO t USING (VALUES (?)) s(id) ON t.id = s.id WHEN MATCHED THEN DELETE", [1], True),
+        ("SELECT id FROM (SELECT id FROM t LIMIT ?)", [1], False),
+        ("SELECT id FROM t WHERE name LIKE concat(?, '%')", ["a"], False),
         ("SELECT id FROM t WHERE abs(id) = ?", [1], False),
         ("SELECT id FROM t WHERE id = ?", [[1]], False),
     ],

@@ -63,8 +63,8 @@ from deltic.values.types import Column, Schema
 ANSWER = "the answer"
 """The view that a query by itself is."""
 
-_PREPARED = {"INSERT", "UPDATE", "DELETE", "SELECT"}
-_PREPARABLE = {*_PREPARED, "MERGE", "WITH", "VALUES"}
+_PREPARED = {"INSERT", "UPDATE", "DELETE", "SELECT", "MERGE"}
+_PREPARABLE = {*_PREPARED, "WITH", "VALUES"}
 _MOST, _LONGEST = 256, 4096
 """How many plans of texts of this length are kept."""
 
@@ -224,7 +224,7 @@ def check_preparable(text: str, file: str) -> None:
 
 def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
     """The plan of a text that is one change or query, made once for these definitions; None where none is kept."""
-    if len(text) > _LONGEST or text.lstrip()[:6].upper() not in _PREPARED:
+    if len(text) > _LONGEST or text.lstrip()[:6].strip().upper() not in _PREPARED:
         return None
     bindings = ParameterValues.of(args)
     if bindings is None:

@@ -1,8 +1,8 @@
 """Plans of statements that run again: made once with a stand-in for each parameter, and filled with its values.
 
-A plan is kept only if each stand-in is a value by itself, in a row of VALUES, an assignment, a comparison, IN or
-BETWEEN, and comes out of planning as it went in: then no part of the plan depends on the value. The types of values are
-of its key.
+A plan is kept only if each stand-in is a value by itself, in a row of VALUES, an assignment, a comparison, LIKE, IN,
+BETWEEN or the last LIMIT and OFFSET, and comes out of planning as it went in: then no part of the plan depends on the
+value. The types of values are of its key.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from sqlglot import exp
 from deltic.catalog import ViewDefinitions
 from deltic.circuit.expressions.casts import cast_type
 from deltic.circuit.graph import Circuit
-from deltic.circuit.operators import Constant, Filter, Map, Operator, Sink, Source
+from deltic.circuit.operators import Constant, Filter, Map, Operator, Sink, Source, Top
 from deltic.pipeline.sql.planned_query import PlannedQuery
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.parameters import Args
-from deltic.sql.statements.statements import Delete, Insert, Select, Statement, Update
+from deltic.sql.statements.statements import Delete, Insert, Merge, Select, Statement, Update
 from deltic.values.types import Kind, Type
 
 Plan: TypeAlias = Effect | PlannedQuery
 
 _COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_LIKE = "SPARK_LIKE"
 _INT, _BIGINT = 1 << 31, 1 << 63
 _FLOAT, _DAY, _MOMENT = 1e201, dt.date(9871, 1, 1), dt.datetime(9871, 1, 1)
 _WRAPPED = (float, dt.date, dt.datetime)
@@ -131,6 +132,11 @@ def _roots(statement: Statement) -> Iterator[exp.Expression]:
         case Update():
             yield from (each.value for each in statement.assignments)
             yield statement.condition or exp.true()
+        case Merge():
+            yield from (statement.using, statement.condition)
+            for when in statement.whens:
+                yield from (each.value for each in when.assignments or ())
+                yield when.condition or exp.true()
 
 
 def _is_by_itself(value: exp.Expr, roots: Sequence[exp.Expression]) -> bool:
@@ -139,7 +145,9 @@ def _is_by_itself(value: exp.Expr, roots: Sequence[exp.Expression]) -> bool:
         return True
     if isinstance(parent, exp.Tuple):
         return isinstance(parent.parent, exp.Values)
-    if not isinstance(parent, (*_COMPARISONS, exp.In, exp.Between)):
+    if isinstance(parent, exp.Limit | exp.Offset):
+        return any(parent.parent is root for root in roots)
+    if not isinstance(parent, (*_COMPARISONS, exp.In, exp.Between, exp.Like)):
         return False
     other = parent.expression if parent.this is value and isinstance(parent, _COMPARISONS) else parent.this
     above = parent.parent
@@ -153,8 +161,7 @@ def is_open(plan: Plan, stand_ins: Mapping[Any, Any]) -> bool:
     if not stand_ins:
         return True
     texts, seen = {str(each): type(each) for each in stand_ins}, set[str]()
-    operators = (operator for definition in _definitions(plan) for operator in definition.circuit.operators)
-    return all(_is_open(operator, stand_ins, texts, seen) for operator in operators) and seen == texts.keys()
+    return all(_is_open(each, stand_ins, texts, seen) for each in _operators(plan)) and seen == texts.keys()
 
 
 def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[str, type], seen: set[str]) -> bool:
@@ -172,6 +179,10 @@ def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[st
             ]
             seen.update(node.this for node, _ in literals)
             return all(_has_a_place(node, root, texts[node.this]) for node, root in literals)
+        case Top():
+            own = [number for number in (operator.limit, operator.offset) if number in stand_ins]
+            seen.update(map(str, own))
+            return True
         case Source() | Sink():
             return True
     shown = operator.arguments()
@@ -179,19 +190,26 @@ def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[st
 
 
 def _has_a_place(literal: exp.Literal, root: exp.Expression, type_: type) -> bool:
-    """Whether a literal is a whole value or one of a comparison or IN, or a value of another type in a cast."""
+    """Whether a literal is a whole value or one of a comparison, LIKE or IN, or a value of another type in a cast."""
     node: exp.Expr | None = literal
     if literal is not root and isinstance(literal.parent, exp.TryCast):
         if cast_type(literal.parent).kind not in _CASTS[type_]:
             return False
         node = literal.parent
-    return node is root or (node is not None and isinstance(node.parent, (*_COMPARISONS, exp.In)))
+    if node is root or node is None:
+        return True
+    is_pattern = isinstance(node.parent, exp.Anonymous) and node.parent.name == _LIKE and node.arg_key == "expressions"
+    return is_pattern or isinstance(node.parent, (*_COMPARISONS, exp.In))
 
 
-def bound(plan: Plan, values: Mapping[Any, Any]) -> Plan:
-    """The plan with values in the places of their stand-ins."""
+def bound(plan: Plan, values: Mapping[Any, Any]) -> Plan | None:
+    """The plan with values in the places of their stand-ins; None if one is refused there."""
     if not values:
         return plan
+    if any(
+        _is_refused(each, {str(stand_in): value for stand_in, value in values.items()}) for each in _operators(plan)
+    ):
+        return None
     literals = {str(each): _literal(value) for each, value in values.items()}
 
     def fill(definition: ViewDefinitions) -> ViewDefinitions:
@@ -214,7 +232,20 @@ def _filled(operator: Operator, values: Mapping[Any, Any], literals: Mapping[str
             return replace(operator, expressions=tuple(_put(each, literals) for each in operator.expressions))
         case Filter():
             return replace(operator, predicate=_put(operator.predicate, literals))
+        case Top():
+            limit, offset = (values.get(number, number) for number in (operator.limit, operator.offset))
+            return replace(operator, limit=limit, offset=offset)
     return operator
+
+
+def _is_refused(operator: Operator, values: Mapping[str, Any]) -> bool:
+    """Whether a number of rows would be negative, or a pattern may be invalid, because it has the letter of ESCAPE."""
+    if isinstance(operator, Top):
+        return any(values.get(str(number), 0) < 0 for number in (operator.limit, operator.offset))
+    if not isinstance(operator, Map | Filter):
+        return False
+    calls = (call for root in _expressions(operator) for call in root.find_all(exp.Anonymous) if call.name == _LIKE)
+    return any(call.expressions[2].name in str(values.get(call.expressions[1].name, "")) for call in calls)
 
 
 def _value(own: Any, values: Mapping[Any, Any]) -> Any:
@@ -244,6 +275,10 @@ def _literal(value: Any) -> exp.Expression:
 
 def _expressions(operator: Map | Filter) -> Sequence[exp.Expression]:
     return operator.expressions if isinstance(operator, Map) else (operator.predicate,)
+
+
+def _operators(plan: Plan) -> Iterator[Operator]:
+    return (operator for definition in _definitions(plan) for operator in definition.circuit.operators)
 
 
 def _definitions(plan: Plan) -> Sequence[ViewDefinitions]:
