@@ -89,3 +89,15 @@ def test_recursions_are_on_all_shards():
     assert min(held["reach"]) > 0
     assert min(held["doubling"]) > 0
     assert sum(held["reach"]) == sum(held["doubling"])
+
+
+def test_an_epoch_has_the_steps_that_its_changes_reach():
+    circuit = circuit_of("sales")
+    placed = on_shards(circuit, shards=2).executor.placed
+    of_lines = placed.for_epoch({"line"}, ())
+    assert [step.stage for step in of_lines.plan.steps] == [
+        step.stage for step in restrict(placed.plan, {"line"}, ()).steps
+    ]
+    assert len(of_lines.plan.stages) < len(placed.plan.stages)
+    assert placed.for_epoch({"line"}, frozenset()) is of_lines
+    assert placed.for_epoch({"orders"}, ()) is not of_lines

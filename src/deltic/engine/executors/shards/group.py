@@ -95,11 +95,12 @@ class ShardGroup:
 
     def _run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
         """Run the stages of an epoch on all shards."""
-        mail, empty, iterated = mail_of(sent), empty_relations(self.plan, self.stores), list[ComponentReport]()
-        costs: Costs = {}
+        mail, iterated, costs = mail_of(sent), list[ComponentReport](), Costs()
+        changed = {name for received in mail.values() for name in received}
+        stages = self.placed.for_epoch(changed, empty_relations(self.plan, self.stores)).plan.stages
         for shard in self.shards:
-            shard.begin(conflicts, empty)
-        for stage, steps in enumerate(self.plan.stages):
+            shard.begin(conflicts, stages)
+        for stage, steps in enumerate(stages):
             mail = mail_of(self._stage(stage, mail))
             iterated += [self._iterate(step) for step in steps if isinstance(step, Iterate)]
         self.placed.refuse(fault for shard in self.shards for fault in shard.environment.faults)
@@ -131,8 +132,8 @@ class ShardGroup:
     def _iterate(self, step: Iterate) -> ComponentReport:
         """Run the rounds of a recursion on all shards."""
         started, visited, options = time.perf_counter(), self._visited(), self.placed.options
-        was_empty = all(shard.rounds[step].is_empty for shard in self.shards)
-        deepest = max(shard.rounds[step].deepest for shard in self.shards)
+        was_empty = all(shard.rounds[step.stratum].is_empty for shard in self.shards)
+        deepest = max(shard.rounds[step.stratum].deepest for shard in self.shards)
         rounds = run_rounds(GroupRounds(self.shards, step), termination_of(step, self.plan.program, options, deepest))
         for shard in self.shards:
             shard.finish_rounds(step)
@@ -173,13 +174,13 @@ class GroupRounds:
 
     def first(self) -> RoundId | None:
         """Return the first round with pending entries on any shard."""
-        firsts = (shard.rounds[self._step].first() for shard in self._shards)
+        firsts = (shard.rounds[self._step.stratum].first() for shard in self._shards)
         return min((first for first in firsts if first is not None), default=None)
 
     @property
     def waiting(self) -> int:
         """Return the number of pending rows on all shards."""
-        return sum(shard.rounds[self._step].waiting for shard in self._shards)
+        return sum(shard.rounds[self._step.stratum].waiting for shard in self._shards)
 
     def take(self, now: RoundId) -> int:
         """Run a round on all shards."""
@@ -189,7 +190,7 @@ class GroupRounds:
             mail = mail_of([message for messages in sent for message in messages])
         for shard in self._shards:
             shard.end_round(self._step, mail.get(shard.number, {}))
-        reached = max(shard.rounds[self._step].reached for shard in self._shards)
+        reached = max(shard.rounds[self._step.stratum].reached for shard in self._shards)
         return reached if reached == now.iteration else -1
 
     def closing(self) -> Sequence[ClosingRelations]:

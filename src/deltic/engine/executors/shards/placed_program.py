@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from deltic.engine.executors.shards.exchange import messages_of
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import Key, ShardPlan
+from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import shrunk
 from deltic.engine.operators.faults import Faults
@@ -24,6 +26,8 @@ from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 from deltic.program.program import Program
 
+# For this many sets of changed and empty relations, the plans of epochs are cached.
+_EPOCHS = 32
 NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
 
 
@@ -60,6 +64,22 @@ class PlacedProgram:
     def has_keys(self, table: str) -> bool:
         """Return whether all rows of a table's relation with the same key are on one shard."""
         return self.plan.has_keys(table, self.options.keys)
+
+    def for_epoch(self, changed: Collection[str], empty: Collection[str]) -> PlacedProgram:
+        """Return the program with the part of the plan that an epoch needs, if these relations receive rows from it.
+
+        Those in `empty` have no rows before it.
+        """
+        key = frozenset(changed), frozenset(empty)
+        if key not in self._for_epochs:
+            if len(self._for_epochs) >= _EPOCHS:
+                self._for_epochs.clear()
+            self._for_epochs[key] = replace(self, plan=restrict(self.plan, *key))
+        return self._for_epochs[key]
+
+    @cached_property
+    def _for_epochs(self) -> dict[tuple[frozenset[str], frozenset[str]], PlacedProgram]:
+        return {}
 
     # What is sent
 

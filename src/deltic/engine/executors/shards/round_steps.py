@@ -48,7 +48,7 @@ class RoundSteps(Steps):
     ) -> None:
         super().__init__(number, plan, options, store, steps)
         taken = plan.steps if steps is None else steps
-        self.rounds = {s: self._rounds_of(s) for s in taken if isinstance(s, Iterate)}
+        self.rounds = {s.stratum: self._rounds_of(s) for s in taken if isinstance(s, Iterate)}
         """The rounds of each recursion."""
 
     def _rounds_of(self, step: Iterate) -> Rounds:
@@ -58,7 +58,7 @@ class RoundSteps(Steps):
 
     def load(self, step: Iterate, inbox: Inbox) -> None:
         """Load the pending rows that `hold` stored, and messages that were sent since. Raises Renumbered."""
-        rounds, received = self.rounds[step], self._encoded(inbox)
+        rounds, received = self.rounds[step.stratum], self._encoded(inbox)
         self._admit(received)
         self._build(step)
         rounds.load()
@@ -70,7 +70,7 @@ class RoundSteps(Steps):
         If the stage was taken before and its messages sent (not `sends`), only changes of the shard itself are
         repeated. Raises Renumbered, and the errors of `run`.
         """
-        rounds, received = self.rounds[step], self._encoded(inbox)
+        rounds, received = self.rounds[step.stratum], self._encoded(inbox)
         self._admit(received)
         self._come_home(rounds, received)
         if not stage:
@@ -105,19 +105,19 @@ class RoundSteps(Steps):
     def end_round(self, step: Iterate, inbox: Inbox) -> None:
         """End a round, with the messages of its last stage."""
         received = self._encoded(inbox)
-        rounds = self.rounds[step]
+        rounds = self.rounds[step.stratum]
         rounds.end_round()
         self._admit(received)
         self._come_home(rounds, received)
 
     def hold(self, step: Iterate) -> None:
         """End the present round, if there is one, and store the pending rows, so that they are written."""
-        self.rounds[step].end_round()
-        self.rounds[step].hold()
+        self.rounds[step.stratum].end_round()
+        self.rounds[step.stratum].hold()
 
     def finish_rounds(self, step: Iterate) -> None:
         """Set the changes of the relations, when nothing is pending on any shard."""
-        self.rounds[step].finish()
+        self.rounds[step.stratum].finish()
 
     def _admit(self, received: Mapping[str, list[Received]]) -> None:
         """Make room for all values of a round's messages."""
@@ -144,7 +144,7 @@ class RoundSteps(Steps):
 
     def _begin_rounds(self, step: Iterate) -> None:
         """Start with the derivations from the relations below."""
-        rounds = self.rounds[step]
+        rounds = self.rounds[step.stratum]
         self._build(step)
         rounds.begin()
         for sent in self._sent:
@@ -155,8 +155,8 @@ class RoundSteps(Steps):
         """Build the arrangements that rounds probe, with the version before the epoch."""
         for each in step.steps:
             if isinstance(each, Search):
-                self._searches[each].build(step.timed)
-        self.rounds[step].build()
+                self._searches[each.query.rule].build(step.timed)
+        self.rounds[step.stratum].build()
 
     def _come_home(self, rounds: Rounds, received: Mapping[str, list[Received]]) -> None:
         """Queue derivations that were sent, or stay on the shard, for their iterations."""
@@ -206,9 +206,9 @@ class RoundSteps(Steps):
         """
         query, timed = step.query, self.plan.timed[step.query.head]
         delta = self.states[query.delta.relation].delta
-        if delta is None or not step.needs.isdisjoint(self._empty):
+        if delta is None:
             return
-        total = derived_by_time(self._searches[step].run(delta, timed, now), now + 1)
+        total = derived_by_time(self._searches[query.rule].run(delta, timed, now), now + 1)
         if total is None:
             return
         state = self.states[query.head]

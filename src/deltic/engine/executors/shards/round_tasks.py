@@ -49,7 +49,7 @@ class Begin(Task):
         outcome.reports, outcome.rows_in = shard.work.reports, self._rows_in(shard)
         for number, step in enumerate(self.plan.iterated):
             if step.stage == self.last:
-                rounds = shard.rounds[step]
+                rounds = shard.rounds[step.stratum]
                 outcome.amid[number] = Amid(rounds.first(), rounds.waiting, rounds.is_empty, rounds.deepest)
                 shard.hold(step)
         shard.end_before(self.last + 1)
@@ -91,7 +91,7 @@ class Round(Task):
         return map(handed_on, sent(files, messages, 0, self.direct))
 
     def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
-        rounds, amid = shard.rounds[self._step], outcome.amid[self.number]
+        rounds, amid = shard.rounds[self._step.stratum], outcome.amid[self.number]
         amid.wait(rounds.first(), rounds.waiting)
         amid.reached = rounds.reached
         shard.hold(self._step)
@@ -136,6 +136,6 @@ class RoundsTaken:
 
 def hold(shard: Shard, number: int, step: Iterate, files: Files, before: str, outcome: Outcome) -> None:
     """Write the state of a shard between the rounds of this recursion, with its pending rows."""
-    one = Amid(shard.rounds[step].first(), shard.rounds[step].waiting)
+    one = Amid(shard.rounds[step.stratum].first(), shard.rounds[step.stratum].waiting)
     shard.hold(step)
     outcome.include(Outcome(states={shard.number: save(shard, files, before)}, amid={number: one}))

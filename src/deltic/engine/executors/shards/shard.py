@@ -32,13 +32,14 @@ class Shard(RoundSteps):
         """Prepare only these steps, if given."""
         super().__init__(number, plan, options, store, steps)
         self._before = Moment.of(self)
+        self._stages: Sequence[Sequence[Step]] = plan.stages
 
-    def begin(self, conflicts: Conflicts, empty: Collection[str] = ()) -> None:
-        """Start an epoch with this conflict policy; relations in `empty` have no rows on any shard.
+    def begin(self, conflicts: Conflicts, stages: Sequence[Sequence[Step]] | None = None) -> None:
+        """Start an epoch with this conflict policy, of the plan's stages or of those that it needs.
 
         If the state is between two rounds, continue with the next.
         """
-        self._conflicts, self._empty = conflicts, empty
+        self._conflicts, self._stages = conflicts, stages or self.plan.stages
         self._forget()
         self.environment.visits.rows = 0
         self.fit()
@@ -50,7 +51,7 @@ class Shard(RoundSteps):
         Raises ChangeError for a conflicting change of a table, and the errors of recursions. Call `roll_back` then.
         """
         self._sent.append(self._encoded(inbox))
-        earlier = [step for steps in self.plan.stages[:stage] for step in steps]
+        earlier = [step for steps in self._stages[:stage] for step in steps]
         return self._checked(stage, self._settled(stage, earlier, self._sent[-1:]))
 
     def run_alone(self, stage: int, inboxes: Sequence[Inbox], earlier: Sequence[Step]) -> list[Message]:
@@ -90,7 +91,7 @@ class Shard(RoundSteps):
                         self.environment.faults.clear()
                 self.fit()
                 moment, is_behind = Moment.of(self), False
-                return [message for step in self.plan.stages[stage] for message in self._counted(step)]
+                return [message for step in self._stages[stage] for message in self._counted(step)]
             except DomainOverflow as error:
                 growth.make_room(error)
                 if moment is not None:

@@ -66,9 +66,9 @@ class Steps(StoredProgram):
         self._conflicts: Conflicts = "error"
         self._sent: list[dict[str, list[Received]]] = []
         self._staying: dict[str, tuple[Staying, ...]] = {}
-        self._empty: Collection[str] = ()
-        self._searches = {search: self._search_of(search.query) for search in searches_of(steps)}
-        self._updates = {s: self._update_of(s) for s in steps if isinstance(s, Define | Derive | Recur)}
+        self._searches = {search.query.rule: self._search_of(search.query) for search in searches_of(steps)}
+        updating = (step for step in steps if isinstance(step, Define | Derive | Recur))
+        self._updates = {plan.makes(step)[0]: self._update_of(step) for step in updating}
         store.end_evolution()
         self.fit()
 
@@ -81,7 +81,7 @@ class Steps(StoredProgram):
             case Define(name=name):
                 return self.defined(name)
             case Derive(name=name, rules=rules):
-                return self.derived(name, [[self._searches[search] for search in rule] for rule in rules])
+                return self.derived(name, [[self._searches[search.query.rule] for search in rule] for rule in rules])
             case Recur(stratum=stratum):
                 rules_of = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 queries = [query for rule in rules_of for query in rule.queries()]
@@ -94,7 +94,7 @@ class Steps(StoredProgram):
     @property
     def is_due(self) -> bool:
         """Return whether the next epoch has work here even without changes: rows of a delay, or first rows of a sum."""
-        return any(update.is_due for step, update in self._updates.items() if isinstance(step, Define))
+        return any(update.is_due for update in self._updates.values() if isinstance(update, DefinedStep))
 
     def changed_rows(self, name: str) -> int:
         """Return the number of rows of a relation that the present epoch has changed here."""
@@ -162,12 +162,12 @@ class Steps(StoredProgram):
             case Take(name=name):
                 return name in self._staying or any(name in sent for sent in self._sent)
             case Define() | Derive() | Recur():
-                update = self._updates[step]
+                update = self._updates[self.plan.makes(step)[0]]
                 return self._is_changed(update.follows) or (update.is_due and not isinstance(step, Recur))
             case Send(source=source):
                 return self._is_changed([source])
-            case Search(query=query, needs=needs):
-                return self._is_changed([query.delta.relation]) and needs.isdisjoint(self._empty)
+            case Search(query=query):
+                return self._is_changed([query.delta.relation])
         return True
 
     def take(self, step: Step) -> Iterator[Message]:
@@ -175,8 +175,8 @@ class Steps(StoredProgram):
         match step:
             case Take(name=name):
                 self._take(name)
-            case Define() | Derive():
-                self.work.reports += filter(None, [self._updates[step].run()])
+            case Define(name=name) | Derive(name=name):
+                self.work.reports += filter(None, [self._updates[name].run()])
             case Recur():
                 self.work.reports.append(self._recur(step))
             case Send() | Present() | Move():
@@ -210,7 +210,7 @@ class Steps(StoredProgram):
 
     def _recur(self, step: Recur) -> ComponentReport:
         """Update a recursion. Raises Outgrown, and the errors of recursions."""
-        limit, recursion = self.options.task_memory, self._updates[step]
+        limit, recursion = self.options.task_memory, self._updates[step.stratum.relations[0]]
         assert isinstance(recursion, Recursive)
         if limit is None or not step.is_chosen:
             return recursion.run()
@@ -247,7 +247,7 @@ class Steps(StoredProgram):
         delta = self.states[query.delta.relation].delta
         assert delta is not None
         batch = CountChanges()
-        for derived in self._searches[step].run(delta):
+        for derived in self._searches[query.rule].run(delta):
             batch.add(derived.words, derived.weights)
         if (run := batch.run()) is None:
             return

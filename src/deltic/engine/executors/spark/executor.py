@@ -24,7 +24,6 @@ from deltic.engine.executors.shards.messages import DIRECT, Mailbox, Message, se
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.process import build_in_process, run_in_process
-from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
 from deltic.engine.executors.shards.task_memory import Outgrown, reason_in_rounds
@@ -188,9 +187,8 @@ class SparkShards:
         placed, written = self.placed, self.files.traffic.written
         messages = list(self._messages_of(epoch))
         written = self.files.traffic.written - written
-        plan = restrict(placed.plan, {message.target for message in messages}, self._empty())
-        restricted = replace(placed, plan=plan)
-        outcome, stores = self._by_jobs(restricted, messages, epoch.conflicts, self.states, None, epoch.number)
+        needed = placed.for_epoch({message.target for message in messages}, self._empty())
+        outcome, stores = self._by_jobs(needed, messages, epoch.conflicts, self.states, None, epoch.number)
         outcome.written += written
         version, empty = placed.version(epoch.number, stores), empty_relations(placed.plan, stores)
 
