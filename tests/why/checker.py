@@ -85,7 +85,8 @@ class Checker:
             definition = self.definitions[step.relation]
             circuit = inline(definition.circuit)
             return self._of_component(step, circuit, given) or any(
-                Interpreter(circuit).step(_sources(circuit, given))[step.relation].weight(step.row) > 0 for _ in "1"
+                Interpreter(circuit).step(self._sources(circuit, given))[step.relation].weight(step.row) > 0
+                for _ in "1"
             )
         definition, circuit, number = self.recursions[step.relation]
         own = {name: rows for name, rows in inner.items() if self.recursions[name][0] is definition}
@@ -115,7 +116,7 @@ class Checker:
 
     def _values(self, circuit: Circuit, given: Mapping[str, list]) -> list:
         interpreter = Interpreter(circuit)
-        interpreter.step(_sources(circuit, given))
+        interpreter.step(self._sources(circuit, given))
         return list(interpreter.observed[: len(circuit.nodes)])
 
     def _check_absence(self, absence: Absence) -> None:
@@ -142,10 +143,12 @@ class Checker:
             self._histories[id(definition)] = history
         return self._histories[id(definition)]
 
-
-def _sources(circuit: Circuit, given: Mapping[str, list]) -> dict[str, ZSet]:
-    return {
-        operator.name: ZSet.of(set(given.get(operator.name, ())))
-        for operator in circuit.operators
-        if isinstance(operator, ops.Source)
-    }
+    def _sources(self, circuit: Circuit, given: Mapping[str, list]) -> dict[str, ZSet]:
+        """The given rows of each source, those of tables with all of their copies."""
+        weights = {name: rows.weight for name, rows in self.tables.items() if name not in self.whole}
+        return {
+            operator.name: ZSet((row, weights.get(operator.name, lambda _: 1)(row)) for row in set(rows))
+            for operator in circuit.operators
+            if isinstance(operator, ops.Source)
+            for rows in (given.get(operator.name, ()),)
+        }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
@@ -81,6 +82,37 @@ def test_questions_of_sql(pipeline):
         pipeline.sql("EXPLAIN WHY NOT")
 
 
+def test_the_lineage_of_a_group_has_all_of_its_rows():
+    made = Pipeline()
+    made.sql("CREATE TABLE o (who STRING, n INT); CREATE VIEW s AS SELECT who, sum(n) AS t FROM o GROUP BY who")
+    with made.transaction() as change:
+        change.insert("o", [("ada", i) for i in range(30)] + [("bob", 1)])
+    assert made.lineage("s", {"who": "ada"}).count() == 30
+    assert made.lineage("s").count() == 31
+
+
+def test_each_step_has_the_text_and_the_place_of_its_rule():
+    made = Pipeline()
+    made.datalog(""".decl e(x: number, y: number)
+.input e
+.decl p(x: number, y: number)
+p(0, 0).
+p(x, y) :- (e(x, y) ;
+            e(y, x)), x != 3.
+p(x, z) :- p(x, y), e(y, z).
+e(x, x) :- e(x, 9).
+""")
+    with made.transaction() as change:
+        change.insert("e", [(1, 2), (2, 9)])
+    steps = {(step.relation, step.row): step for step in made.why("p", (1, 9)).steps()}
+    assert steps["p", (1, 9)].place.endswith(":7:1")
+    assert steps["p", (1, 9)].by == "p(x, z) :- p(x, y), e(y, z)."
+    assert steps["p", (1, 2)].place.endswith(":5:1")
+    assert made.why("p", (2, 1)).root.by.startswith("p(x, y) :- (e(x, y) ;")
+    assert made.why("p", (0, 0)).root.by == "p(0, 0)."
+    assert [made.why("e", row).root.by for row in ((1, 2), (2, 2))] == ["the table e", "e(x, x) :- e(x, 9)."]
+
+
 CLOSURE = """
 .decl e(x: number, y: number)
 .input e
@@ -117,6 +149,30 @@ def test_alternatives_and_their_number():
     assert {len(each.leaves()) for each in explanation.alternatives()} == {2}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_alternatives_of_all_heights(seed):
+    """In a graph without cycles, one for each last edge; in any graph, none that stands on the row itself."""
+    rng = random.Random(seed)
+    forward = {tuple(sorted(rng.sample(range(7), 2))) for _ in range(12)}
+    edges = forward if seed % 2 else forward | {(b, a) for a, b in sorted(forward)[::3]}
+    made = chain(0)
+    with made.transaction() as change:
+        change.insert("e", sorted(edges))
+    rows = {tuple(row) for row in made["p"]}
+    for x, z in sorted(rows):
+        first = made.why("p", (x, z))
+        others = list(first.alternatives())
+        for explanation in others:
+            below = [(step.relation, step.row) for step in explanation.steps()[:-1]]
+            assert ("p", (x, z)) not in below
+            assert len({explanation.to_json(), first.to_json()}) == 2
+        heights = [max([0, *(step.at for step in each.root.steps if step.at)]) for each in [first, *others]]
+        assert heights == sorted(heights)
+        assert first.count() == sum(height < first.root.at for height in heights)
+        if seed % 2:
+            assert len(others) + 1 == ((x, z) in edges) + sum((x, y) in rows for y, to in edges if to == z)
+
+
 def test_snapshots_and_previews_are_asked_too():
     made = chain(3)
     before = made.snapshot()
@@ -126,6 +182,8 @@ def test_snapshots_and_previews_are_asked_too():
         assert change.preview().why_not("p", (0, 3)).ways
     assert before.why("p", (0, 3)).height == 3
     assert before.lineage("p", (0, 2)).columns == ["result", "table", "row"]
+    assert "p(0, 3) @3" in str(before.query("EXPLAIN WHY SELECT * FROM p WHERE x = 0 AND y = 3"))
+    assert "fails: no row of" in str(made.query("EXPLAIN WHY NOT SELECT * FROM p WHERE x = 9"))
 
 
 def test_shards_have_the_iterations_too():

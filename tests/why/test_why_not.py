@@ -101,9 +101,11 @@ def test_each_rule_says_how_far_it_gets():
     first, second = pipeline.why_not("p", (9, 2)).ways
     assert str(first.fails) == "no row of e with x = 9, y = 2"
     assert "x = 1, y = 2" in first.nearest
-    assert (second.fails, second.holds) == ("where x < 9", ("y = 1, z = 2", "x = 9, y = 1"))
+    assert (second.fails, second.holds) == ("where x < 9 (9 < 9)", ("y = 1, z = 2", "x = 9, y = 1"))
     (blocked,) = pipeline.why_not("top", (1,)).ways
     assert blocked.fails == "not p(9, 1)"
+    assert [str(step) for step in blocked.because] == ["p(9, 1) @1"]
+    assert "    p(9, 1) @1   [p(x, y) :- e(x, y), n(x).]\n      e(9, 1)" in str(blocked)
     (missing,) = pipeline.why_not("top", {"x": 5}).ways
     assert str(missing.fails) == "no row of n with x = 5"
 
@@ -116,6 +118,20 @@ def test_other_values_of_a_group_are_near():
     assert way.nearest == ('who = "ada", result = 3',)
     (way,) = pipeline.why_not("s", {"who": "bob"}).ways
     assert str(way.fails) == 'no row of o with who = "bob"'
+
+
+def test_the_row_that_meets_the_most_conditions_is_told_with_both_sides():
+    pipeline = Pipeline()
+    pipeline.sql("""CREATE TABLE o (id INT, n INT, m INT);
+      CREATE VIEW v AS SELECT id FROM o WHERE n > 5 AND m > n;
+      CREATE VIEW w AS SELECT id, n * 2 AS d FROM o;
+      CREATE VIEW r AS WITH RECURSIVE u (a) AS (SELECT 1 UNION SELECT u.a + 1 FROM u WHERE u.a < 3) SELECT a FROM u""")
+    pipeline.execute("INSERT INTO o VALUES (1, 1, 1), (1, 7, 4)")
+    (way,) = pipeline.why_not("v", {"id": 1}).ways
+    assert (way.holds[0], way.fails) == ("id = 1, n = 7, m = 4", "where m > n (4 > 7)")
+    (way,) = pipeline.why_not("w", {"id": 1, "d": 8}).ways
+    assert str(way.fails).endswith("= 2, not 8")
+    assert [str(way.fails)[-8:] for way in pipeline.why_not("r", (9,)).ways] == ["1, not 9", "2, not 9"]
 
 
 def test_a_row_that_is_there_is_asked_for_otherwise():

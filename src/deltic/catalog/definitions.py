@@ -120,7 +120,7 @@ class CatalogView:
     """A relation that a definition derives. A hidden one serves other definitions and cannot be read.
 
     On `demand` only demanded rows are derived: always, never, or where it pays (None). `text` is its definition as
-    written, and `place` where.
+    written, and `place` where; `rules` are the texts and places of the parts of its union, in their order.
     """
 
     name: str
@@ -129,6 +129,7 @@ class CatalogView:
     demand: bool | None = field(default=None, kw_only=True)
     text: str = field(default="", compare=False)
     place: str = field(default="", compare=False)
+    rules: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def schema(self) -> Schema:

@@ -7,17 +7,27 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from sqlglot import exp
+
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import show
+from deltic.circuit.expressions import conjuncts, show
+from deltic.circuit.expressions.meaning import meaning
 from deltic.errors import DelticError
+from deltic.values.types import Schema
 from deltic.why.derivations import Derivation, Fact
-from deltic.why.explanation import Absence, brief, shown
-from deltic.why.relations import Bound, RecursiveRelation, RelationScope, SourceTable, named, same
+from deltic.why.explanation import Absence, ExplanationStep, brief, lines_of, shown
+from deltic.why.relations import Bound, RecursiveRelation, RelationScope, Row, Rows, SourceTable, named, same
 from deltic.why.rows import PASSED, restricted, unexplained
 from deltic.why.search import ExplanationSearch
 
 _NEAREST = 3
 """Rows that are named beside what fails."""
+
+_TRIED = 1_000
+"""Rows among which the one that meets the most conditions is looked for."""
+
+_DEPTH = 3
+"""The height to which a row that must be absent is explained."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +42,17 @@ class FailedWay:
     holds: tuple[str, ...]
     fails: Absence | str
     nearest: tuple[str, ...] = ()
+    because: tuple[ExplanationStep, ...] = ()
+    """If rows of views must be absent, why they are there."""
 
     def __str__(self) -> str:
         lines = [
             brief(self.rule),
-            *(f"  holds: {each}" for each in self.holds),
+            *(f"  holds: {each}" for each in self.holds if each),
             f"  fails: {self.fails}",
         ]
-        return "\n".join([*lines, *(f"  nearest: {each}" for each in self.nearest)])
+        lines += [f"  nearest: {each}" for each in self.nearest]
+        return "\n".join([*lines, *(f"    {line}" for step in self.because for line in lines_of(step))])
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class WhyNot:
         """The view, the values, and the ways with their parts as texts."""
         ways = [
             {"rule": way.rule, "place": way.place, "holds": list(way.holds), "fails": str(way.fails)}
-            | {"nearest": list(way.nearest)}
+            | {"nearest": list(way.nearest), "because": [line for step in way.because for line in lines_of(step)]}
             for way in self.ways
         ]
         return {"view": self.view, "pattern": dict(self.pattern), "ways": ways}
@@ -92,12 +105,17 @@ class _Failing:
     def ways(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """What fails below a node that has no row with these values."""
         leaf = self.of.leaf(scope, number)
-        if isinstance(leaf, tuple):
+        if leaf is None:
+            yield from self._of_operator(scope, number, bound)
+        elif isinstance(leaf, tuple):
             yield from self.ways(*leaf, bound)
-            return
-        if leaf is not None:
+        elif isinstance(leaf, RecursiveRelation) and scope.recursion is None and not self.of.reader.is_the_view(leaf):
+            for body, rule, _, _ in self.search.rules(leaf):
+                yield from self.ways(body, rule, bound)
+        else:
             yield FailedWay("", "", (), Absence(leaf.name, dict(bound)), self._nearest(scope, number, bound))
-            return
+
+    def _of_operator(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         node = scope.circuit.nodes[number]
         operator, inputs = node.operator, node.inputs
         if isinstance(operator, ops.Plus):
@@ -129,16 +147,30 @@ class _Failing:
         if not rows:
             yield from self.ways(scope, inputs[0], bound)
             return
-        holds = _told(scope, inputs[0], rows)
         if isinstance(operator, ops.Filter):
-            yield FailedWay("", "", holds, f"where {show(operator.predicate)}")
+            yield self._of_filter(operator, scope, inputs[0], rows)
             return
         left, right = (scope.circuit.type_of(i).schema for i in inputs)
         key = tuple(next(iter(rows))[left.index(name)] for name in right.names)
         derivation = next(self.search.derivations.of_row(scope, inputs[1], key), Derivation())
         blocking = [p for p in derivation.premises if isinstance(p, Fact)]
         parts = [f"{p.relation.name}({', '.join(map(shown, p.row))})" for p in blocking]
-        yield FailedWay("", "", holds[:1], f"not {', '.join(parts) or named(key, right)}")
+        derived = [p for p in blocking if not isinstance(p.relation, SourceTable)]
+        because = tuple(self.search.step_of(each, _DEPTH) for each in derived)
+        fails = f"not {', '.join(parts) or named(key, right)}"
+        yield FailedWay("", "", _told(scope, inputs[0], rows)[:1], fails, because=because)
+
+    def _of_filter(self, operator: ops.Filter, scope: RelationScope, below: int, rows: Rows) -> FailedWay:
+        """The conditions that are false of the row that meets the most of them."""
+        schema = scope.circuit.type_of(below).schema
+        parts = [(part, meaning(part, schema.types)) for part in conjuncts(operator.predicate)]
+
+        def failing(row: Row) -> list[exp.Expression]:
+            return [part for part, is_met in parts if is_met(named(row, schema)) is not True]
+
+        first = min(islice(rows, _TRIED), key=lambda row: len(failing(row)))
+        fails = " AND ".join(show(part) + _compared(part, first, schema) for part in failing(first))
+        return FailedWay("", "", _told(scope, below, dict.fromkeys((first, *rows))), f"where {fails}")
 
     def _of_group(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """Other results of the same group; if the group is empty, what fails in the input."""
@@ -161,8 +193,16 @@ class _Failing:
                     yield FailedWay("", "", (), fails)
                     return
         if rows := self.of.rows(scope, below, passed):
-            computed = [f"{c.name} = {show(e)}" for c, e in zip(operator.columns, operator.expressions, strict=True)]
-            yield FailedWay("", "", _told(scope, below, rows), f"{', '.join(computed)}: you asked for other values")
+            compute, asked = self.of.mapping(scope, number), operator.columns
+
+            def other(row: Row) -> list[str]:
+                columns = zip(asked, operator.expressions, compute(row) or [None] * len(asked), strict=True)
+                differing = [(c.name, e, v) for c, e, v in columns if c.name in bound and not same(v, bound[c.name])]
+                return [f"{show(e)} = {shown(value)}, not {shown(bound[name])}" for name, e, value in differing]
+
+            first = min(islice(rows, _TRIED), key=lambda row: len(other(row)))
+            fails = " AND ".join(other(first)) or "no value"
+            yield FailedWay("", "", _told(scope, below, dict.fromkeys((first, *rows))), fails)
         else:
             yield from self.ways(scope, below, passed)
 
@@ -196,6 +236,25 @@ class _Failing:
             rows = self.of.rows(scope, number, {n: value for n, value in bound.items() if n != name})
             result |= dict.fromkeys(_told(scope, number, islice(rows, _NEAREST)))
         return tuple(islice(result, _NEAREST))
+
+
+def _compared(part: exp.Expression, row: Row, schema: Schema) -> str:
+    """The values of both sides of a comparison, for a row."""
+    if type(part) not in _SIGNS:
+        return ""
+    sides = (meaning(side, schema.types)(named(row, schema)) for side in (part.this, part.expression))
+    return f" ({f' {_SIGNS[type(part)]} '.join(map(shown, sides))})"
+
+
+_SIGNS: dict[type[exp.Expression], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+}
 
 
 def _picked(scope: RelationScope, number: int, values: Bound) -> tuple[Any, ...]:

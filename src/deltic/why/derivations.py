@@ -63,7 +63,7 @@ class RowDerivations:
             yield from self.of_row(*leaf, row)
             return
         if leaf is not None:
-            if self.of.rows_of(leaf, named(row, schema)).get(row, 0) > 0:
+            if self.of.rows(scope, number, named(row, schema)).get(row, 0) > 0:
                 yield Derivation((Fact(leaf, row),), lasts=self.of.in_the_end(leaf, row))
             return
         operator = scope.circuit.nodes[number].operator
@@ -86,7 +86,7 @@ class RowDerivations:
         assert isinstance(operator, ops.Filter)
         columns = [column(name) for name in columns_of(operator.predicate)]
         schema = scope.circuit.type_of(number).schema
-        if self.of.passes(operator, row, schema):
+        if self.of.condition(scope, number)(row):
             plain = [part for part in conjuncts(operator.predicate) if part not in map(is_not_null, columns)]
             tests = [show(part) for part in plain if not _is_of_columns(part)]
             where = [f"where {' AND '.join(tests)}"] if tests else []
@@ -177,8 +177,9 @@ class RowDerivations:
         assert isinstance(operator, ops.Map)
         schema = scope.circuit.type_of(below).schema
         passed = self.of.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
+        compute = self.of.mapping(scope, number)
         for origin in () if passed is None else self.of.stream(scope, below, passed):
-            result = self.of.mapped(operator, origin, scope, number)
+            result = compute(origin)
             if result is not None and all(map(same, result, row)):
                 calls = [Note(text) for each in operator.expressions for text in self.of.called(each, origin, schema)]
                 yield from (
@@ -261,7 +262,7 @@ class RowDerivations:
         rows = self.of.rows(scope, inputs[0], bound)
         if not rows:
             return self._absence(scope, inputs[0], bound)
-        result = Derivation((Note(f"for each of {len(rows):,} rows of {self._names(scope, inputs[0])}:"),))
+        result = Derivation((Note(f"for each of {_count(len(rows))} of {self._names(scope, inputs[0])}:"),))
         for row in rows:
             key = tuple(named(row, left)[name] for name in right.names)
             domain, excluding = (next(self.of_row(scope, i, r)) for i, r in zip(inputs, (row, key), strict=True))
@@ -272,7 +273,7 @@ class RowDerivations:
         """The names of the relations that a node depends on."""
         leaves = (self.of.leaf(scope, n) for n in sorted(scope.circuit.ancestors([number])))
         names = [self._names(*leaf) if isinstance(leaf, tuple) else leaf.name for leaf in leaves if leaf is not None]
-        return ", ".join(dict.fromkeys(names))
+        return ", ".join(dict.fromkeys(filter(None, names)))
 
     def of_group(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The rows of the group that determine the result, and the size of the group."""

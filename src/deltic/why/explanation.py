@@ -85,7 +85,7 @@ class ExplanationStep:
 class Explanation:
     """Why a row is in a view: `root` is the step of the row. Printing it gives an indented tree."""
 
-    def __init__(self, root: ExplanationStep, epoch: int, others: Callable[[], Iterator[ExplanationStep]]) -> None:
+    def __init__(self, root: ExplanationStep, epoch: int, others: Callable[[bool], Iterator[ExplanationStep]]) -> None:
         self.root, self.epoch, self._others = root, epoch, others
 
     @property
@@ -112,12 +112,15 @@ class Explanation:
         return [(step.relation, step.row) for step in self.steps() if step.by == "table"]
 
     def alternatives(self) -> Iterator[Explanation]:
-        """An iterator over explanations by other derivations of the row."""
-        return (Explanation(root, self.epoch, self._others) for root in self._others())
+        """An iterator over explanations by other derivations of the row, from the lowest iterations on.
+
+        A derivation whose premises rest on the row itself is left out. `.root.at` stays the row's first iteration.
+        """
+        return (Explanation(root, self.epoch, self._others) for root in self._others(True))
 
     def count(self) -> int:
-        """The number of derivations of the row whose premises appear before it."""
-        return 1 + sum(1 for _ in self._others())
+        """The number of derivations of the row at its iteration: those whose premises appear before it."""
+        return 1 + sum(1 for _ in self._others(False))
 
     def to_dict(self) -> dict[str, Any]:
         """The steps by number, first that of the row: relation, row, by, place, at, variables, and premises.
@@ -156,7 +159,7 @@ class Explanation:
         return picture([Panel("inner", [("title", str(self.root))], inside=[Graph(panels, layout, len(edges))])])
 
     def __str__(self) -> str:
-        return "\n".join("  " * depth + line for line, depth in _walk(self.root))
+        return "\n".join(lines_of(self.root))
 
     def __repr__(self) -> str:
         return str(self)
@@ -203,6 +206,11 @@ def _described(step: ExplanationStep, numbers: Mapping[int, int]) -> dict[str, A
 def _head(step: ExplanationStep) -> str:
     rule = "" if step.by == "table" else f"   [{brief(step.by)}]"
     return f"{step}{rule}" + (" …" if step.is_cut else "")
+
+
+def lines_of(root: ExplanationStep) -> list[str]:
+    """The lines of the indented tree of a step."""
+    return ["  " * depth + line for line, depth in _walk(root)]
 
 
 def _walk(root: ExplanationStep) -> Iterator[tuple[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from deltic.circuit.inlining import inline
 from deltic.circuit.monotone import is_monotone
 from deltic.circuit.tables import from_arrow
 from deltic.engine.batches import with_weights
-from deltic.engine.version import Version
+from deltic.engine.version import ITERATION, Version
 from deltic.errors import DelticError, UnsupportedError
 from deltic.values.types import Kind, Schema, Type
 
@@ -156,7 +156,6 @@ class VersionReader:
         """`others` are definitions in addition to the catalog's; `earlier` returns versions of earlier epochs."""
         self.catalog, self._versions, self._others, self._earlier = catalog, [version], others, earlier
         self._scopes: dict[str, RelationScope] = {}
-        self._rows: dict[Hashable, Rows] = {}
 
     @cached_property
     def _definitions(self) -> Mapping[str, ViewDefinitions]:
@@ -196,13 +195,7 @@ class VersionReader:
         return name in self.catalog.view_schemas
 
     def rows(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
-        """The rows of a table or view with these values; cached, because a search repeats look-ups."""
-        asked = relation, tuple(bound.items())
-        if asked not in self._rows:
-            self._rows[asked] = self._looked_up(relation, bound)
-        return self._rows[asked]
-
-    def _looked_up(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
+        """The rows of a table or view with these values."""
         name, schema, is_table = relation.name, relation.schema, isinstance(relation, SourceTable)
         key, version = _key(bound, schema), self.version(relation.back)
         if is_table and name in self.catalog.views and key:
@@ -212,14 +205,6 @@ class VersionReader:
         else:
             table = version.read(name, table=is_table, counted=True)
         return agreeing(dict(from_arrow(table)), schema, bound)
-
-    def kept(self, relation: RecursiveRelation, bound: Bound) -> Histories | None:
-        """The stored histories of the rows of a recursive relation with these values; None if they are not stored."""
-        version = self.version(relation.recursion.outer.back)
-        if not self.is_the_view(relation):
-            return None
-        table = read_history(version, relation, [bound])
-        return None if table is None else histories_of(table, relation, bound)
 
     def is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation itself, not a query over it."""
@@ -231,13 +216,27 @@ class VersionReader:
         return is_component and node.inputs == (relation.recursion.number,)
 
 
-def read_history(version: Version, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table | None:
-    """The history entries of rows with one of these sets of values, and maybe of others, for a relation that is a view.
+def read_history(reader: VersionReader, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table | None:
+    """The stored history entries of rows with one of these sets of values, and maybe of others; None if not stored."""
+    if not reader.is_the_view(relation):
+        return None
+    return entries_of(reader.version(relation.recursion.outer.back), relation, bounds)
 
-    None if its iterations are not stored. A row that is deleted before the end has entries, too.
+
+def entries_of(version: Version, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table | None:
+    """As `read_history`, of a version in which the relation is a view.
+
+    A row that is deleted before the end has entries, too.
     """
-    members = relation.recursion.operator.body.sinks
-    return version.history(relation.name, keys_of(bounds, relation.schema), members)
+    return version.history(relation.name, keys_of(bounds, relation.schema), relation.recursion.operator.body.sinks)
+
+
+def until(entries: pa.Table, at: int | None) -> pa.Table:
+    """The changes of weights up to an iteration, or up to the end (None), without their iterations."""
+    import pyarrow.compute as pc
+
+    kept = entries if at is None else entries.filter(pc.less_equal(entries.column(ITERATION), at))
+    return kept.drop_columns([ITERATION])
 
 
 def keys_of(bounds: Sequence[Bound], schema: Schema) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, permutations
@@ -16,7 +16,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import conjuncts, infer, is_literal
-from deltic.circuit.expressions.meaning import Meaning, evaluate, meaning
+from deltic.circuit.expressions.meaning import evaluate, meaning
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.batches import TableBatch
@@ -38,11 +38,13 @@ from deltic.why.relations import (
     SourceTable,
     VersionReader,
     agreeing,
+    entries_of,
     histories_of,
     keys_of,
     named,
     read_history,
     same,
+    until,
 )
 from deltic.why.runs import run_of
 
@@ -65,8 +67,10 @@ class Evaluator:
     def __init__(self, reader: VersionReader) -> None:
         self.reader = reader
         self._engines: dict[tuple[ops.Operator, ZSetType], IncrementalEngine] = {}
-        self._histories: dict[Hashable, Histories] = {}
-        self.meaning: Callable[[exp.Expression, Schema], Meaning] = cache(lambda e, schema: meaning(e, schema.types))
+        self._entries: dict[Hashable, pa.Table] = {}
+        self._rows: dict[Hashable, Rows] = {}
+        self.mapping = cache(self._mapping)
+        self.condition = cache(self._condition)
 
     def leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
         """The relation or node of another circuit that a leaf reads; None for other operators."""
@@ -105,16 +109,19 @@ class Evaluator:
             return self.reader.rows(relation, bound)
         if relation.at is None and self.reader.is_the_view(relation):
             return self.reader.rows(DefinedView(relation.name, relation.schema, relation.recursion.outer.back), bound)
-        weights = {row: history.weight(relation.at) for row, history in self.histories(relation, bound).items()}
-        return {row: weight for row, weight in weights.items() if weight}
+        return agreeing(dict(from_arrow(until(self.entries(relation, bound), relation.at))), relation.schema, bound)
+
+    def entries(self, relation: RecursiveRelation, bound: Bound) -> pa.Table:
+        """The history entries of the rows with these values, and maybe others; if not stored, the recursion is run."""
+        asked = relation.recursion, relation.name, tuple(bound.items())
+        if asked not in self._entries:
+            kept = read_history(self.reader, relation, [bound])
+            self._entries[asked] = self._run(relation, bound) if kept is None else kept
+        return self._entries[asked]
 
     def histories(self, relation: RecursiveRelation, bound: Bound) -> Histories:
-        """The histories of the rows with these values; if they are not stored, the recursion is run."""
-        asked = relation.recursion, relation.name, tuple(bound.items())
-        if asked not in self._histories:
-            kept = self.reader.kept(relation, bound)
-            self._histories[asked] = self._run(relation, bound) if kept is None else kept
-        return self._histories[asked]
+        """The histories of the rows with these values."""
+        return histories_of(self.entries(relation, bound), relation, bound)
 
     def history(self, relation: RecursiveRelation, row: Row) -> RowHistory:
         """The history of a row that is present at some iteration."""
@@ -144,13 +151,19 @@ class Evaluator:
         comes = [history.comes(relation.at) for history in self.histories(relation, bound).values()]
         return min((iteration - 1 for iteration in comes if iteration is not None), default=None)
 
-    def _run(self, relation: RecursiveRelation, bound: Bound) -> Histories:
-        table = read_history(run_of(relation.recursion, self), relation, [bound])
+    def _run(self, relation: RecursiveRelation, bound: Bound) -> pa.Table:
+        table = entries_of(run_of(relation.recursion, self), relation, [bound])
         assert table is not None
-        return histories_of(table, relation, bound)
+        return table
 
     def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
-        """The rows of a node with these values, with their weights."""
+        """The rows of a node with these values, with their weights; cached, because a search repeats them."""
+        asked = scope, number, tuple(bound.items())
+        if asked not in self._rows:
+            self._rows[asked] = self._computed(scope, number, bound)
+        return self._rows[asked]
+
+    def _computed(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
         leaf = self.leaf(scope, number)
         if isinstance(leaf, tuple):
             return self.rows(*leaf, bound)
@@ -172,13 +185,16 @@ class Evaluator:
             source = builder.add(ops.Source("input", type_.schema, type_.is_set))
             builder.add(ops.Sink("output"), builder.add(operator, source))
             self._engines[operator, type_] = IncrementalEngine(builder.build())
-        batch = TableBatch(to_arrow(ZSet(rows.items()), type_.schema))
+        batch = TableBatch(to_arrow(ZSet(rows), type_.schema))
         with self._engines[operator, type_].prepare({"input": batch}, "trust") as epoch:
             return dict(from_arrow(epoch.version.read("output", counted=True)))
 
-    def passes(self, operator: ops.Filter, row: Row, schema: Schema) -> bool:
-        """Whether the predicate is true of a row."""
-        return self.meaning(operator.predicate, schema)(named(row, schema)) is True
+    def _condition(self, scope: RelationScope, number: int) -> Callable[[Row], bool]:
+        """The function that says whether the predicate of a filter is true of a row."""
+        operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
+        assert isinstance(operator, ops.Filter)
+        predicate = meaning(operator.predicate, schema.types)
+        return lambda row: predicate(named(row, schema)) is True
 
     def begin_of(self, scope: RelationScope, number: int) -> Any:
         """The first timestamp that a window includes, from the rows of its clock; None if it has none."""
@@ -199,17 +215,27 @@ class Evaluator:
         for node in expression.find_all(exp.Anonymous) if PROVIDED else ():
             name = node.name.removeprefix(PREFIX).lower()
             if is_call(node) and name in PROVIDED:
-                arguments = (self.meaning(operand, schema)(named(row, schema)) for operand in node.expressions)
-                value = self.meaning(node, schema)(named(row, schema))
+                *arguments, value = (meaning(e, schema.types)(named(row, schema)) for e in (*node.expressions, node))
                 yield f"{name.rpartition('__')[0]}({', '.join(map(shown, arguments))}) = {shown(value)}"
 
-    def mapped(self, operator: ops.Map, row: Row, scope: RelationScope, number: int) -> Row | None:
-        """The row that a map computes from a row; None if it is undefined."""
-        schema = scope.circuit.type_of(scope.circuit.nodes[number].inputs[0]).schema
-        values = named(row, schema)
-        result = tuple(self.meaning(expression, schema)(values) for expression in operator.expressions)
-        undefined = any(v is None and not c.nullable for v, c in zip(result, operator.columns, strict=True))
-        return None if undefined else result
+    def _mapping(self, scope: RelationScope, number: int) -> Callable[[Row], Row | None]:
+        """The function that computes a map's rows from those of its input; its value is None if it is undefined."""
+        operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
+        assert isinstance(operator, ops.Map)
+        given = scope.circuit.type_of(scope.circuit.nodes[number].inputs[0]).schema
+        required = [i for i, column in enumerate(schema) if not column.nullable]
+        copied = [given.index(e.name) for e in operator.expressions if isinstance(e, exp.Column)]
+        parts = [meaning(expression, given.types) for expression in operator.expressions]
+
+        def compute(row: Row) -> Row | None:
+            if len(copied) == len(parts):
+                result = tuple([row[i] for i in copied])
+            else:
+                values = named(row, given)
+                result = tuple([part(values) for part in parts])
+            return None if any(result[i] is None for i in required) else result
+
+        return compute
 
     def passed(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any] | None:
         """The bound values in terms of a map's input columns that it copies; None if two contradict."""
@@ -231,7 +257,7 @@ class Evaluator:
         elif isinstance(node.operator, ops.Filter):
             restrictions = restricted(node.operator, schema, bound)
             rows = self.stream(scope, node.inputs[0], restrictions)
-            yield from (row for row in rows if self.passes(node.operator, row, schema))
+            yield from filter(self.condition(scope, number), rows)
         else:
             yield from (row for row, weight in self.rows(scope, number, bound).items() if weight > 0)
 
@@ -254,7 +280,7 @@ class Evaluator:
         if not inputs:
             yield values, weight
             return
-        first = min(inputs, key=lambda i: self.freedom(scope, i, values))
+        first = self._fewest(scope, inputs, values)
         others = inputs.copy()
         others.remove(first)
         schema = scope.circuit.type_of(first).schema
@@ -301,12 +327,26 @@ class Evaluator:
         """The looked-up columns of rows with one of these values; None if they must be looked up one by one."""
         keys = keys_of(bounds, relation.schema)
         if isinstance(relation, RecursiveRelation) and self.reader.is_the_view(relation):
-            table = read_history(self.reader.version(relation.recursion.outer.back), relation, bounds)
+            table = read_history(self.reader, relation, bounds)
         elif isinstance(relation, SourceTable) and keys.column_names:
             table = self.reader.version(relation.back).lookup_all(relation.name, keys)
         else:
             return None
         return table.select(keys.column_names) if table is not None and keys.column_names else None
+
+    def _fewest(self, scope: RelationScope, inputs: Sequence[int], values: Bound) -> int:
+        """The input with the fewest free columns; of several recursive relations, the one with the fewest rows."""
+        freedom = {i: self.freedom(scope, i, values) for i in inputs}
+        least = min(freedom.values())
+        first = [i for i, each in freedom.items() if each == least]
+        return min(first, key=lambda i: self._size(scope, i, values)) if len(first) > 1 and least[-1] else first[0]
+
+    def _size(self, scope: RelationScope, number: int, values: Bound) -> int:
+        """The number of history entries of a recursive relation with these values; 0 for other nodes."""
+        relation, names = self._relation_below(scope, number) or (None, {})
+        if not isinstance(relation, RecursiveRelation):
+            return 0
+        return len(self.entries(relation, {column: values[name] for name, column in names.items() if name in values}))
 
     def freedom(self, scope: RelationScope, number: int, values: Bound) -> tuple[bool, bool, int]:
         """A sort key for inputs by expected rows: unbound ones and recursive ones last, then by free columns."""
@@ -330,7 +370,8 @@ def _filter(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> R
     operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
     assert isinstance(operator, ops.Filter)
     rows = of.below(scope, number, restricted(operator, schema, bound))
-    return {row: weight for row, weight in rows.items() if of.passes(operator, row, schema)}
+    passes = of.condition(scope, number)
+    return {row: weight for row, weight in rows.items() if passes(row)}
 
 
 def _plus(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
@@ -338,10 +379,10 @@ def _plus(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Row
 
 
 def _map(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
-    operator, passed = scope.circuit.nodes[number].operator, of.passed(scope, number, bound)
-    assert isinstance(operator, ops.Map)
+    passed = of.passed(scope, number, bound)
     origins = {} if passed is None else of.below(scope, number, passed)
-    pairs = ((of.mapped(operator, row, scope, number), weight) for row, weight in origins.items())
+    compute = of.mapping(scope, number)
+    pairs = ((compute(row), weight) for row, weight in origins.items())
     return _sum((row, weight) for row, weight in pairs if row is not None)
 
 

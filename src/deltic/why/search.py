@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
@@ -69,16 +70,42 @@ class ExplanationSearch:
     def why(self, name: str, row: Row, depth: int | None = None, budget: int = 100_000) -> Explanation:
         """The explanation of a present row, of least height by iterations."""
         fact = Fact(self.relation(name), row)
+        root = self.step_of(fact, depth, budget)
+        return Explanation(root, self.version.epoch, lambda higher: self._others(fact, depth, budget, higher))
+
+    def step_of(self, fact: Fact, depth: int | None, budget: int = 100_000) -> ExplanationStep:
+        """The step of a present row with those below it."""
         root = self._explained(fact, depth, budget)
-        return Explanation(root, self.version.epoch, lambda: self._others(fact, depth, budget))
+        assert root is not None
+        return root
 
-    def _others(self, fact: Fact, depth: int | None, budget: int) -> Iterator[ExplanationStep]:
-        """The steps of the row's other derivations."""
-        for by, place, derivation in islice(self.ways(fact), 1, None):
-            yield self._explained(fact, depth, budget, (by, place, derivation))
+    def _others(self, fact: Fact, depth: int | None, budget: int, higher: bool) -> Iterator[ExplanationStep]:
+        """The steps of the row's other derivations; with `higher` also of those from rows that appear later."""
+        root = self._identified(fact)
+        ways = (way for way in self.derivations_of(root) if way != self._way(root))
+        for way in chain(ways, self._later(root) if higher else ()):
+            if (step := self._explained(fact, depth, budget, way)) is not None:
+                yield step
 
-    def _explained(self, asked: Fact, depth: int | None, budget: int, first: Way | None = None) -> ExplanationStep:
-        """The step of a row with those below it; a row that several steps need becomes one step."""
+    def _later(self, root: Fact) -> Iterator[Way]:
+        """The derivations from rows of the end that appear with or after the row, in the order of their iterations."""
+        relation = root.relation
+        if not isinstance(relation, RecursiveRelation):
+            return
+        found = []
+        for way in self.derivations_of(Fact(replace(relation, at=None), root.row)):
+            facts = (self._identified(premise).relation for premise in way[2].premises if isinstance(premise, Fact))
+            own = (f for f in facts if isinstance(f, RecursiveRelation) and f.recursion is relation.recursion)
+            found.append((max((each.at or 0 for each in own), default=0), way))
+        yield from (way for last, way in sorted(found, key=itemgetter(0)) if last >= (relation.at or 0))
+
+    def _explained(
+        self, asked: Fact, depth: int | None, budget: int, first: Way | None = None
+    ) -> ExplanationStep | None:
+        """The step of a row with those below it; a row that several steps need becomes one step.
+
+        `first` derives the row itself; then the result is None if a premise of it rests on the row.
+        """
         steps: dict[_Key, ExplanationStep] = {}
         made: list[tuple[ExplanationStep, Derivation, list[Fact]]] = []
         root = self._identified(asked)
@@ -86,6 +113,8 @@ class ExplanationSearch:
         while pending:
             fact, level = pending.pop()
             if (key := _key(fact)) in steps:
+                if first is not None and fact.row == root.row and key == _key(root):
+                    return None
                 continue
             step = steps[key] = self._step(fact)
             if isinstance(fact.relation, SourceTable):
@@ -144,12 +173,8 @@ class ExplanationSearch:
         self._ranked[relation.recursion] = lasting(roots, self.evaluator, self.derivations_of)
         return bool(self._ranked[relation.recursion])
 
-    def ways(self, fact: Fact) -> Iterator[Way]:
-        """The derivations of a row, each with the rule and its position in the source."""
-        return self.derivations_of(self._identified(fact))
-
     def derivations_of(self, fact: Fact) -> Iterator[Way]:
-        """The derivations of a row at its iteration."""
+        """The derivations of a row at its iteration, each with the rule and its position in the source."""
         for scope, number, by, place in self.rules(fact.relation):
             yield from ((by, place, derivation) for derivation in self.derivations.of_row(scope, number, fact.row))
 
@@ -191,18 +216,16 @@ class ExplanationSearch:
         view = self.catalog.views.get(relation.name if is_view else names[0])
         unnamed = "the query" if isinstance(relation, DefinedView) else ""
         text, place = (unnamed, "") if view is None else (view.text if is_view else "", view.place)
-        texts = _rule_texts(relation.name, text, len(branches))
-        return [(scope, branch, rule, place) for branch, rule in zip(branches, texts, strict=True)]
+        known = view.rules if view is not None and is_view else ()
+        rules = known if len(known) == len(branches) else _unknown_rules(relation.name, text, place, len(branches))
+        return [(scope, branch, *rule) for branch, rule in zip(branches, rules, strict=True)]
 
 
-def _rule_texts(name: str, text: str, count: int) -> list[str]:
-    """The text of each rule if the view's text has one line for each; else the number of the rule."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) == count:
-        return lines
+def _unknown_rules(name: str, text: str, place: str, count: int) -> Sequence[tuple[str, str]]:
+    """The text and place of a definition, or the number of each of its parts."""
     if count == 1:
-        return [text or f"the definition of {name}"]
-    return [f"branch {number} of {count} of {name}" for number in range(1, count + 1)]
+        return [(text or f"the definition of {name}", place)]
+    return [(f"branch {number} of {count} of {name}", place) for number in range(1, count + 1)]
 
 
 def _key(fact: Fact) -> _Key:

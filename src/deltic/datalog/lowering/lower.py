@@ -121,9 +121,12 @@ class _Lowering:
             return CatalogView(name, self._types[name], True, made.span.text, made.span.place)
         text = "\n".join(dict.fromkeys(rule.span.text for rule in self._written[name]))
         relation = self._checked.relations[name]
-        return CatalogView(
-            name, self._types[name], relation.is_hidden, text, relation.span.place, demand=relation.demand
-        )
+        facts = [rule.span for rule in self._simplified(name) if not rule.body]
+        rules = [(f"the table {name}", relation.span.place)] if relation.is_table else []
+        rules += [("\n".join(span.text for span in facts), facts[0].place)] if facts else []
+        rules += [(rule.span.text, rule.span.place) for rule in self._rules(name)]
+        place, demand = relation.span.place, relation.demand
+        return CatalogView(name, self._types[name], relation.is_hidden, text, place, demand=demand, rules=tuple(rules))
 
     def _lower_recursive(self, stratum: Collection[str], scope: WholeCircuit) -> None:
         """Lower mutually recursive relations to a fixpoint, whose body derives each from all of the previous iteration.

@@ -95,7 +95,7 @@ class Reading(ABC):
 
     @abstractmethod
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
-        """The rows of a query: SELECT, SHOW or DESCRIBE, over tables and views of one epoch.
+        """The rows of a query: SELECT, SHOW, DESCRIBE or EXPLAIN WHY, over tables and views of one epoch.
 
         `args` are the values of parameters: a dict for `:name`, a list or tuple for `?`. `file` is the name of the text
         in messages. Raises ProgramError for mistakes, and for statements that are no query.
@@ -136,9 +136,10 @@ class Reading(ABC):
         return Reasons(self._definitions, self._version(), self._earlier).why_not(name, self._readable(name), row)
 
     def lineage(self, name: str, row: RowPattern = MappingProxyType({})) -> Rows:
-        """The rows of tables in which explanations end: of rows with these values, or of all rows.
+        """The rows of tables that rows with these values rest on, or that all rows do.
 
-        The columns are `result`, `table` and `row`, where rows are JSON. Costs an explanation for each row.
+        The columns are `result`, `table` and `row`, where rows are JSON. All rows cost one evaluation of the view; in
+        recursions and window functions each row costs an explanation, whose leaves are its lineage.
         """
         rows = Reasons(self._definitions, self._version(), self._earlier).lineage(name, self._readable(name), row)
         return Rows(TableBatch(rows), self.spark)

@@ -95,13 +95,15 @@ class Reasons:
         return "\n".join(map(str, [result, *(why_not(self._search, v.relation, v.pattern) for v in views)]))
 
     def lineage(self, name: str, schema: Schema, row: RowPattern) -> pa.Table:
-        """The rows of tables in which explanations of rows end: columns `result`, `table`, and `row`, rows as JSON."""
+        """The rows of tables that rows rest on: columns `result`, `table`, and `row`, rows as JSON."""
         import pyarrow as pa
 
+        from deltic.why.lineage import lineage
+
+        tables = self._catalog.tables
         lines = [
-            (_json(result, schema), table, _json(leaf, self._catalog.tables[table].schema))
-            for result in self._search.rows_with(name, bound(name, schema, row))
-            for table, leaf in self._search.why(name, result).leaves()
+            (_json(result, schema), table, _json(leaf, tables[table].schema))
+            for result, table, leaf in lineage(self._search, name, bound(name, schema, row))
         ]
         columns = zip(*lines, strict=True) if lines else [(), (), ()]
         return pa.table([pa.array(column, pa.string()) for column in columns], names=["result", "table", "row"])

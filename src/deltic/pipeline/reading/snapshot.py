@@ -67,9 +67,11 @@ class Snapshot(Reading):
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
         from deltic.pipeline.sql.evaluation import answered
         from deltic.pipeline.sql.planned_query import PlannedQuery
-        from deltic.pipeline.sql.planning import asked
+        from deltic.pipeline.sql.planning import ExplainedRows, asked
 
         step = asked(text, file, self._definitions, args)
+        if isinstance(step, ExplainedRows):
+            return self.explained_rows(step.definition, step.kind)
         return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, PlannedQuery) else step
 
     def explained_rows(self, query: ViewDefinitions, kind: str) -> Rows:

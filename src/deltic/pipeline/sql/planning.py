@@ -182,19 +182,22 @@ def effects(text: str, file: str, definitions: Definitions, args: Args | None = 
     return result
 
 
-def asked(text: str, file: str, definitions: Definitions, args: Args | None = None) -> PlannedQuery | Rows:
+def asked(
+    text: str, file: str, definitions: Definitions, args: Args | None = None
+) -> PlannedQuery | ExplainedRows | Rows:
     """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
     if isinstance(kept := _kept(text, file, definitions, args), PlannedQuery):
         return kept
     steps = []
     with knowing(definitions.functions, definitions.sql.functions), knowing_variables(definitions.variables):
         for statement in parse(text, file, args):
-            if not isinstance(statement, Select | Show | Describe):
+            is_of_rows = isinstance(statement, Explain) and statement.of_rows
+            if not is_of_rows and not isinstance(statement, Select | Show | Describe):
                 message = "a question is SELECT, SHOW or DESCRIBE"
                 raise statement.error(message, "pipeline.execute takes changes, pipeline.sql any statement")
             steps.append(_step(statement, definitions.catalog))
     result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
-    assert isinstance(result, PlannedQuery | Rows)
+    assert isinstance(result, PlannedQuery | ExplainedRows | Rows)
     return result
 
 

@@ -1,0 +1,197 @@
+"""The rows of tables that rows of a view rest on, by one circuit: the view's, with a table's columns beside its own.
+
+That works for operators whose rows come from given rows of their inputs: all but recursions, windows, and users' own.
+For others, the leaves of explanations are the lineage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from deltic.catalog import ViewDefinitions
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.tables import from_arrow
+from deltic.engine.engine import IncrementalEngine
+from deltic.values.types import Column, Schema
+from deltic.why.relations import Bound, DefinedView, RecursiveRelation, Relation, RelationScope, Row, SourceTable
+from deltic.why.rows import PASSED
+from deltic.why.search import ExplanationSearch
+
+_Traced = dict[str, int]
+"""For each table, the node with the rows of a node joined with the rows of the table that they rest on."""
+
+Origin = tuple[Row, str, Row]
+"""A row of a view, a table, and a row of it."""
+
+
+def lineage(search: ExplanationSearch, name: str, bound: Bound) -> Iterator[Origin]:
+    """The rows of tables that the rows of a view with these values rest on."""
+    try:
+        tracing = _Tracing(search)
+        tracing.finish(search.relation(name))
+    except _NotTraced:
+        for row in search.rows_with(name, bound):
+            yield from ((row, table, leaf) for table, leaf in search.why(name, row).leaves())
+        return
+    width = len(search.relation(name).schema)
+    for table, rows in tracing.evaluated(bound).items():
+        yield from ((row[:width], table, row[width:]) for row in rows)
+
+
+class _NotTraced(Exception):
+    """An operator's rows do not come from given rows of its inputs."""
+
+
+@dataclass
+class _Tracing:
+    """Builds the circuit whose sinks are the tables."""
+
+    search: ExplanationSearch
+    builder: CircuitBuilder = field(default_factory=CircuitBuilder)
+    copies: dict[object, int] = field(default_factory=dict)
+    sources: dict[str, Relation] = field(default_factory=dict)
+    """What the sources of the circuit read: tables, and views that are read as a whole."""
+
+    def finish(self, relation: DefinedView | SourceTable) -> None:
+        """Trace a view or a table down to tables."""
+        for table, node in self.of_relation(relation).items():
+            self.builder.add(ops.Sink(table), self.builder.add(ops.Distinct(), node))
+
+    def evaluated(self, bound: Bound) -> dict[str, Sequence[Row]]:
+        """The rows of the sinks with these values: by look-ups, or all of them by an engine."""
+        circuit = self.builder.build()
+        if bound:
+            views = (v for v in self.search.catalog.views.values() if v.name in self._tables)
+            scope, rows = RelationScope(circuit, ViewDefinitions((*views,), circuit)), self.search.evaluator.rows
+            return {table: [*rows(scope, number, bound)] for table, number in circuit.sinks.items()}
+        engine = IncrementalEngine(circuit)
+        read = self.search.version.read
+        engine.apply({name: read(name, table=name in self._tables, counted=True) for name in self.sources}, "trust")
+        return {
+            table: [row for row, _ in from_arrow(engine.version.read(table, counted=True))] for table in circuit.sinks
+        }
+
+    @property
+    def _tables(self) -> set[str]:
+        return {name for name, relation in self.sources.items() if isinstance(relation, SourceTable)}
+
+    def read(self, relation: SourceTable | DefinedView, is_set: bool) -> int:
+        """The source that reads a table, or a view as a whole."""
+        if relation.back or self.sources.setdefault(relation.name, relation) != relation:
+            raise _NotTraced
+        return self.builder.add(ops.Source(relation.name, relation.schema, is_set))
+
+    def copied(self, scope: RelationScope, number: int) -> int:
+        """The same node in this circuit."""
+        if (id(scope), number) not in self.copies:
+            self.copies[id(scope), number] = self._copied(scope, number)
+        return self.copies[id(scope), number]
+
+    def _copied(self, scope: RelationScope, number: int) -> int:
+        leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
+        if isinstance(leaf, tuple) and not leaf[0].back:
+            return self.copied(*leaf)
+        if isinstance(leaf, RecursiveRelation) and self.search.evaluator.reader.is_the_view(leaf):
+            leaf = DefinedView(leaf.name, leaf.schema)
+        if isinstance(leaf, SourceTable | DefinedView):
+            return self.read(leaf, scope.circuit.type_of(number).is_set)
+        if leaf is not None or not isinstance(node.operator, _COPIED):
+            raise _NotTraced
+        return self.builder.add(node.operator, *(self.copied(scope, i) for i in node.inputs))
+
+    def of_relation(self, relation: Relation) -> _Traced:
+        """A table is traced to itself, a view by its definition."""
+        if isinstance(relation, SourceTable):
+            node = self.read(relation, not self.search.catalog.tables[relation.name].is_bag)
+            copies = [replace(each, name=_name(i)) for i, each in enumerate(relation.schema)]
+            own = [*map(column, relation.schema.names)]
+            return {relation.name: self.builder.add(ops.Map((*relation.schema, *copies), (*own, *own)), node)}
+        if isinstance(relation, RecursiveRelation) or relation.back:
+            raise _NotTraced
+        scope = self.search.evaluator.reader.scope(relation.name)
+        return self.of_node(scope, scope.circuit.sinks[relation.name])
+
+    def of_node(self, scope: RelationScope, number: int) -> _Traced:
+        """Trace a node of a definition."""
+        leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
+        operator, inputs, schema = node.operator, node.inputs, scope.circuit.type_of(number).schema
+        if isinstance(leaf, tuple):
+            return self.of_node(*leaf)
+        if leaf is not None:
+            return self.of_relation(leaf)
+        if isinstance(operator, ops.Constant | ops.Negate):
+            return {}
+        if isinstance(operator, PASSED):
+            return self.of_node(scope, inputs[0])
+        if isinstance(operator, ops.Filter | ops.Antijoin):
+            rest = [self.copied(scope, i) for i in inputs[1:]]
+            return {t: self.builder.add(operator, each, *rest) for t, each in self.of_node(scope, inputs[0]).items()}
+        if isinstance(operator, ops.Map):
+            return {t: self._mapped(operator, t, each) for t, each in self.of_node(scope, inputs[0]).items()}
+        if isinstance(operator, ops.Join | ops.Semijoin):
+            return self._together([self._joined(scope, i, [j for j in inputs if j != i], schema) for i in inputs])
+        if isinstance(operator, ops.Plus):
+            taken = any(isinstance(scope.circuit.nodes[i].operator, ops.Negate) for i in inputs)
+            both = [self.of_node(scope, i) for i in inputs]
+            return self._left(scope, number, self._together(both)) if taken else self._together(both)
+        if isinstance(operator, ops.Aggregate | ops.Top | ops.FlatMap):
+            keys = (
+                operator.keys if isinstance(operator, ops.Aggregate) else scope.circuit.type_of(inputs[0]).schema.names
+            )
+            below = self.of_node(scope, inputs[0])
+            kept = {t: self._only([*keys, *self._beside(t)], each) for t, each in below.items()}
+            return self._left(scope, number, kept)
+        raise _NotTraced
+
+    def _joined(self, scope: RelationScope, traced: int, others: Sequence[int], schema: Schema) -> _Traced:
+        rest = [self.copied(scope, i) for i in others]
+        joined = {t: self.builder.add(ops.Join(), each, *rest) for t, each in self.of_node(scope, traced).items()}
+        return {t: self._only([*schema.names, *self._beside(t)], each) for t, each in joined.items()}
+
+    def _left(self, scope: RelationScope, number: int, traced: _Traced) -> _Traced:
+        """Traced rows of those rows that a node has."""
+        there = self.builder.add(ops.Distinct(), self.copied(scope, number))
+        names = scope.circuit.type_of(number).schema.names
+        joined = {t: self.builder.add(ops.Join(), there, each) for t, each in traced.items()}
+        return {t: self._only([*names, *self._beside(t)], each) for t, each in joined.items()}
+
+    def _mapped(self, operator: ops.Map, table: str, below: int) -> int:
+        beside = self._beside(table)
+        columns = [self._column(below, name) for name in beside]
+        wider = replace(
+            operator, columns=(*operator.columns, *columns), expressions=(*operator.expressions, *map(column, beside))
+        )
+        return self.builder.add(wider, below)
+
+    def _together(self, parts: Sequence[_Traced]) -> _Traced:
+        result: _Traced = {}
+        for table, node in (pair for part in parts for pair in part.items()):
+            result[table] = self.builder.add(ops.Plus(), result[table], node) if table in result else node
+        return result
+
+    def _only(self, names: Sequence[str], node: int) -> int:
+        columns = tuple(self._column(node, name) for name in names)
+        return self.builder.add(ops.Map(columns, tuple(map(column, names))), node)
+
+    def _column(self, node: int, name: str) -> Column:
+        return self.builder.type_of(node).schema.column(name)
+
+    def _beside(self, table: str) -> list[str]:
+        """The names of a table's columns beside those of a node."""
+        return [_name(i) for i in range(len(self.search.catalog.tables[table].schema))]
+
+
+_COPIED = (
+    *PASSED,
+    *(ops.Constant, ops.Filter, ops.Map, ops.Join, ops.Semijoin, ops.Antijoin, ops.Plus, ops.Negate),
+    *(ops.Aggregate, ops.Top, ops.FlatMap, ops.Over),
+)
+"""Operators without state, which mean the same in another circuit."""
+
+
+def _name(number: int) -> str:
+    """The name of a column of a table beside those of a node."""
+    return f"%{number}"
