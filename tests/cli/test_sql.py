@@ -15,7 +15,8 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from deltic.cli.shell import completed
+import deltic
+from deltic.cli.shell import completed, run_shell
 from deltic.pipeline.session import Pipeline
 from tests.cli.conftest import command
 
@@ -154,6 +155,30 @@ def test_a_shell(tmp_path):
     assert "  v + (2,)" in shown
     assert ["b", "INT", "yes"] in words(shown)
     assert "there is no command .tabels; did you mean `.tables`?" in shown
+
+
+def test_ctrl_c_ends_a_statement_and_not_the_shell(monkeypatch, capsys):
+    @deltic.function(deterministic=True)
+    def stop(x: int) -> int:
+        raise KeyboardInterrupt
+
+    def read(prompt):
+        line = next(lines)
+        if line == "^C":
+            raise KeyboardInterrupt
+        return line
+
+    lines = iter(
+        ["half a statement", "^C", "INSERT INTO t SELECT stop(a) FROM u;", "SELECT count(*) AS n FROM t;", "exit"]
+    )
+    monkeypatch.setattr("builtins.input", read)
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE t (a BIGINT); CREATE TABLE u (a BIGINT); INSERT INTO u VALUES (1)")
+    pipeline.function(stop)
+    run_shell(pipeline)
+    shown = capsys.readouterr().out
+    assert "interrupted; nothing of it was done" in shown
+    assert words(shown)[-2:] == [["0"], ["1", "row"]]
 
 
 def on_terminal(arguments, typed_lines, folder):

@@ -41,6 +41,8 @@ def test_rows_are_what_other_libraries_take(pipeline, read):
     assert pa.table(rows).num_rows == 2
     assert rows.__dataframe__().num_rows() == 2
     assert rows.to_pandas(floats=True)["price"].sum() == 4.5
+    assert rows.df().equals(rows.to_pandas())
+    assert rows.schema.names == ("id", "price", "a b")
     assert rows.head(1).num_rows == 1
     named = pa.table(rows)  # noqa: F841 DuckDB finds it by its name
     assert duckdb.sql("SELECT sum(price) FROM named").fetchall() == [(Decimal("4.50"),)]

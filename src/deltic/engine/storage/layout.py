@@ -1,4 +1,14 @@
-"""How rows become integers: the domains of values, and the bits of each column in the words of a row."""
+"""How rows become integers: the domains of values, and the bits of each column in the words of a row.
+
+What must hold:
+
+* Columns that are compared with one another have one domain: equal values have equal offsets in it.
+* A domain only grows. A layout is the places of its columns at one moment and never changes: rows that were packed by
+  it are read by it. After a domain has outgrown a place (`holds`), rows are packed again by a new layout.
+* Words, compared as unsigned integers from the first on, order rows by their columns, NULL first: numbers and times
+  as values, texts by their ids; in a turned domain by offsets.
+* A value that has no offset in a place is in no row that was packed by it, so that a look-up of it finds nothing.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from deltic.engine.changes import count
 from deltic.html import table
 from deltic.pipeline.reading.tabular import Tabular
 from deltic.pipeline.spark.spark import active_session, to_dataframe
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +45,11 @@ class Rows(Tabular):
 
     def to_arrow(self) -> pa.Table:
         return self._table
+
+    @property
+    def schema(self) -> Schema:
+        """The columns with their types."""
+        return Schema.of_arrow(self.to_arrow().select(self.columns).schema)
 
     @property
     def columns(self) -> list[str]:

@@ -42,6 +42,9 @@ class Tabular(ABC):
         frame: pd.DataFrame = (_with_floats(self.to_arrow()) if floats else self.to_arrow()).to_pandas()
         return frame
 
+    df = to_pandas
+    """As DuckDB calls it."""
+
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame; raises DelticError where polars is not installed."""
         return required("polars", "to_polars").from_arrow(self.to_arrow())

@@ -206,9 +206,8 @@ def bound(plan: Plan, values: Mapping[Any, Any]) -> Plan | None:
     """The plan with values in the places of their stand-ins; None if one is refused there."""
     if not values:
         return plan
-    if any(
-        _is_refused(each, {str(stand_in): value for stand_in, value in values.items()}) for each in _operators(plan)
-    ):
+    texts = {str(stand_in): value for stand_in, value in values.items()}
+    if any(_is_refused(each, texts) for each in _operators(plan)):
         return None
     literals = {str(each): _literal(value) for each, value in values.items()}
 
