@@ -73,7 +73,7 @@ def supported(rules: list[tuple[int, int, int]], end: set[int]) -> set[int]:
     return result
 
 
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(14))
 def test_random_normal_programs(batch):
     """Each explanation is checked; it has no premise that went just where it needs none."""
     settled = 0

@@ -16,7 +16,7 @@ from deltic.circuit.tables import from_arrow
 from tests.differential.cases import Case
 from tests.why.checker import Checker
 
-BATCHES, PER_BATCH = 3, 10
+BATCHES, PER_BATCH = 10, 10
 MOST = 12
 
 

@@ -8,6 +8,8 @@ from itertools import product
 import pytest
 
 from deltic import DelticError, Pipeline
+from deltic.algebra.zset import ZSet
+from deltic.circuit.oracle.interpreter import run
 from deltic.why import Absence
 
 PROGRAM = """
@@ -64,6 +66,27 @@ def test_the_smallest_additions_make_the_row(seed):
         single = [[each] for each in every if is_made(pipeline, wanted, [each])]
         assert not single or sorted(sets) == single
     assert told
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_needed_is_what_its_row_goes_with(seed):
+    """By recomputation: a row goes with each row that it needs, and stays without any other row of a table."""
+    rng = random.Random(seed)
+    pipeline = Pipeline()
+    pipeline.datalog(PROGRAM)
+    tables = {
+        "e": sorted({(rng.randrange(5), rng.randrange(5)) for _ in range(6)}),
+        "n": [(i,) for i in range(5) if rng.random() < 0.6],
+    }
+    with pipeline.transaction() as change:
+        for table, rows in tables.items():
+            change.insert(table, rows)
+    row = next(iter(sorted(tuple(row) for row in pipeline["p"])[seed % 3 :]), None)
+    needed = [] if row is None else pipeline.needed("p", row)
+    for table, each in [(table, each) for table, rows in tables.items() for each in rows] if row else []:
+        others = {name: ZSet.of(r for r in rows if (name, r) != (table, each)) for name, rows in tables.items()}
+        stays = run(pipeline.catalog.circuit_of("p"), others)["p"].weight(row) > 0
+        assert stays == ((table, each) not in needed)
 
 
 def is_made(pipeline: Pipeline, wanted: tuple, rows: list[tuple]) -> bool:
