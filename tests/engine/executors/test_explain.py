@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from tests.conformance.engines import Driver
+from tests.conformance.engines import Driver, on_shards
 
 PROGRAM = """
     .decl follows(who: symbol, whom: symbol)
@@ -45,3 +45,14 @@ def test_the_memory_of_each_relation_is_told_once_there_is_any():
     assert "KiB" not in driver.engine.explain("v")
     driver.insert(t=[(n,) for n in range(1024)])
     assert "t: table; sorted [x]; 8.0 KiB now" in driver.engine.explain("v")
+
+
+def test_shards_explain_operators_and_circuits_as_one_store_does() -> None:
+    circuit = lower(check([parse(PROGRAM)]))
+    one, shards = IncrementalEngine(circuit), on_shards(circuit, shards=2)
+    assert shards.explain("visible").split("\n\n")[0] == one.explain("visible").split("\n\n")[0]
+    titles = ("circuit:", "steps to the incremental circuit:", "the derivative of each", "incremental circuit:")
+    for title in titles:
+        (first,) = (part for part in one.explain("visible", full=True).split("\n\n") if part.startswith(title))
+        assert first in shards.explain("visible", full=True).split("\n\n")
+    assert "2 shards" in shards.explain("visible")

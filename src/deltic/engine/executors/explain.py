@@ -28,6 +28,7 @@ _KEEPS_RECURSIVE = {
     Strategy.ELASTIC: "by the first iteration of each row and the number of its derivations there",
     Strategy.FULL: "recomputed when anything below it changes",
 }
+_MORE = "with circuits, derivatives and plans: --full on the command line, full=True in Python"
 DECISIONS = "what the refresh policy goes by"
 _LINES, _FEW = 80, 24
 _FORMULAS = (
@@ -40,57 +41,57 @@ _QUERIES = (
 )
 
 
-def summary(circuit: Circuit, view: str, stored: StoredProgram) -> str:
-    """Explain how a view of `circuit` is maintained, on one screen: its operators' costs and state, and its delta
-    queries.
-    """
-    program, name = stored.program, stored.program.sinks[view]
-    relations = maintenance(program.below(name), stored, plans=False)
-    sections = {
-        f"{view}: {circuit.type_of(circuit.sinks[view])}; its operators, how their work grows and what they keep": list(
-            cost_lines(drop_unread(_optimized(circuit).part(view)))
-        ),
-        _FORMULAS: bounded(list(_formulas(name, stored, signed=True)), _FEW),
-        _QUERIES: bounded(list(_lines(name, program, relations)), _FEW),
-    }
-    return f"{_text(sections)}\n\nwith circuits, derivatives and plans: --full on the command line, full=True in Python"
-
-
 @lru_cache(maxsize=2)
 def _optimized(circuit: Circuit) -> Circuit:
     """Return the circuit as the engine runs it, cached for explanations of several views."""
     return inline(optimize(circuit))
 
 
-def explain(circuit: Circuit, view: str, stored: StoredProgram) -> str:
-    """Explain how a view of `circuit` is computed and maintained, in five to seven sections.
+def explain(circuit: Circuit, view: str, full: bool, recursions: Sequence[str], storing: str) -> str:
+    """Explain how a view of `circuit` is computed and maintained, on one screen, or in `full`.
 
-    The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
-    it costs; for a recursive view the chain from naive evaluation to what is maintained, and the formulas of its rules
-    with insertions and deletions; the incremental circuit; and what the engine stores and searches: for each relation
-    its delta queries. Long circuits are cut, and other views are only named.
+    On one screen: its operators' costs and state. In full: the circuit; the steps that make it incremental; the
+    derivative of each of its operators, why it is right and what it costs; for a recursive view the chain from naive
+    evaluation to what is maintained; and the incremental circuit. Long circuits are cut, and other views are only
+    named. `recursions` are the formulas of its rules; `storing` explains what the executor stores and searches.
     """
-    optimized = drop_unread(_optimized(circuit).part(view))
-    circuit, program, name = circuit.part(view), stored.program, stored.program.sinks[view]
-    sections = {
+    sections = _in_full(circuit, view, recursions) if full else _in_short(circuit, view, recursions)
+    return "\n\n".join([_text(sections), storing, *([] if full else [_MORE])])
+
+
+def _in_short(circuit: Circuit, view: str, recursions: Sequence[str]) -> dict[str, Sequence[str]]:
+    title = f"{view}: {circuit.type_of(circuit.sinks[view])}; its operators, how their work grows and what they keep"
+    costs = list(cost_lines(drop_unread(_optimized(circuit).part(view))))
+    return {title: costs, _FORMULAS: bounded(recursions, _FEW)}
+
+
+def _in_full(circuit: Circuit, view: str, recursions: Sequence[str]) -> dict[str, Sequence[str]]:
+    optimized, circuit = drop_unread(_optimized(circuit).part(view)), circuit.part(view)
+    return {
         "circuit": bounded(str(inline(circuit)).splitlines(), 2 * _LINES),
         "steps to the incremental circuit": list(step_lines(circuit)),
         "the derivative of each operator: why it is right, how its work grows, what it keeps": list(
             operator_lines(optimized)
         ),
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
-        _FORMULAS: list(_formulas(name, stored, signed=False)),
+        _FORMULAS: recursions,
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
     }
-    return f"{_text(sections)}\n\n{queries(name, program, maintenance(program.below(name), stored))}"
 
 
-def queries(name: str, program: Program, relations: Iterable[RelationPlan]) -> str:
-    """Explain what is stored of a view and of the relations below it, and their delta queries."""
-    return _text({_QUERIES: list(_lines(name, program, relations))})
+def queries(name: str, program: Program, relations: Iterable[RelationPlan], full: bool = True) -> str:
+    """Explain what is stored of a view and of the relations below it, and their delta queries; bounded if not full."""
+    lines = list(_lines(name, program, relations))
+    return _text({_QUERIES: lines if full else bounded(lines, _FEW)})
 
 
-def _formulas(name: str, stored: StoredProgram, signed: bool) -> Iterator[str]:
+def stored_queries(name: str, stored: StoredProgram, full: bool) -> str:
+    """Explain what one store has of a view and of the relations below it, and their delta queries."""
+    relations = maintenance(stored.program.below(name), stored, plans=full)
+    return queries(name, stored.program, relations, full)
+
+
+def formulas(name: str, stored: StoredProgram, signed: bool) -> Iterator[str]:
     """Yield the formulas of the recursions that compute a relation; with `signed`, only those of histories."""
     plans = {(e.query.rule, e.query.delta): e.plan for e in stored.evaluations}
     program, needed = stored.program, stored.program.below(name)

@@ -12,7 +12,7 @@ from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import extension
 from deltic.engine.executors.executor import Executed, Host, StateHolder
-from deltic.engine.executors.explain import DECISIONS, explain, maintenance, summary
+from deltic.engine.executors.explain import DECISIONS, explain, formulas, maintenance, stored_queries
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
@@ -163,7 +163,9 @@ class InlineExecutor(StateHolder):
 
     def explain(self, name: str, full: bool) -> str:
         running, below = self.running, self.program.below(self.program.sinks[name])
-        text = (explain if full else summary)(self.circuit, name, running)
+        relation = self.program.sinks[name]
+        recursions = list(formulas(relation, running, signed=not full))
+        text = explain(self.circuit, name, full, recursions, stored_queries(relation, running, full))
         if forgotten := list(running.forgetting.lines(below)):
             forgotten += [_PINNED] * running.forgetting.has_forgotten
             text += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)

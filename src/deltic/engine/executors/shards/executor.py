@@ -18,7 +18,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
-from deltic.engine.executors.explain import DECISIONS, maintenance, queries
+from deltic.engine.executors.explain import DECISIONS, explain, maintenance, queries
 from deltic.engine.executors.shards.building import NOTHING, after, build, rows_in
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.definition import ShardDefinition
@@ -340,7 +340,7 @@ class ShardsExecutor:
             sections.append("\n".join([f"{DECISIONS}:", *(f"  {line}" for line in lines)]))
         if full:
             sections.append(queries(self.program.sinks[name], self.program, self.maintenance(name)))
-        return "\n\n".join(sections)
+        return explain(self.circuit, name, full, (), "\n\n".join(sections))
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         below, plan = self.program.below(self.program.sinks[name]), self.plan
