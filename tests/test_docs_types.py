@@ -1,4 +1,7 @@
-"""The Python of the README and of the pages of docs/ is well-typed. Catches an example that a type checker rejects."""
+"""The Python of the README, of the pages of docs/ and of examples/ is well-typed.
+
+Catches an example that a type checker rejects.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ def test_examples_are_well_typed(tmp_path):
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         if page.name != _OF_THEORY and (code := examples(page)):
             (tmp_path / f"{page.stem.lower().replace('-', '_')}.py").write_text(code, encoding="utf-8")
+    for path in (ROOT / "examples").rglob("*.py"):
+        (tmp_path / f"example_{path.stem.strip('_')}.py").write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     loose = ("--allow-untyped-defs", "--allow-untyped-calls", "--allow-any-generics", "--no-strict-optional")
     config = ("--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"))
     report, failed, status = api.run([*config, *loose, "--allow-redefinition", str(tmp_path)])

@@ -253,7 +253,7 @@ def refresh(
 @app.command()
 @grouped
 def serve(options: ServeOptions) -> None:
-    """Serve live views by HTTP, with a console at /; docs/server.md tells more."""
+    """Serve live views by HTTP, with a console at /; see docs/server.md."""
     from deltic.cli.serve import serve_command
 
     serve_command(options)
