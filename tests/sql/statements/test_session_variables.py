@@ -224,3 +224,37 @@ def test_names_are_written_as_texts(pipeline: deltic.Pipeline) -> None:
     assert str(pipeline.sql("SHOW CREATE TABLE qx")) == "CREATE VIEW `qx` AS SELECT a FROM t"
     with pytest.raises(deltic.ProgramError, match="1:43: n is a variable of this session"):
         pipeline.sql("CREATE VIEW w AS SELECT a FROM IDENTIFIER(n)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SET VAR",
+        "SET VAR x = 1,",
+        "SET VAR ,",
+        "SET VAR (x, y) =",
+        "SET VAR () = (SELECT 1)",
+        "SET TIME ZONE",
+        "DECLARE",
+        "DECLARE OR REPLACE",
+        "DECLARE x, = 1",
+        "EXECUTE",
+        "EXECUTE IMMEDIATE",
+        "EXECUTE IMMEDIATE INTO x",
+        "EXECUTE IMMEDIATE 'SELECT 1' INTO",
+        "EXECUTE IMMEDIATE 'SELECT 1' USING",
+        "EXECUTE IMMEDIATE 'SELECT 1' USING 1,",
+        "DROP TEMPORARY VARIABLE",
+        "CREATE TABLE c AS",
+        "INSERT INTO t VALUES (1, 'a') ON CONFLICT",
+        "USE",
+        "SHOW TABLES LIKE",
+        "DESCRIBE",
+        "DESCRIBE QUERY",
+        "COMMENT ON COLUMN",
+        "SELECT IDENTIFIER(",
+    ],
+)
+def test_half_a_statement_has_an_error_with_a_place(pipeline: deltic.Pipeline, text: str) -> None:
+    with pytest.raises(deltic.ProgramError, match="<sql>:1:"):
+        pipeline.sql(text)

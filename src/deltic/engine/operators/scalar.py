@@ -44,7 +44,7 @@ from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.layout import Column
 from deltic.functions import function_of, is_call
 from deltic.values import from_arrow, to_arrow
-from deltic.values.types import Type
+from deltic.values.types import Kind, Type
 
 
 @deep
@@ -243,11 +243,31 @@ def _made(expression: exp.Expression, columns: Columns) -> Any:
         return _one_by_one(expression, columns)
     arguments: list[exp.Expression] = []
     call = _with_arguments(expression, arguments)
-    operands = [_arrow(argument, columns) for argument in arguments]
+    operands = [_repeated(argument, columns) for argument in arguments]
     types = [columns.node(argument).result for argument in arguments]
     if not operands:
         operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
     return computed(call, operands, types, result)
+
+
+_MANY = 256
+"""From so many rows on, equal arrays are written once."""
+
+
+def _repeated(expression: exp.Expression, columns: Columns) -> Any:
+    """Return the values of an expression as `_arrow` does; arrays that recur as a dictionary.
+
+    The elements of an array are as many rows, each with the whole of it: written out, that is quadratic.
+    """
+    type_ = columns.node(expression).result
+    if columns.count < _MANY or type_.kind is not Kind.ARRAY or is_call(expression):
+        return _arrow(expression, columns)
+    ids, nulls = evaluate(expression, columns)
+    known, which = np.unique(ids, return_inverse=True)
+    if 4 * len(known) > len(ids):
+        return _arrow(expression, columns)
+    values = decode(stored(known, type_, columns.interner), None, type_, columns.interner)
+    return pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int32), mask=nulls), values)
 
 
 def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Any | None:

@@ -78,6 +78,9 @@ def _conflict(cursor: Cursor, node: exp.Expression) -> OnConflict:
     key = tuple(
         _assigned(k.this if isinstance(k, exp.Ordered) else k, cursor.source) for k in node.args["conflict_keys"] or ()
     )
+    if node.args.get("action") is None:
+        remedy = "write DO NOTHING, or DO UPDATE SET column = excluded.column"
+        raise token_error(cursor.source, cursor.tokens[-1], "expected what ON CONFLICT does", remedy)
     if node.args["action"].name.upper() == "DO NOTHING":
         return OnConflict(node, key, None, None)
     where = node.args.get("where")

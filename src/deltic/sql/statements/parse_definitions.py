@@ -153,6 +153,8 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the table")
     if cursor.take("AS"):
+        if cursor.at_end:
+            cursor.refuse("expected a query")
         return CreateTableAs(*cursor.span, name, query(cursor.rest, cursor.source), unless_there)
     _refuse_clause(cursor)
     is_inferred = cursor.sees("USING")

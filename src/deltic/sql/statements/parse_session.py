@@ -98,6 +98,8 @@ def parse_execute(cursor: Cursor) -> ExecuteImmediate:
     if cursor.take("USING"):
         whole = Cursor(cursor.rest, cursor.source)
         inside = whole.group()
+        if cursor.at_end and not inside:
+            cursor.refuse("expected a value")
         using += [_argument(part, cursor) for part in divided(inside if inside and whole.at_end else cursor.rest)]
     elif not cursor.at_end:
         cursor.refuse("expected INTO or USING")
@@ -116,9 +118,15 @@ def _assignments(cursor: Cursor) -> Iterator[VariableAssignment]:
     if cursor.sees("("):
         names = tuple(_whole_name(part, cursor) for part in cursor.parts())
         cursor.need("=")
+        if not names or cursor.at_end:
+            cursor.refuse("expected variables, = and a query", "write SET VAR (x, y) = (SELECT 1, 2)")
         yield VariableAssignment(names, query(cursor.rest, cursor.source))
         return
-    for part in divided(cursor.rest):
+    for part in list(divided(cursor.rest)) or [[]]:
+        if not part:
+            raise token_error(
+                cursor.source, cursor.tokens[-1], "expected a variable, = and its value beside each comma"
+            )
         inner = Cursor(part, cursor.source)
         name = _name(inner)
         inner.need("=")
