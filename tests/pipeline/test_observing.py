@@ -307,6 +307,11 @@ def test_the_phases_of_an_epoch_add_up(pipeline, tmp_path):
     assert engine < sum(report.phases.values()) <= waited
     assert 'deltic_phase_seconds_total{phase="evaluation"}' in served
     assert "evaluation" in report._repr_html_()
+    shards = Pipeline(engine="spark", shards=Shards(2))
+    shards.datalog(PROGRAM)
+    with shards.transaction() as change:
+        change.insert("e", [(1, 2)])
+    assert 0 < change.report.phases["evaluation"] + change.report.phases["version"] <= change.report.seconds
     reference = Pipeline(engine="reference")
     reference.datalog(PROGRAM)
     with reference.transaction() as change:

@@ -35,6 +35,13 @@ if TYPE_CHECKING:
     from deltic.program.program import Program, Relation
 
 
+class Renumbered(Exception):
+    """Labels were reassigned since the start of the epoch, which must restart, because packed rows have the old ones.
+
+    The present values stay known.
+    """
+
+
 class Store:
     """The relations of an engine by name, with the interner and the domains of their values.
 
@@ -157,6 +164,12 @@ class Store:
             for arrangement in self._all()
             for place, column in zip(arrangement.layout.places, arrangement.order, strict=True)
         )
+
+    def fit_within_epoch(self) -> None:
+        """Repack the arrangements that have outgrown their layouts. Raises Renumbered."""
+        if self.is_renumbered():
+            raise Renumbered
+        self.fit()
 
     def _growths(self) -> dict[Domain, int]:
         """Return how often each domain has grown so far."""

@@ -13,16 +13,12 @@ from deltic.engine.operators.faults import Faults
 from deltic.engine.prepared import unfailing
 from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import StoreSnapshot
-from deltic.engine.storage.store import Store
+from deltic.engine.storage.store import Renumbered, Store
 from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.program import Program
 
 Grow = Callable[[DomainOverflow], None]
 """Makes room for a value within an epoch, and repacks outgrown layouts."""
-
-
-class _Renumbered(Exception):
-    """Labels were reassigned since the start of the epoch, which must restart."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +67,11 @@ class EpochRunner:
                 raise error.naming_views(self.program.views_over(error.relations[0])) from None
             if isinstance(error, DomainOverflow):
                 growth.make_room(error)
-            elif not isinstance(error, _Renumbered):
+            elif not isinstance(error, Renumbered):
                 raise
             return None
 
     def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
-        """Make room for a value within an epoch, and repack. Raises _Renumbered."""
+        """Make room for a value within an epoch, and repack. Raises Renumbered."""
         growth.make_room(overflow)
-        if self.store.is_renumbered():
-            raise _Renumbered
-        self.store.fit()
+        self.store.fit_within_epoch()

@@ -15,7 +15,6 @@ from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import Iterate, ShardPlan
-from deltic.engine.executors.shards.round_steps import Renumbered
 from deltic.engine.executors.shards.rounds import in_rounds, kept_as, termination_of
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import reason_in_rounds
@@ -28,7 +27,7 @@ from deltic.engine.recursion.termination import shown
 from deltic.engine.result import ComponentReport, EpochResult
 from deltic.engine.state_version import StateVersion, together
 from deltic.engine.storage.arrow import view_change
-from deltic.engine.storage.store import Store
+from deltic.engine.storage.store import Renumbered, Store
 from deltic.errors import DelticError
 
 

@@ -13,6 +13,7 @@ from deltic.engine.executors.shards.group import ShardGroup
 from deltic.engine.executors.shards.holder import Begun, ShardHolder, ShardsExecuted
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.phases import Phases
 from deltic.engine.storage.store import Store
 
 
@@ -44,11 +45,13 @@ class ProcessShards(StateHolder):
 
 def run_in_process(placed: PlacedProgram, shards: Sequence[Shard], epoch: Begun) -> ShardsExecuted:
     """Run an epoch of shards in this process. After any exception their rows are as before."""
-    group = ShardGroup(placed, shards)
+    group, phases = ShardGroup(placed, shards), Phases()
     result = group.run(epoch.sent(placed, epoch.changes), epoch.conflicts)
+    phases.end("evaluation")
     tables = {table: group.changed_rows(placed.program.tables[table]) for table in epoch.changes}
     version = group.end(epoch.before)
-    made = replace(result, tables=tables)
+    phases.end("version")
+    made = replace(result, tables=tables, phases=phases.seconds)
     return ShardsExecuted(version, made, group.keep, group.roll_back, placed.shrunk(group.stores))
 
 

@@ -33,13 +33,6 @@ from deltic.program.histories import PriorityOrder, delay_of
 Done = TypeVar("Done")
 
 
-class Renumbered(Exception):
-    """Values were renumbered between rounds since the start of the epoch, which must restart on all shards.
-
-    The present values stay known.
-    """
-
-
 class RoundSteps(Steps):
     """Steps that include those of rounds."""
 
@@ -122,9 +115,7 @@ class RoundSteps(Steps):
     def _admit(self, received: Mapping[str, list[Received]]) -> None:
         """Make room for all values of a round's messages."""
         self._make_room([received])
-        if self.store.is_renumbered():
-            raise Renumbered
-        self.fit()
+        self.store.fit_within_epoch()
 
     # Steps
 

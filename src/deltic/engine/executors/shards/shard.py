@@ -14,12 +14,12 @@ from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import Iterate, Present, ShardPlan, Step
-from deltic.engine.executors.shards.round_steps import Renumbered, RoundSteps
+from deltic.engine.executors.shards.round_steps import RoundSteps
 from deltic.engine.executors.shards.steps import Moment
 from deltic.engine.growth import Growth
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.storage.layout import DomainOverflow
-from deltic.engine.storage.store import Store
+from deltic.engine.storage.store import Renumbered, Store
 from deltic.program.definitions import FixedRows, Table
 
 

@@ -11,7 +11,6 @@ from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.group import GroupRounds, closing_of
 from deltic.engine.executors.shards.messages import Mailbox, Message
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.round_steps import Renumbered
 from deltic.engine.executors.shards.round_tasks import Begin, Round, RoundsTaken, hold
 from deltic.engine.executors.shards.rounds import termination_of
 from deltic.engine.executors.shards.shard import Shard
@@ -22,6 +21,7 @@ from deltic.engine.recursion.driver import run_rounds
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.recursion.signed.oscillation import ClosingRelations
 from deltic.engine.recursion.termination import Termination
+from deltic.engine.storage.store import Renumbered
 
 
 @dataclass
