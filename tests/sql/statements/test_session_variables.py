@@ -47,6 +47,12 @@ SPARK = [
     ("DECLARE x INT = 3; SELECT a AS x, x + 1 FROM t", [(1, 2), (2, 3), (3, 4)]),
     ("DECLARE x INT = 3; SELECT count(*) FROM t GROUP BY x", [(3,)]),
     ("DECLARE x INT = 2; SELECT a FROM t ORDER BY a LIMIT x", [(1,), (2,)]),
+    ("DECLARE x INT = 2; SELECT x, count(*) FROM t GROUP BY ROLLUP(x)", [(2, 3), (None, 3)]),
+    ("DECLARE x INT = 2; SELECT a, x + count(*) FROM t WHERE a < x GROUP BY a", [(1, 3)]),
+    (
+        "DECLARE x INT = 2; SELECT ntile(x) OVER (ORDER BY a), lag(a, x) OVER (ORDER BY a) FROM t WHERE a = 1",
+        [(1, None)],
+    ),
     ("DECLARE x INT = 3; SELECT sum(a) + x FROM t HAVING sum(a) > x", [(9,)]),
     ("DECLARE a INT = 77; SELECT a FROM t WHERE a = 1", [(1,)]),
     ("DECLARE a INT = 77; SELECT session.a FROM t LIMIT 1", [(77,)]),

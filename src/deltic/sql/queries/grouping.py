@@ -137,7 +137,8 @@ class GroupedBlock:
         elif isinstance(node, exp.Query):
             self._rewrite_within(node)
         elif isinstance(node, exp.Column):
-            raise self._ungrouped(node)
+            if self.values.rows.find(node) or variable_of(node) is None:
+                raise self._ungrouped(node)
         else:
             for child in list(node.iter_expressions()):
                 self._rewrite(child)
@@ -163,11 +164,13 @@ class GroupedBlock:
         return len(self.sets) > 1 and not self.values.rows.find(node)
 
     def _is_outer(self, node: exp.Column) -> bool:
-        """Whether a column is an outer one, or a variable."""
+        """Whether a column is an outer one."""
         bindings = self.values.scope.bindings
-        if self.values.rows.find(node) or self.values.is_placed(node):
-            return False
-        return bool(bindings and bindings.find(node)) or variable_of(node) is not None
+        return (
+            not self.values.rows.find(node)
+            and not self.values.is_placed(node)
+            and bool(bindings and bindings.find(node))
+        )
 
     def _known(self, node: exp.Expression) -> QueryColumn | None:
         if (
