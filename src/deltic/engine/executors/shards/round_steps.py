@@ -210,7 +210,7 @@ class RoundSteps(Steps):
         if step.stays:
             self._staying[query.head] = (*self._staying.get(query.head, ()), (state.layout, total))
         else:
-            yield from self._parcels(query.head, state, total.words, total.all_weights(), total.times)
+            yield from self._parcels(query.head, state.layout, total, total.times)
 
 
 def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:

@@ -39,10 +39,9 @@ from deltic.engine.result import ComponentReport
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import make_room, packed, table_change
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.layout import Layout
-from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
-from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.engine.storage.run import NO_TIMES, Run, Times, plain
+from deltic.engine.storage.state import StoreSnapshot
 from deltic.engine.storage.store import Store
 from deltic.engine.storage.unique import check_unique
 from deltic.program.definitions import Table
@@ -190,7 +189,7 @@ class Steps(StoredProgram):
             case Send(source=source, target=target):
                 delta = self.states[source].delta
                 assert delta is not None
-                yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
+                yield from self._parcels(target, self.states[source].layout, delta)
             case Move(source=source, target=target):
                 yield from self._moved(source, target)
             case Present(name=name):
@@ -204,9 +203,7 @@ class Steps(StoredProgram):
         for arrangement in (state.contents, *surplus):
             for run in arrangement.runs:
                 self.environment.visits.rows += len(run)
-                schema, weights = state.relation.schema, run.all_weights()
-                rows = decode_rows(schema, arrangement.layout, run.words, self.store.interner, weights)
-                yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
+                yield from self._parcels(target, arrangement.layout, run)
 
     def _recur(self, step: Recur) -> ComponentReport:
         """Update a recursion. Raises Outgrown, and the errors of recursions."""
@@ -254,14 +251,12 @@ class Steps(StoredProgram):
         if step.stays:
             self._staying[query.head] = (*self._staying.get(query.head, ()), (self.states[query.head].layout, run))
         else:
-            yield from self._parcels(query.head, self.states[query.head], run.words, run.all_weights())
+            yield from self._parcels(query.head, self.states[query.head].layout, run)
 
-    def _parcels(
-        self, target: str, state: State, words: Words, weights: Weights, times: Times = NO_TIMES
-    ) -> Iterator[Message]:
-        """Yield rows in a relation's layout as messages to their shards."""
-        schema = self.states[target].relation.schema
-        rows = EncodedRows(schema, state.layout.values(words), weights, times, self.store.interner)
+    def _parcels(self, target: str, layout: Layout, run: Run, times: Times = NO_TIMES) -> Iterator[Message]:
+        """Yield rows in a layout, with these iterations if any, as messages to the shards of a placed relation."""
+        schema, interner = self.states[target].relation.schema, self.store.interner
+        rows = EncodedRows(schema, layout.values(run.words), run.all_weights(), times, interner)
         yield from messages_of(target, rows, self.plan.placed[target].key, self.options.shards)
 
 
