@@ -99,7 +99,6 @@ MADE = {
         "select c, 'ab' as n, a as p, a + 1 as q from t where a is not null "
         "union all select c, 'b_a', a + 1, a from t where a is not null"
     ),
-    "select identifier('a') as n from identifier('t')": "select a as n from t",
     "select c, extract(day from sum(a * interval 1 day)) as s, extract(day from avg(a * interval 2 days)) as m "
     "from t group by c": "select c, sum(a) as s, cast(trunc(2 * avg(a)) as int) as m from t group by c",
     "select (a, c) in ((1, 'a'), (2, 'b')) as n, struct(a, c) in (struct(1L, 'a'), struct(2L, 'b')) as m from t": (
