@@ -124,6 +124,13 @@ class RecursiveRelation:
 Relation = SourceTable | DefinedView | RecursiveRelation
 
 
+def identity(relation: Relation) -> tuple[object, ...]:
+    """A key for a relation, without its columns."""
+    if isinstance(relation, RecursiveRelation):
+        return relation.recursion, relation.name, relation.at
+    return type(relation), relation.name, relation.back
+
+
 @dataclass(frozen=True, eq=False)
 class RelationScope:
     """A circuit and the meaning of its leaves: a definition, or the body of a recursion after an iteration.

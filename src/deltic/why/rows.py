@@ -40,6 +40,7 @@ from deltic.why.relations import (
     agreeing,
     entries_of,
     histories_of,
+    identity,
     keys_of,
     named,
     read_history,
@@ -69,6 +70,7 @@ class Evaluator:
         self._engines: dict[tuple[ops.Operator, ZSetType], IncrementalEngine] = {}
         self._entries: dict[Hashable, pa.Table] = {}
         self._rows: dict[Hashable, Rows] = {}
+        self._known: dict[Hashable, Rows] = defaultdict(dict)
         self.mapping = cache(self._mapping)
         self.condition = cache(self._condition)
 
@@ -168,11 +170,20 @@ class Evaluator:
         if isinstance(leaf, tuple):
             return self.rows(*leaf, bound)
         if leaf is not None:
-            return self.rows_of(leaf, bound)
+            return self._read(leaf, bound)
         operator = scope.circuit.nodes[number].operator
         if type(operator) not in _ROWS:
             raise unexplained(operator)
         return agreeing(_ROWS[type(operator)](self, scope, number, bound), scope.circuit.type_of(number).schema, bound)
+
+    def _read(self, relation: Relation, bound: Bound) -> Rows:
+        """The rows of a relation with these values; a single row is not looked up again if a search has read it."""
+        known, names = self._known[identity(relation)], relation.schema.names
+        if len(bound) == len(names) and (row := tuple([bound[name] for name in names])) in known:
+            return {row: known[row]}
+        rows = self.rows_of(relation, bound)
+        known.update(rows)
+        return rows
 
     def below(self, scope: RelationScope, number: int, bound: Bound, index: int = 0) -> Rows:
         """The rows of an input of a node with these values."""

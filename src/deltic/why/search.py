@@ -26,6 +26,7 @@ from deltic.why.relations import (
     Row,
     SourceTable,
     VersionReader,
+    identity,
 )
 from deltic.why.rows import Evaluator
 
@@ -229,10 +230,7 @@ def _unknown_rules(name: str, text: str, place: str, count: int) -> Sequence[tup
 
 
 def _key(fact: Fact) -> _Key:
-    relation = fact.relation
-    if isinstance(relation, RecursiveRelation):
-        return id(relation.recursion), relation.name, relation.at, fact.row
-    return type(relation), relation.name, relation.back, fact.row
+    return *identity(fact.relation), fact.row
 
 
 def _until_one_lasts(ways: Iterator[Way]) -> Iterator[Way]:
