@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from deltic import Pipeline, ProgramError, UnsupportedError
+from deltic import Durability, Pipeline, ProgramError, ReadOnlyError, UnsupportedError
 from tests.why.test_random import check_all
 
 SQL = """
@@ -184,6 +184,20 @@ def test_snapshots_and_previews_are_asked_too():
     assert before.lineage("p", (0, 2)).columns == ["result", "table", "row"]
     assert "p(0, 3) @3" in str(before.query("EXPLAIN WHY SELECT * FROM p WHERE x = 0 AND y = 3"))
     assert "fails: no row of" in str(made.query("EXPLAIN WHY NOT SELECT * FROM p WHERE x = 9"))
+
+
+def test_the_reader_of_a_state_tries_deletions_and_insertions(tmp_path):
+    with chain(3, state=tmp_path):
+        pass
+    with Pipeline(state=tmp_path, durability=Durability(readonly=True)) as reader:
+        assert reader.needed("p", (0, 2)) == [("e", (0, 1)), ("e", (1, 2))]
+        assert len(reader.impact("e", (0, 1)).of("p")) == 3
+        assert [("e", (3, 9))] in reader.missing("p", (0, 9))
+        with reader.what_if() as change:
+            change.insert("e", [(7, 8)])
+            with pytest.raises(ReadOnlyError):
+                change.commit()
+        assert len(reader["e"]) == 3
 
 
 def test_shards_have_the_iterations_too():

@@ -79,7 +79,8 @@ class Changing(Reading):
     def what_if(self, conflicts: Conflicts | None = None, timeout: float | None = None) -> Transaction:
         """A transaction that its block discards at the end, unless you call its `commit`.
 
-        Its `preview` has the tables and views as they would be, and their changes. It blocks no other transaction.
+        Its `preview` has the tables and views as they would be, and their changes. It blocks no other transaction, and
+        previews changes of a read-only state too.
         """
         return self._noted(self._transaction(conflicts, timeout, is_kept=False))
 
@@ -98,12 +99,14 @@ class Changing(Reading):
         is_kept: bool = True,
         late: LatePolicy | None = None,
     ) -> Transaction:
-        self._keeping.refuse_change()
+        if is_kept or not self._keeping.is_readonly:
+            self._keeping.refuse_change()
         if not self._epochs.have_begun:
             self._engines.recursion.check(self.catalog)
         chosen = conflicts or self._terms.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
         chosen_late = late or self._terms.late
         check_choice(chosen_late, "policy for late rows", get_args(LatePolicy))
-        terms = TransactionTerms(chosen, timeout, token, positions or {}, is_kept, chosen_late)
+        refuse = self._keeping.refuse_change
+        terms = TransactionTerms(chosen, timeout, token, positions or {}, is_kept, chosen_late, refuse)
         return Transaction(self._epochs, terms, self._engine_of, self.spark)

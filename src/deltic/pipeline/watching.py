@@ -119,12 +119,9 @@ class Watching(Changing):
         there = self._version().lookup_all(table, _keys(table, schema, row))
         if not len(there):
             raise DelticError(f"{table} has no row with these values: nothing depends on it")
-        change = self.transaction()
-        with change:
+        with self.what_if() as change:
             change.delete(table, there)
-            preview = change.preview()
-            change.discard()
-        return preview
+            return change.preview()
 
     def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
         """The smallest sets of table rows that would derive a missing row: lists of (table, row).
@@ -141,11 +138,10 @@ class Watching(Changing):
 
         def makes(rows: TableRows) -> bool:
             try:
-                with self.transaction() as change:
+                with self.what_if() as change:
                     for table, each in rows:
                         change.insert(table, [each])
                     preview = change.preview()
-                    change.discard()
             except ChangeError:
                 return False
             return len(preview._version().lookup(name, wanted)) > 0

@@ -88,6 +88,11 @@ class StateKeeper:
             finally:
                 state.close()
 
+    @property
+    def is_readonly(self) -> bool:
+        """Whether the state is open for reading alone."""
+        return self.state is not None and self.state.readonly
+
     def refuse_change(self) -> None:
         """Raise DelticError if nothing may change: the pipeline is closed, or its state is read-only."""
         if self._is_closed or self.state is not None:

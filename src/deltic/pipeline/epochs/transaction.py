@@ -57,7 +57,7 @@ class _Phase(enum.Enum):
 
 @dataclass(frozen=True)
 class TransactionTerms:
-    """The terms of a transaction; `is_kept`: the end of its block commits it."""
+    """The terms of a transaction; `is_kept`: the end of its block commits it. `refuse` raises where none may commit."""
 
     conflicts: Conflicts
     timeout: float | None = None
@@ -65,6 +65,7 @@ class TransactionTerms:
     positions: Mapping[str, Any] = field(default_factory=dict)
     is_kept: bool = True
     late: LatePolicy = "drop"
+    refuse: Callable[[], None] = lambda: None
 
 
 class Transaction:
@@ -215,6 +216,7 @@ class Transaction:
         """
         self._require(_Phase.OPEN)
         self._phase = _Phase.DISCARDED
+        self._terms.refuse()
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
             self._check_defined()
@@ -231,6 +233,7 @@ class Transaction:
         everyone = (self, *others)
         for each in everyone:
             each._require(_Phase.OPEN)
+            each._terms.refuse()
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
             for each in everyone:
