@@ -4,7 +4,8 @@
 columns, `derivations` finds the premises of a row for each operator, and `deciding` those rows of a group that
 determine the result. `search` combines steps, by iterations that `runs` computes if they are not stored, and by
 `lasting` premises where rows are inserted and deleted. `absence` explains a missing row, `additions` finds insertions
-that would derive it. It may import the engine and the catalog. Nothing is stored for it. Start at `search`.
+that would derive it, `lineage` joins rows with the rows of tables that they rest on. It may import the
+engine and the catalog. Nothing is stored for it. Start at `search`.
 """
 
 from deltic.why.absence import FailedWay, WhyNot

@@ -242,12 +242,8 @@ class RowDerivations:
             if not self.of.rows(scope, inputs[0], grouped):
                 return self._absence(scope, inputs[0], grouped)
         if isinstance(operator, ops.Map):
-            passed = {
-                e.name: bound[c.name]
-                for c, e in zip(operator.columns, operator.expressions, strict=True)
-                if c.name in bound and e.key == "column"
-            }
-            if len(passed) == len(bound) and not self.of.rows(scope, inputs[0], passed):
+            passed = self.of.passed(scope, number, bound)
+            if passed is not None and len(passed) == len(bound) and not self.of.rows(scope, inputs[0], passed):
                 return self._absence(scope, inputs[0], passed)
         if isinstance(operator, ops.Plus):
             parts = [self._absence(scope, i, bound) for i in inputs if not self.of.rows(scope, i, bound)]
