@@ -26,7 +26,6 @@ from deltic.pipeline.io.splits import ArrowReader, read, splits
 from deltic.pipeline.io.text import parse_line
 from deltic.values.types import Column, Schema
 
-KINDS = {"parquet": FileKind.PARQUET, "csv": FileKind.TEXT, "json": FileKind.JSON, "arrow": FileKind.ARROW}
 _INFERRED = 16 << 20
 """The number of bytes of a text file from which its columns are inferred."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -97,7 +96,7 @@ class FileReader:
         given = columns_of(name)
         own = Schema(tuple(column for column in self.schema if column.name not in given))
         text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
-        return FileLayout(own, KINDS[self.place.kind], False, *text)
+        return FileLayout(own, FileKind(self.place.kind), False, *text)
 
     def _layout_of(self, layout: FileLayout, path: Path) -> FileLayout:
         """Return how a file is read that may lack columns, and whose fields go by the names in the first line."""

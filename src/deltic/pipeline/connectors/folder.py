@@ -19,7 +19,6 @@ from deltic.pipeline.connectors import tasks
 from deltic.pipeline.connectors.copies import CopyWriter, FileCopies, copied
 from deltic.pipeline.connectors.drift import new_columns
 from deltic.pipeline.connectors.file_reader import (
-    KINDS,
     FileReader,
     arrow_schema_of_file,
     columns_of,
@@ -55,7 +54,7 @@ class FolderSource:
 
     def columns(self) -> Schema:
         """Return the columns of the first file, and those of sub-folders, which are text."""
-        kind = KINDS[self._place.kind]
+        kind = FileKind(self._place.kind)
         if kind is FileKind.TEXT and not self._place.is_on("headers"):
             raise CatalogError(
                 f"{self._place}: csv files without a header have no column names; declare the columns, or "
@@ -69,7 +68,7 @@ class FolderSource:
     def _columns_of(self, name: str) -> Schema:
         """Return the columns of a file and of its folders."""
         with reading(self._folder, name) as file:
-            own = Schema.of_arrow(arrow_schema_of_file(file.path, KINDS[self._place.kind], self._place))
+            own = Schema.of_arrow(arrow_schema_of_file(file.path, FileKind(self._place.kind), self._place))
         given = [Column(column, Type.STRING, True) for column in columns_of(name) if column not in own.names]
         return Schema((*own, *given))
 

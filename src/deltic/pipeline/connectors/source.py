@@ -19,7 +19,8 @@ from deltic.engine.numbering import Numbers
 from deltic.errors import CatalogError
 from deltic.passwords import revealed
 from deltic.pipeline.connectors.places import place_at
-from deltic.pipeline.io.locate import extension
+from deltic.pipeline.io.layout import FileKind
+from deltic.pipeline.io.locate import form_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.pipeline.rows.coerce import to_table
@@ -28,8 +29,6 @@ from deltic.values.types import Column, Schema
 if TYPE_CHECKING:
     from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.version import Version
-
-_ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,9 @@ def of_path(address: str) -> External:
         names = [name or address for name in place.stamps()]
     except OSError as error:
         raise CatalogError(f"{address}: it cannot be read: {error.strerror or error}") from error
-    kind = next((kind for name in names if (kind := _ENDINGS.get(extension(Path(name))))), None)
-    if kind is None:
-        raise CatalogError(f"{address}: its kind is unknown; name it, as in External('parquet', path={address!r})")
-    return External(kind, path=address)
+    for kind, delimiter in (form_of(Path(name)) for name in names):
+        if kind is FileKind.TEXT and delimiter in (",", "\t"):
+            return External("csv", path=address, **({} if delimiter == "," else {"delimiter": delimiter}))
+        if kind is not None and kind is not FileKind.TEXT:
+            return External(kind.value, path=address)
+    raise CatalogError(f"{address}: its kind is unknown; name it, as in External('parquet', path={address!r})")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.circuit.tables import WEIGHT
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.loader import Loader
-from deltic.pipeline.io.locate import TableInput, files_at
+from deltic.pipeline.io.locate import EXTENSIONS, TableInput, files_at, form_of
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.target import Format, RowTarget
 from deltic.pipeline.names import check_choice
@@ -18,17 +19,6 @@ from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_FORMATS: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
 
 
 @dataclass(frozen=True)
@@ -71,12 +61,13 @@ def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: st
     from deltic.pipeline.io.arrow_writer import ArrowWriter
 
     target = Path(path)
-    chosen = wanted or _FORMATS.get(target.suffix.lower())
+    kind, usual = form_of(Path(f"x{target.suffix}"))
+    chosen: Any = wanted or (kind and kind.value)
     if chosen is None:
-        raise DelticError(f"{target}: the suffix of a name is its format: {', '.join(_FORMATS)}; or say kind=")
+        raise DelticError(f"{target}: the suffix of a name is its format: {', '.join(EXTENSIONS[1:])}; or say kind=")
     check_choice(chosen, "format", get_args(Format))
     names = [name for name in rows.column_names if name != WEIGHT]
-    between = delimiter or ("\t" if target.suffix.lower() in (".tsv", ".txt") else ",")
+    between = delimiter or usual or ("\t" if kind is FileKind.TEXT else ",")
     if chosen == "csv":
         _check_delimiter(target, between)
     output = Output(target.stem, Schema.of_arrow(rows.select(names).schema), None, between, headers, rfc4180=True)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class FileKind(enum.Enum):
-    """The family of a file format."""
+    """The family of a file format, by the name that sources and files to write have for it."""
 
-    TEXT = "text"
+    TEXT = "csv"
     JSON = "json"
     PARQUET = "parquet"
     ARROW = "arrow"

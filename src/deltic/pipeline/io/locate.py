@@ -69,7 +69,8 @@ class TableInput:
 
     def layout(self, path: Path, signed: bool) -> FileLayout:
         """Return the layout of a file or folder of this table, by its name."""
-        kind, delimiter = _BY_EXTENSION.get(extension(path), (FileKind.TEXT, None))
+        found, delimiter = form_of(path)
+        kind = found or FileKind.TEXT
         if not signed:
             kind = _OF_DEVICES.get(self.device, kind)
         if delimiter == "," and self.filename is not None and not signed and self._has_tabs(path):
@@ -186,6 +187,11 @@ def extension(path: Path) -> str:
     """Return the suffix of a name that shows the format, "" if it is unknown; a suffix of compression is ignored."""
     suffix = Path(path.name.removesuffix(COMPRESSED)).suffix.lower()
     return suffix if suffix in _BY_EXTENSION else ""
+
+
+def form_of(path: Path) -> tuple[FileKind | None, str | None]:
+    """Return the kind of a file and its delimiter, by the suffix of its name; None if it does not tell."""
+    return _BY_EXTENSION.get(extension(path), (None, None))
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

@@ -49,11 +49,11 @@ def read(split: FileSplit, layout: FileLayout) -> Iterator[ParsedRows]:
     """Yield the rows of a part in batches. The lines of findings are counted from the part's first one."""
     try:
         if layout.kind is FileKind.PARQUET:
-            from deltic.pipeline.io.parquet import read_parquet
+            from deltic.pipeline.io.columnar import read_parquet
 
             yield from read_parquet(split.path, range(split.start, split.end or 0), layout, split.name)
         elif layout.kind is FileKind.ARROW:
-            from deltic.pipeline.io.arrow_files import read_arrow
+            from deltic.pipeline.io.columnar import read_arrow
 
             yield from read_arrow(split.path, layout, split.name)
         elif layout.kind is FileKind.SQLITE:
@@ -100,7 +100,7 @@ class ArrowReader:
 def _parts(path: Path, layout: FileLayout, size: int | None) -> Iterator[tuple[int, int | None]]:
     """Yield the start and end of each part of a file."""
     if layout.kind is FileKind.PARQUET:
-        from deltic.pipeline.io.parquet import row_groups
+        from deltic.pipeline.io.columnar import row_groups
 
         groups = row_groups(path, layout)
         yield from ((group, group + 1) for group in range(groups)) if size else ((0, groups),)
