@@ -2,8 +2,10 @@
 
 A program is a run of rows of `code` int64[., 6]: an operation, the slot that it writes, and two operands, each a slot
 and what is added to it; slot -1 stands for zero, so that the addend is a literal. Slots of variables hold offsets, and
-the addend is their base. All is modulo 2⁶⁴: only shifts to the right, extremes, quotients and remainders tell signed
-from unsigned. LOOK_UP takes an element of the array int64 at an address.
+the addend is their base. All is modulo 2⁶⁴: only shifts to the right, extremes, quotients, remainders and LESS tell
+signed from unsigned. LOOK_UP takes an element of the array int64 at an address. EQUAL, LESS and CONTAINS give all ones
+for true and 0 for false, so that AND, OR and XOR combine them; the right operand of CONTAINS is the address of an array
+int64: a count, and so many values in ascending order.
 
 A row of `lets` int64[., 10] says where the result is, as an operand, which values have a place, from which base,
 whether the base itself has none, in which slot its offset goes, whether a value without a place can be left, and what
@@ -19,7 +21,7 @@ from deltic.engine.kernels.memory import load_i64
 from deltic.engine.kernels.types import U64, Int, Ints, Table, Words1
 
 ADD, SUBTRACT, MULTIPLY, AND, OR, XOR, SHIFT_LEFT, SHIFT_RIGHT, SHIFT_RIGHT_UNSIGNED, MINIMUM, MAXIMUM = range(11)
-QUOTIENT, REMAINDER, QUOTIENT_UNSIGNED, REMAINDER_UNSIGNED, LOOK_UP = range(11, 16)
+QUOTIENT, REMAINDER, QUOTIENT_UNSIGNED, REMAINDER_UNSIGNED, LOOK_UP, EQUAL, LESS, CONTAINS = range(11, 19)
 # Columns of `code`.
 OPERATION, TARGET, LEFT, LEFT_ADDEND, RIGHT, RIGHT_ADDEND = range(6)
 # Columns of `lets`.
@@ -37,6 +39,28 @@ def _quotient(a: Int, b: Int) -> Int:
     if quotient * b != a and (a < 0) != (b < 0):
         quotient += 1
     return quotient
+
+
+@compiled
+def _truth(holds: bool) -> U64:
+    """All ones for true, 0 for false."""
+    return np.uint64(0) - np.uint64(holds)
+
+
+@compiled
+def _contains(address: Int, value: Int) -> bool:
+    """Whether an array of a count and ascending values has this value."""
+    low, high = np.int64(1), load_i64(address, 0)
+    while low <= high:
+        middle = (low + high) >> np.int64(1)
+        there = load_i64(address, middle)
+        if there == value:
+            return True
+        if there < value:
+            low = middle + 1
+        else:
+            high = middle - 1
+    return False
 
 
 @compiled
@@ -75,6 +99,12 @@ def _apply(operation: Int, a: U64, b: U64) -> U64:
         result = a - a // b * b
     elif operation == LOOK_UP:
         result = np.uint64(load_i64(np.int64(b), np.int64(a)))
+    elif operation == EQUAL:
+        result = _truth(a == b)
+    elif operation == LESS:
+        result = _truth(np.int64(a) < np.int64(b))
+    elif operation == CONTAINS:
+        result = _truth(_contains(np.int64(b), np.int64(a)))
     return result
 
 

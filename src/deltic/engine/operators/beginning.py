@@ -75,6 +75,4 @@ class _Expected:
 
     def _matches(self, atom: int, columns: int) -> float:
         """Return the mean number of rows of an atom that agree in its first columns, in its order, over the values."""
-        result, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
-        values = prod(max(1.0, result.distinct(column)) for column in order[:columns])
-        return max(1.0, result.count / min(values, max(1, result.count)))
+        return self._seen.matches(self.relations[atom], self.segment.accesses[atom].order[:columns])

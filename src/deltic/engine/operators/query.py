@@ -24,7 +24,7 @@ from deltic.engine.operators.seen import Samples
 from deltic.engine.plan.estimate import Estimate, estimate
 from deltic.engine.plan.grouping import plan_groups
 from deltic.engine.plan.plan import Compute, Plan, PlanAccess
-from deltic.engine.plan.planner import is_test
+from deltic.engine.plan.planner import PlanStatistics, is_test
 from deltic.engine.plan.planner import plan as planned
 from deltic.engine.plan.shifts import Shift, plan_shifts
 from deltic.engine.protocol import Engine
@@ -242,7 +242,11 @@ class Evaluation:
         present = tuple(self._magnitude(access.relation) for access in self._accesses)
         if present not in self._ordered:
             seen = Samples(self.environment.states, self.environment.interner)
-            result = planned(self.query, part=lambda condition: seen.part(condition, self.query.body, self.types))
+            statistics = PlanStatistics(
+                part=lambda condition: seen.part(condition, self.query.body, self.types),
+                matches=lambda atom, columns: seen.matches(atom.relation, columns),
+            )
+            result = planned(self.query, statistics=statistics)
             orders = {access for segment in result.segments for access in segment.accesses[1:]}
             is_other = result.segments != self.plan.segments and orders <= set(self._accesses)
             self._ordered[present] = self._planned(result) if is_other else self

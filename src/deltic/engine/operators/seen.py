@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 from sqlglot import exp
@@ -33,6 +34,12 @@ class Samples:
         if relation not in self._samples:
             self._samples[relation] = _Sample(self._states[relation])
         return self._samples[relation]
+
+    def matches(self, relation: str, columns: Sequence[int]) -> float:
+        """Return the mean number of rows of a relation that agree in these columns, over the values; at least 1."""
+        sample = self.of(relation)
+        values = prod(max(1.0, sample.distinct(column)) for column in columns)
+        return max(1.0, sample.count / min(values, max(1, sample.count)))
 
     def part(self, condition: exp.Expression, body: Body, types: Mapping[str, Type]) -> float:
         """Return the selectivity of a condition: on a sample of an atom with its variables, or else guessed by its

@@ -1,4 +1,4 @@
-"""The integer expressions that a search computes itself, as instructions of `kernels.arithmetic`."""
+"""The arithmetic that a search does itself, on integers and short decimals: instructions of `kernels.arithmetic`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from deltic.circuit.expressions import infer, is_literal, operands_of, type_of
+from deltic.circuit.expressions.casts import never_undefined
 from deltic.engine.kernels import arithmetic as kernel
-from deltic.values.types import Type, ValueType
+from deltic.engine.storage.interner import is_wide
+from deltic.values.types import Kind, Type, ValueType
 
 # A value: the content of a slot (-1: none) plus a constant.
 Operand = tuple[int, int]
@@ -34,26 +36,40 @@ _UNSIGNED = {
 }
 _EXTREMES: dict[type[exp.Expression], int] = {exp.Least: kernel.MINIMUM, exp.Greatest: kernel.MAXIMUM}
 _ANY_WIDTH = (*_EXTREMES, exp.Paren)
+_OF_DECIMALS = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren)
 
 
 def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType]) -> bool:
-    """Whether a search can compute the expression: integers that are never NULL, computed in 64 bits."""
+    """Whether a search can compute the expression: numbers that are never NULL, computed in 64 bits.
+
+    Decimals are integers in units of their last digit.
+    """
     result = infer(expression, types)
-    if result.nullable or not result.type.is_integer:
+    if result.nullable or not (result.type.is_integer or is_short(result.type)):
         return False
     if isinstance(expression, exp.Column) or is_literal(expression):
         return True
     operands = operands_of(expression)
     if isinstance(expression, exp.TryCast):
         is_known = _is_exact(infer(operands[0], types).type, result.type)
+    elif is_short(result.type):
+        is_known = isinstance(expression, _OF_DECIMALS)
     else:
         computes = isinstance(expression, (*_OPERATIONS, exp.Neg, exp.BitwiseNot)) and result.type.bits == 64
         is_known = computes or isinstance(expression, _ANY_WIDTH)
     return is_known and all(is_arithmetic(operand, types) for operand in operands)
 
 
+def is_short(type_: Type) -> bool:
+    """Whether all values are decimals that are stored as themselves."""
+    return type_.kind is Kind.DECIMAL and not is_wide(type_)
+
+
 def _is_exact(source: Type, target: Type) -> bool:
-    """Whether an integer cast keeps the 64 bits of every value."""
+    """Whether a cast keeps every value: of integers, their 64 bits; of decimals, all digits."""
+    if is_short(target):
+        digits = source.scale if source.kind is Kind.DECIMAL else 0
+        return digits <= target.scale and never_undefined(source, target)
     if not source.is_integer or target.bits == 64:
         return source.is_integer
     (least, most), (low, high) = source.range, target.range
@@ -70,40 +86,56 @@ class Assembler:
         column: Callable[[str], Operand],
         fresh: Callable[[], int],
     ) -> None:
-        self._types, self._value_of, self._column, self._fresh = types, value_of, column, fresh
+        self.types, self.value_of, self._column, self._fresh = types, value_of, column, fresh
         self.code: list[list[int]] = []
 
     def assemble(self, expression: exp.Expression) -> Operand:
         """Append the instructions of an expression. Return the operand of its value, encoded as relations store it."""
-        return self._flipped(self._natural(expression), type_of(expression, self._types))
+        return self._flipped(self._natural(expression), type_of(expression, self.types))
+
+    def operand(self, expression: exp.Expression) -> Operand:
+        """Return the operand of a variable or literal of any type, or of arithmetic, encoded as relations store it."""
+        if isinstance(expression, exp.Column):
+            return self._column(expression.name)
+        return (-1, self.value_of(expression)) if is_literal(expression) else self.assemble(expression)
 
     def _natural(self, expression: exp.Expression) -> Operand:
         """Return the operand of the plain value. Relations store unsigned integers with the top bit flipped."""
-        type_ = type_of(expression, self._types)
+        type_ = type_of(expression, self.types)
         if isinstance(expression, exp.Column):
             return self._flipped(self._column(expression.name), type_)
         if is_literal(expression):
-            return self._flipped((-1, self._value_of(expression)), type_)
-        operands = [self._natural(operand) for operand in operands_of(expression)]
+            return self._flipped((-1, self.value_of(expression)), type_)
+        parts = operands_of(expression)
+        operands = [self._natural(part) for part in parts]
+        if type_.kind is Kind.DECIMAL and not isinstance(expression, exp.Mul):
+            pairs = zip(operands, parts, strict=True)
+            operands = [self.rescaled(operand, type_of(part, self.types), type_) for operand, part in pairs]
         if isinstance(expression, exp.Neg):
-            return self._apply(kernel.SUBTRACT, (-1, 0), operands[0])
+            return self.apply(kernel.SUBTRACT, (-1, 0), operands[0])
         if isinstance(expression, exp.BitwiseNot):
-            return self._apply(kernel.XOR, operands[0], (-1, -1))
+            return self.apply(kernel.XOR, operands[0], (-1, -1))
         if type(expression) in _EXTREMES:
             return self._extreme(_EXTREMES[type(expression)], [self._flipped(o, type_) for o in operands], type_)
         if type(expression) in _OPERATIONS:
             operation = _OPERATIONS[type(expression)]
-            return self._apply(_UNSIGNED.get(operation, operation) if type_ is Type.UINT64 else operation, *operands)
-        return operands[0]  # parentheses, and conversions between integers, which keep the bits
+            return self.apply(_UNSIGNED.get(operation, operation) if type_ is Type.UINT64 else operation, *operands)
+        return operands[0]  # parentheses, and conversions, which keep the bits of integers
+
+    def rescaled(self, operand: Operand, source: Type, target: Type) -> Operand:
+        """Return an integer or a decimal in units of the last digit of another type, which has as many or more."""
+        digits = target.scale - (source.scale if source.kind is Kind.DECIMAL else 0)
+        return self.apply(kernel.MULTIPLY, operand, (-1, 10**digits)) if digits else operand
 
     def _extreme(self, operation: int, held: list[Operand], type_: Type) -> Operand:
         """Return the plain least or greatest of stored operands: their order is that of signed integers."""
         result = held[0]
         for operand in held[1:]:
-            result = self._apply(operation, result, operand)
+            result = self.apply(operation, result, operand)
         return self._flipped(result, type_)
 
-    def _apply(self, operation: int, left: Operand, right: Operand) -> Operand:
+    def apply(self, operation: int, left: Operand, right: Operand) -> Operand:
+        """Append an instruction. Return the operand of its result."""
         target = self._fresh()
         self.code.append([operation, target, *left, *right])
         return target, 0

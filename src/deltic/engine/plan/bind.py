@@ -14,7 +14,8 @@ from deltic.engine.kernels import arithmetic
 from deltic.engine.kernels import join as kernel
 from deltic.engine.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
 from deltic.engine.kernels.types import Ints
-from deltic.engine.plan.arithmetic import Assembler, Operand, signed
+from deltic.engine.plan.arithmetic import Operand, signed
+from deltic.engine.plan.conditions import ConditionAssembler
 from deltic.engine.plan.plan import (
     Absent,
     Ask,
@@ -66,6 +67,8 @@ class Tables:
     questions: Sequence[Question] = ()
     counts: bool = False
     labels: Sequence[Values] = ()
+    arrays: Sequence[Ints] = ()
+    """The arrays whose addresses the slots hold."""
 
     def with_own_position(self) -> Tables:
         """Return a copy with a search state of its own, for a search that may run at the same time."""
@@ -114,7 +117,16 @@ class _Binder:
         self.let_domains: list[Domain] = []
         self.labelled: dict[Type, int] = {}
         self.questions: list[Question] = []
-        self.assembler = Assembler(encoding.types, encoding.value_of, self._column, self._temporary)
+        self.arrays: list[Ints] = []
+        self.assembler = ConditionAssembler(
+            encoding.types,
+            encoding.value_of,
+            self._column,
+            self._temporary,
+            null=self._null,
+            label=self._label,
+            address=self._address,
+        )
         self.rows["code"] = self.assembler.code
 
     def run(self, head: Layout, terms: Sequence[tuple[Term, Domain]]) -> Tables:
@@ -125,7 +137,7 @@ class _Binder:
         slots = [self.literals.get(slot, 0) for slot in range(len(self.slot_of) + 1)]
         query = pack(self.rows, slots, len(self.segment.accesses), asks=bool(self.questions))
         counts = any(isinstance(step, Each) and (step.counts or step.merges) for step in self.segment.steps)
-        return Tables(query, self.let_domains, self.labelled, self.questions, counts)
+        return Tables(query, self.let_domains, self.labelled, self.questions, counts, arrays=self.arrays)
 
     def _add_step(self, *fields: int) -> None:
         self.rows["steps"].append([*fields, *[0] * (COLUMNS["steps"] - len(fields))])
@@ -208,20 +220,23 @@ class _Binder:
                 self.rows["keys"][k][2] -= group[1]
 
     def _test(self, step: TestStep) -> int:
-        if is_null_test(step.condition):
-            (variable,) = variables_of(step.condition)
-            code = _CODES[exp.NEQ if isinstance(step.condition, exp.Not) else exp.EQ]
+        condition = step.condition
+        if is_null_test(condition):
+            (variable,) = variables_of(condition)
+            code = _CODES[exp.NEQ if isinstance(condition, exp.Not) else exp.EQ]
             return self._add("tests", code, self._slot(variable), 0, -1, 0)
-        row = [_CODES[type(step.condition)]]
-        type_ = type_of(step.condition.this, self.encoding.types)
-        is_labelled = is_interned(type_) and not isinstance(step.condition, exp.EQ | exp.NEQ)
-        for side in (step.condition.this, step.condition.expression):
+        sides = (condition.this, condition.expression) if type(condition) in _CODES else ()
+        types = {type_of(side, self.encoding.types) for side in sides}
+        if len(types) != 1:
+            truth = self._compare(partial(self.assembler.decide, condition))
+            return self._add("tests", _CODES[exp.NEQ], *truth, -1, 0)
+        row, (type_,) = [_CODES[type(condition)]], types
+        is_labelled = is_interned(type_) and not isinstance(condition, exp.EQ | exp.NEQ)
+        for side in sides:
             if is_labelled:
                 row += self._compare(partial(self._label, side, type_))
-            elif is_literal(side):
-                row += [-1, self.encoding.value_of(side)]
-            elif isinstance(side, exp.Column):
-                row += self._column(side.name)
+            elif is_literal(side) or isinstance(side, exp.Column):
+                row += self.assembler.operand(side)
             else:
                 row += self._compare(partial(self.assembler.assemble, side))
         return self._add("tests", *row)
@@ -279,6 +294,7 @@ class _Binder:
     def _address(self, array: Ints) -> int:
         """Return a slot that holds the address of an array."""
         slot = self._temporary()
+        self.arrays.append(array)
         self.literals[slot] = array.ctypes.data
         return slot
 
@@ -293,6 +309,10 @@ class _Binder:
     def _column(self, name: str) -> Operand:
         variable = variable_of(name)
         return self._slot(variable), signed(self.encoding.domains[variable].base)
+
+    def _null(self, name: str) -> Operand | None:
+        """Return the operand that is 0 where a variable is NULL; None if it never is."""
+        return (self._slot(variable_of(name)), 0) if self._domain_of(name).nullable else None
 
     def _temporary(self) -> int:
         """Return a new slot that belongs to no variable."""

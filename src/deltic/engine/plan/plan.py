@@ -52,9 +52,7 @@ class Each:
 
 @dataclass(frozen=True)
 class TestStep:
-    """Test a comparison of variables, literals and integer arithmetic, none of them NULL, or whether a variable is
-    NULL.
-    """
+    """Continue only if a condition is true: a comparison of operands that are not NULL, or another of `conditions`."""
 
     condition: exp.Expression
 

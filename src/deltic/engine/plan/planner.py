@@ -6,7 +6,8 @@ The change binds its variables first. Then the planner repeats, in this order of
 * Bind a variable that several reachable atoms share, by intersecting their ranges.
 * Visit the reachable atom with the most bound columns. An atom with a bound variable comes before one with only
   constants; the strictest tests decide between several of these. Atoms that only add columns of their own come last,
-  but whether they have a matching row is looked up before.
+  but whether they have a matching row is looked up before. An atom whose tests drop more rows than it has matches, as
+  far as this is known, comes first.
 
 Rows of an atom that shares nothing are visited as one if they agree in all columns that are read, since the rest of
 the search would be the same for each of them.
@@ -17,16 +18,18 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 
 from sqlglot import exp
 
 from deltic.calculus.planning.selectivity import selectivity
-from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_checked, is_literal, is_not_null
+from deltic.circuit.expressions import infer, is_checked, is_literal, is_not_null
 from deltic.circuit.isolating import solve
 from deltic.depth import deep
 from deltic.engine.plan.arithmetic import is_arithmetic
+from deltic.engine.plan.conditions import is_comparison, is_decided
 from deltic.engine.plan.plan import (
     Absent,
     Ask,
@@ -41,9 +44,7 @@ from deltic.engine.plan.plan import (
     Segment,
     Step,
     TestStep,
-    is_null_test,
 )
-from deltic.engine.storage.interner import is_wide
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, as_expression, variable_name, variables_of
 from deltic.values.types import ValueType
 
@@ -56,8 +57,6 @@ def plans_of(rule: Rule) -> tuple[Plan, ...]:
 
 # An atom is visited before the others are looked up if its tests keep at most this share of its rows.
 _STRICT = 0.5
-# The selectivity of a condition.
-Part = Callable[[exp.Expression], float]
 
 
 def by_form(condition: exp.Expression) -> float:
@@ -65,10 +64,18 @@ def by_form(condition: exp.Expression) -> float:
     return selectivity(condition, {})
 
 
+@dataclass(frozen=True)
+class PlanStatistics:
+    """What is known of the data: the share of rows that pass a test, and how many rows of an atom agree in columns."""
+
+    part: Callable[[exp.Expression], float] = by_form
+    matches: Callable[[Atom, Sequence[int]], float] = lambda atom, columns: inf
+
+
 @deep
-def plan(query: Query, asks: bool = False, part: Part = by_form) -> Plan:
+def plan(query: Query, asks: bool = False, statistics: PlanStatistics = PlanStatistics()) -> Plan:
     """Return the plan of a query: several segments, or, with `asks`, one search that asks for other values."""
-    return Planner(query, asks, part).run()
+    return Planner(query, asks, statistics).run()
 
 
 class Probe:
@@ -96,8 +103,8 @@ class Probe:
 class Planner:
     """Makes one plan. A subclass may read the change in another way, or choose among column orders."""
 
-    def __init__(self, query: Query, asks: bool = False, part: Part = by_form) -> None:
-        self.query, self.asks, self.part = query, asks, part
+    def __init__(self, query: Query, asks: bool = False, statistics: PlanStatistics = PlanStatistics()) -> None:
+        self.query, self.asks, self.statistics = query, asks, statistics
         self.body: Body = query.body
         self.bound: set[int] = set()
         self.probes = [Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
@@ -174,7 +181,7 @@ class Planner:
         """Test the conditions whose variables are bound."""
         self._bind_equations()
         for condition in self._take(lambda c: self._is_bound(c) and is_test(c, self.types)):
-            if not is_null_test(condition):
+            if is_comparison(condition, self.types):
                 nullable = [v for v in variables_of(condition) if self.body.types[v].nullable]
                 self.steps += [TestStep(is_not_null(as_expression(v))) for v in nullable]
             self.steps.append(TestStep(condition))
@@ -306,13 +313,14 @@ class Planner:
         def is_last(probe: Probe) -> bool:
             return all(having[v] == 1 for v in probe.free(self.bound))
 
-        def rank(probe: Probe) -> tuple[bool, bool, bool, bool, int]:
+        def rank(probe: Probe) -> tuple[bool, bool, bool, bool, bool, int]:
             free = probe.free(self.bound)
             known = len(probe.order) + len(probe.known(self.bound))
             is_joined = not probe.variables.isdisjoint(self.bound)
             last = is_last(probe)
             counts = last and not free & self.variables_read(probe.atom)
-            return (not is_joined, known == 0, last, not counts, -known)
+            reduces = known > 0 and self._reduces(probe)
+            return (not is_joined, known == 0, not reduces, last, not counts, -known)
 
         ranks = [rank(probe) for probe in self.probes]
         best = min(ranks)
@@ -337,7 +345,12 @@ class Planner:
         """Return the share of an atom's rows that pass the tests which can be decided once it is visited."""
         bound = self.bound | probe.variables
         tests = (c for c in self.conditions if bound.issuperset(variables_of(c)) and is_test(c, self.types))
-        return prod(map(self.part, tests))
+        return prod(map(self.statistics.part, tests))
+
+    def _reduces(self, probe: Probe) -> bool:
+        """Return whether a visit of the atom leaves fewer rows, where its number of matches is known."""
+        matches = self.statistics.matches(probe.atom, [*probe.order, *probe.known(self.bound)])
+        return matches * self._selected(probe) <= _STRICT
 
     def _wanted_first(self, probe: Probe) -> list[int]:
         """Return the columns of an atom, with those that anything else reads first."""
@@ -442,20 +455,5 @@ def _is_computed(term: exp.Expression) -> bool:
 
 
 def is_test(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
-    """Return whether the search itself can decide the condition, for operands that are not NULL.
-
-    It is a NULL test of a nullable variable, or a comparison of variables, literals and integer arithmetic.
-    """
-    if is_null_test(condition):
-        (name,) = columns_of(condition)
-        return types[name].nullable
-    if not isinstance(condition, COMPARISONS):
-        return False
-    sides = (condition.this, condition.expression)
-    left, right = (infer(side, types).type for side in sides)
-    if left is not right or (is_wide(left) and not isinstance(condition, exp.EQ | exp.NEQ)):
-        return False
-    defined = {name: ValueType(value.type) for name, value in types.items()}
-    if all(is_arithmetic(side, defined) for side in sides):
-        return True
-    return all(isinstance(s, exp.Column) or is_literal(s) for s in sides)
+    """Return whether the search itself can decide the condition; a comparison, for operands that are not NULL."""
+    return is_comparison(condition, types) or is_decided(condition, types)
