@@ -41,7 +41,7 @@ def fits(table: pa.Table, schema: Schema) -> bool:
     given, wanted = table.schema, _fields(schema)
     if wanted is None or not (given.equals(wanted) or (given.names == wanted.names and given.types == wanted.types)):
         return False
-    return all(_has_place(table.column(place), column) for place, column in enumerate(schema) if _is_limited(column))
+    return all(_has_place(table.column(place), column) for place, column in _limited(schema))
 
 
 @lru_cache(1 << 10)
@@ -52,9 +52,10 @@ def _fields(schema: Schema) -> pa.Schema | None:
     return pa.schema([field.with_nullable(True) for field in schema.to_arrow()])
 
 
-def _is_limited(column: Column) -> bool:
-    """Return whether a column may refuse a value of its Arrow type."""
-    return not column.nullable or column.type in _TIMES
+@lru_cache(1 << 10)
+def _limited(schema: Schema) -> tuple[tuple[int, Column], ...]:
+    """Return the columns that may refuse a value of their Arrow type, with their places."""
+    return tuple((p, column) for p, column in enumerate(schema) if not column.nullable or column.type in _TIMES)
 
 
 def _has_place(values: Any, column: Column) -> bool:

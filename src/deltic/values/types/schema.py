@@ -75,6 +75,16 @@ class Schema:
 
         return pa.schema([pa.field(c.name, c.type.arrow, nullable=c.nullable) for c in self.columns])
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.columns)
+
+    def __reduce__(self) -> tuple[type[Schema], tuple[tuple[Column, ...]]]:
+        return Schema, (self.columns,)  # hashes of texts differ between processes
+
     def __len__(self) -> int:
         return len(self.columns)
 
