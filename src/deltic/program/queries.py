@@ -10,6 +10,7 @@ import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -262,7 +263,7 @@ class Query(Conjunctive):
 
     rule: Rule
 
-    @property
+    @cached_property
     def delta(self) -> Atom:
         """The atom whose change the query follows."""
         return next(a for a in self.body.atoms if a.when is When.DELTA)

@@ -133,7 +133,9 @@ class Evaluation:
         self._grouped: dict[object, Evaluation | None] = {}
         self._ordered: dict[object, Evaluation] = {}
         self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
-        self._probed = [self.arrangement(access) for access in self._accesses]
+        self._read = [[(a, self.arrangement(a)) for a in segment.accesses[1:]] for segment in plan.segments]
+        """The arrangements that each segment probes, with their accesses."""
+        self._probed = [arrangement for read in self._read for _, arrangement in read]
         self._shifts: tuple[Shift, ...] = ()
         self._by_shifts: Evaluation | None = None
         if looks_up and (other := plan_shifts(self.query)) is not None:
@@ -293,18 +295,21 @@ class Evaluation:
         version: Version | None,
         past: ExcludedRows | None = None,
     ) -> Iterator[Derivations]:
-        bound = self.binding.segments[index]
-        accesses = bound.segment.accesses
-        if version is None:
-            runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
-            if index == 0 and not recursive:
-                self._have_near(runs)
+        bound, read = self.binding.segments[index], self._read[index]
+        if version is not None:
+            runs = [(source,), *(version(arrangement) for _, arrangement in read)]
+        elif recursive:
+            runs = [(source,), *(self._runs(access, arrangement, recursive) for access, arrangement in read)]
         else:
-            runs = [(source,), *(version(self.arrangement(a)) for a in accesses[1:])]
-        timed = [bool(source.times.size) and (index > 0 or accesses[0].relation in recursive)]
-        timed += [a.relation in recursive for a in accesses[1:]]
-        if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
-            timed = [False] * len(timed)
+            runs = [(source,), *(a.current() if access.when is When.NEW else a.before for access, a in read)]
+            if index == 0:
+                self._have_near(runs)
+        timed = [False] * len(runs)
+        if recursive:
+            timed = [bool(source.times.size) and (index > 0 or self.query.delta.relation in recursive)]
+            timed += [access.relation in recursive for access, _ in read]
+            if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
+                timed = [False] * len(timed)
         environment = self.environment
         bound.tables.find_labels(environment.interner)
         if bound.segment.compute is not None:
@@ -335,15 +340,14 @@ class Evaluation:
             theirs = self.arrangement(accesses[atom]).layout
             runs[atom] = near(runs[atom], *theirs.between(theirs.beginning(values)))
 
-    def _runs(self, access: PlanAccess, recursive: frozenset[str]) -> tuple[Run, ...]:
+    def _runs(self, access: PlanAccess, arrangement: Arrangement, recursive: frozenset[str]) -> tuple[Run, ...]:
         """Return the runs of the version of an arrangement that an access reads.
 
         Changes of lower strata belong to iteration 0: when a recursive relation changes, they are past.
         """
-        store = self.arrangement(access)
         if not self._is_new(access, recursive):
-            return store.before
-        return store.runs if access.relation in recursive else store.current()
+            return arrangement.before
+        return arrangement.runs if access.relation in recursive else arrangement.current()
 
     def _is_new(self, access: PlanAccess, recursive: Container[str]) -> bool:
         is_past = self.query.delta.relation in recursive and access.relation not in recursive
@@ -359,7 +363,7 @@ class Evaluation:
         version: Version | None,
     ) -> Iterator[Derivations]:
         """Compute and filter the results of a segment, then run the next segment, or compute the head."""
-        segment = bound.segment
+        segment, derived = bound.segment, derived.merged()
         assert segment.compute is not None
         columns = self._columns(zip(segment.output, bound.output.values(derived.words), strict=True), len(derived))
         if segment.compute.conditions:

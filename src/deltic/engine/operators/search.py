@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 
 from deltic.engine.kernels import join as kernel
+from deltic.engine.kernels.join import MOST
 from deltic.engine.kernels.query import begin
 from deltic.engine.kernels.search import TIMES
 from deltic.engine.kernels.settle import known
@@ -37,6 +39,10 @@ class Visits:
     rows: int = 0
 
 
+# Fewer derivations are not searched for equal neighbours.
+_SEVERAL = 32
+
+
 @dataclass(frozen=True)
 class Derivations:
     """Derivations: packed heads, times (empty: all at the agreed time) and weights (empty: all one).
@@ -51,6 +57,23 @@ class Derivations:
 
     def __len__(self) -> int:
         return int(self.words.shape[1])
+
+    def merged(self) -> Derivations:
+        """Return the same derivations with equal neighbours as one, if most are equal to a neighbour.
+
+        A search emits equal rows one after the other where its last atoms only have to match.
+        """
+        if len(self) < _SEVERAL:
+            return self
+        differ = (self.words[:, 1:] != self.words[:, :-1]).any(axis=0)
+        if self.times.size:
+            differ |= self.times[1:] != self.times[:-1]
+        if 2 * np.count_nonzero(differ) > len(self) or np.abs(self.weights).max(initial=1) >= MOST:
+            return self
+        starts = np.flatnonzero(np.concatenate([[True], differ]))
+        weights = np.add.reduceat(self.weights if self.weights.size else np.ones(len(self), np.int64), starts)
+        starts, weights = starts[weights != 0], weights[weights != 0]
+        return Derivations(self.words[:, starts], self.times[starts] if self.times.size else NO_TIMES, weights)
 
 
 @dataclass(frozen=True)
@@ -90,7 +113,7 @@ def search(
         for mine, piece in zip(own, cut, strict=True)
     ]
     try:
-        yield from stream(pieces, _Piece.run)
+        yield from stream(pieces, _Piece.run) if len(pieces) > 1 else pieces[0].run()
     except DomainOverflow:
         pieces.clear()  # how far the others came by then is chance
         raise
@@ -173,11 +196,10 @@ class _Piece:
 def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:
     """Return the kernel's table of all runs, and the range in it of each atom."""
     table = descriptors([run for atom in runs for run in atom])
-    ranges = []
-    end = 0
-    for atom, keeps_times in zip(runs, timed, strict=True):
-        start, end = end, end + len(atom)
-        ranges.append((start, end))
-        if not keeps_times:
-            table[start:end, TIMES] = 0
-    return table, np.array(ranges, np.int64)
+    ends = [0, *accumulate(map(len, runs))]
+    if not any(timed):
+        table[:, TIMES] = 0
+    else:
+        for start, end, keeps_times in zip(ends, ends[1:], timed, strict=False):
+            table[start:end, TIMES] *= keeps_times
+    return table, np.array([ends[:-1], ends[1:]], np.int64).T.copy()
