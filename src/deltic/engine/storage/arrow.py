@@ -67,12 +67,13 @@ def table_change(
 
 def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
     """Return the distinct rows of a batch, sorted, with their summed weights. Works in pieces if memory is short."""
+    parts = pieces(len(weights))
+    if len(parts) == 1:
+        return consolidate(state.layout.pack((), len(weights), columns), plain(weights))
     total = CountChanges()
-    for part in pieces(len(weights)):
+    for part in parts:
         some = [(values[part], None if nulls is None else nulls[part]) for values, nulls in columns]
         words, sums = consolidate(state.layout.pack((), part.stop - part.start, some), plain(weights[part]))
-        if part.stop - part.start == len(weights):
-            return words, sums
         total.add_run(Run(words, weights=plain(sums)))
     return total.total() or state.no_rows()
 
