@@ -68,6 +68,9 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     VARCHAR(n) and CHAR(n) are those of columns alone, which have a bound for what is stored in them.
     """
     kind, parameters = data_type.this, data_type.expressions
+    collation = data_type.args.get("collate")
+    if collation is not None and collation.name.upper() != "UTF8_BINARY":
+        raise source.error(data_type, "a type has no collation", "write COLLATE beside the comparison")
     if isinstance(kind, exp.Interval):
         return _interval(data_type, kind, source)
     if kind is _D.INTERVAL:

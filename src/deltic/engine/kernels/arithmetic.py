@@ -100,9 +100,9 @@ def _apply(operation: Int, a: U64, b: U64) -> U64:
     elif operation == LOOK_UP:
         result = np.uint64(load_i64(np.int64(b), np.int64(a)))
     elif operation == EQUAL:
-        result = _truth(a == b)
+        result = _truth(bool(a == b))
     elif operation == LESS:
-        result = _truth(np.int64(a) < np.int64(b))
+        result = _truth(bool(np.int64(a) < np.int64(b)))
     elif operation == CONTAINS:
         result = _truth(_contains(np.int64(b), np.int64(a)))
     return result

@@ -15,7 +15,7 @@ from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import NULL, Typed, typed
+from deltic.sql.scalars import NULL, Typed, collations, typed
 from deltic.sql.types import check_order
 from deltic.values.types import Column
 
@@ -84,7 +84,8 @@ def _orders(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> list[ops.
 
 def _order(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> ops.Order:
     """One key of the order, as a column: of the result by its number or name, or computed."""
-    column = _selected(key.this, rows, values.scope) or values.column(values.typed(prepared(key.this, values)), "order")
+    by = collations.key(key.this)
+    column = _selected(by, rows, values.scope) or values.column(values.typed(prepared(by, values)), "order")
     check_order(column.type, key, "ORDER BY", values.scope.source)
     return ops.Order(column.name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
 

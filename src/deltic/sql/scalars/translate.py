@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from deltic.errors import ProgramError, UnsupportedError
 from deltic.sql.remedies import of_function
-from deltic.sql.scalars import conditions, functions, literals, operators
+from deltic.sql.scalars import collations, conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.bodies import Sign, filled, parsed, places, signature_of
@@ -328,9 +328,12 @@ class _Translation:
         if isinstance(node, exp.Escape):
             inner, escape = node.this, node.expression.name
         name = "ilike" if isinstance(inner, exp.ILike) else "like"
-        text, patterns = self.of(inner.this), inner.expression
+        patterns = inner.expression
         is_listed = isinstance(patterns, exp.Any | exp.All)
-        listed = self.all((patterns.this.expressions or [patterns.this]) if is_listed else [patterns])
+        given = (patterns.this.expressions or [patterns.this]) if is_listed else [patterns]
+        texts, without_case = collations.texts_of([inner.this])  # that of a pattern does not count in Spark
+        values = self.all([*texts, *given])
+        text, *listed = collations.compared(values) if without_case else values
         found = [functions.texts.like(name, text, pattern, escape) for pattern in listed]
         if inner.args.get("negate"):  # of each pattern: NOT LIKE ANY asks for one that the text is not like
             found = [operators.logic(exp.Not, [one]) for one in found]
@@ -371,7 +374,12 @@ class _Translation:
         sides = node.this, node.expression
         if all(isinstance(side, exp.Tuple) for side in sides):
             return self._compared_rows(node, *sides)
-        return operators.comparison(type(node), self.of(node.this), self.of(node.expression))
+        return operators.comparison(type(node), *self.compared(sides))
+
+    def compared(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
+        """The values of nodes that are compared with each other, as the collation compares them that one names."""
+        texts, without_case = collations.texts_of(nodes)
+        return collations.compared(self.all(texts)) if without_case else self.all(texts)
 
     def _compared_rows(self, node: exp.Expression, left: exp.Expression, right: exp.Expression) -> Typed:
         """Rows in parentheses, compared as structs are, whose fields need no names for it."""
@@ -431,11 +439,12 @@ class _Translation:
     # Conditions
 
     def case(self, node: exp.Expression) -> Typed:
-        tests, values = (self.all([part.args[name] for part in node.args["ifs"]]) for name in ("this", "true"))
+        tests, results = ([part.args[name] for part in node.args["ifs"]] for name in ("this", "true"))
         default = self.of(node.args["default"]) if node.args.get("default") else None
-        if node.this is not None:
-            return conditions.matched(self.of(node.this), tests, values, default)
-        return conditions.chosen(tests, values, default)
+        if node.this is None:
+            return conditions.chosen(self.all(tests), self.all(results), default)
+        value, *candidates = self.compared([node.this, *tests])
+        return conditions.matched(value, candidates, self.all(results), default)
 
     def if_(self, node: exp.Expression) -> Typed:
         default = self.of(node.args["false"]) if node.args.get("false") else None
@@ -450,10 +459,11 @@ class _Translation:
         if isinstance(node.this, exp.Tuple) and all(isinstance(row, exp.Tuple) for row in node.expressions):
             rows = [self._same_rows(node.this, row) for row in node.expressions]
             return operators.logic(exp.Or, rows)
-        return conditions.among(self.of(node.this), self.all(node.expressions))
+        value, *candidates = self.compared([node.this, *node.expressions])
+        return conditions.among(value, candidates)
 
     def between(self, node: exp.Expression) -> Typed:
-        return conditions.between(*self.all([node.this, node.args["low"], node.args["high"]]))
+        return conditions.between(*self.compared([node.this, node.args["low"], node.args["high"]]))
 
     def is_(self, node: exp.Expression) -> Typed:
         if isinstance(node.expression, exp.Null):

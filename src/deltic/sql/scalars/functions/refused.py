@@ -10,7 +10,8 @@ _XPATHS = (
 )
 _XML = ("from_xml", "to_xml", "schema_of_xml")
 _VECTORS = ("vector_cosine_similarity", "vector_inner_product", "vector_l2_distance", "vector_norm", "vector_normalize")
-COLLATION = "texts are compared by their letters' numbers; compare lower(x) with lower(y)"
+WITHOUT_CASE = "UTF8_LCASE"
+COLLATION = "a text takes COLLATE UTF8_LCASE where it is compared or ordered by; elsewhere write lower(x)"
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),

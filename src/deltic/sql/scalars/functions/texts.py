@@ -20,7 +20,7 @@ from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.lookup import Unknown
-from deltic.sql.scalars.functions.refused import COLLATION
+from deltic.sql.scalars.functions.refused import COLLATION, WITHOUT_CASE
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
@@ -271,10 +271,11 @@ def _as_java_has(value: Typed) -> Typed:
 
 @rule("collate")
 def collate(text: Typed, name: Typed) -> Typed:
-    """The text itself: there is one collation."""
+    """The text itself; what compares texts has the other collation, see `collations`."""
     result = literal_of(name, "the name of a collation").upper()
     if result != "UTF8_BINARY":
-        raise Unknown(f"the collation {result} is not supported", COLLATION)
+        what = "cannot stand here" if result == WITHOUT_CASE else "is not supported"
+        raise Unknown(f"COLLATE {result} {what}", COLLATION)
     return to(text, TEXT)
 
 
