@@ -312,7 +312,8 @@ def test_definitions_that_change_keep_what_is_remembered_and_where_it_is(tmp_pat
         if written:
             pipeline.checkpoint()
     with deltic.Pipeline(engine="spark", shards=3, state=tmp_path) as again:
-        assert places.splitlines()[1] == again.explain("pairs").splitlines()[1] == "seen: by who"
+        assert "\nseen: by who\n" in places
+        assert "\nseen: by who\n" in again.explain("pairs")
         with again.transaction() as change:
             change.insert("seen", [(9, 5), (2, 5)])
         assert told(again, "recent") == [(9, 5)]
