@@ -22,7 +22,7 @@ _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 
 
 @dataclass(frozen=True)
-class Variable:
+class SessionVariable:
     """A variable with its value, a constant of SQL, and the expression of its default, which stands in `source`."""
 
     name: str
@@ -38,7 +38,7 @@ class Variable:
         return inner.name if self.type is Type.STRING and isinstance(inner, exp.Literal) else None
 
 
-Variables = Mapping[str, Variable]
+Variables = Mapping[str, SessionVariable]
 """By their names in lower case."""
 
 _KNOWN: ContextVar[Variables] = ContextVar("variables of the session", default=MappingProxyType({}))
@@ -65,7 +65,7 @@ def keeping() -> Iterator[None]:
         _KEEPING.reset(before)
 
 
-def variable_of(reference: exp.Expr | None) -> Variable | None:
+def variable_of(reference: exp.Expr | None) -> SessionVariable | None:
     """The variable that a name means, if any: `x`, `session.x` or `system.session.x`."""
     if not isinstance(reference, exp.Column) or not (known := _KNOWN.get()):
         return None
@@ -73,7 +73,7 @@ def variable_of(reference: exp.Expr | None) -> Variable | None:
     return known.get(name) if tuple(scope) in SCOPES else None
 
 
-def refuse_in_definition(variable: Variable, place: exp.Expression | None, source: SourceText) -> None:
+def refuse_in_definition(variable: SessionVariable, place: exp.Expression | None, source: SourceText) -> None:
     """Raises ProgramError where a definition is read."""
     if _KEEPING.get():
         message = f"{variable.name} is a variable of this session, and a view or function outlives it"

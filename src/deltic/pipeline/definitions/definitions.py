@@ -18,7 +18,7 @@ from deltic.datalog.memory import ClauseMemory
 from deltic.errors import CatalogError
 from deltic.pipeline.definitions.written import Edit, Publication, table_to_json, to_json
 from deltic.sql.statements.program import SqlProgram
-from deltic.sql.variables import Variable
+from deltic.sql.variables import SessionVariable
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
@@ -48,7 +48,7 @@ class Definitions:
     parts: tuple[FrontEndDefinitions, ...] = ()
     pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
     memory: ClauseMemory = field(default_factory=ClauseMemory, compare=False, repr=False)
-    variables: dict[str, Variable] = field(default_factory=dict, compare=False, repr=False)
+    variables: dict[str, SessionVariable] = field(default_factory=dict, compare=False, repr=False)
 
     def since(self, before: Definitions) -> tuple[Edit, ...]:
         """The changes between earlier definitions and these."""

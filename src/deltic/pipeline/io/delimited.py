@@ -11,7 +11,7 @@ import pyarrow.csv as pv
 
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.parsed import arrow_schema, table_of
-from deltic.pipeline.io.text import BLANKS, SPECIAL, pattern_of
+from deltic.pipeline.io.text_fields import BLANKS, SPECIAL, pattern_of
 from deltic.values.types import Column, Type
 
 # Arrow's reader requires a delimiter of one byte. A longer one is replaced by this one, which text does not contain.

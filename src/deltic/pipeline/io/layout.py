@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from deltic.pipeline.io.rounding import Rounding
 from deltic.values.types import Schema, Type
-
-if TYPE_CHECKING:
-    from deltic.pipeline.io.rounding import Rounding
 
 
 class FileKind(enum.Enum):
@@ -74,21 +71,3 @@ class FileLayout:
         Otherwise blank lines are skipped.
         """
         return not self.signed and [column.type for column in self.schema] in ([], [Type.STRING])
-
-
-def phrase(type_: Type) -> str:
-    """Return the name of a type's values in messages."""
-    return _PHRASES.get(type_, f"a value of type {type_}")
-
-
-_PHRASES = {
-    Type.INT64: "a number",
-    Type.UINT64: "an unsigned number",
-    Type.FLOAT64: "a float",
-    Type.STRING: "a string",
-    Type.BOOLEAN: "true or false",
-    Type.DATE: "a date",
-    Type.BINARY: "bytes",
-    Type.TIMESTAMP: "a timestamp with a time zone",
-    Type.TIMESTAMP_NTZ: "a timestamp without a time zone",
-}

@@ -21,9 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.errors import count_of
-from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.text import BLANKS, DECIMAL, TextField, convert, pattern_of
+from deltic.pipeline.io.text_fields import BLANKS, DECIMAL, TextField, convert, pattern_of
 from deltic.pipeline.io.values import problem
 from deltic.values import to_arrow
 from deltic.values.numbers import round_float, to_decimal
@@ -119,15 +118,6 @@ def can_round(arrow: pa.DataType, type_: Type) -> bool:
     return bool(
         type_ in _TIMES and pa.types.is_timestamp(arrow) and (arrow.tz is None) is (type_ is not Type.TIMESTAMP)
     )
-
-
-def as_texts(layout: FileLayout) -> FileLayout:
-    """Return the layout by which delimited text is read that `Rounding` then makes values of."""
-    columns = (
-        Column(column.name, Type.STRING, True) if can_round(pa.string(), column.type) else column
-        for column in layout.schema
-    )
-    return replace(layout, schema=type(layout.schema)(tuple(columns)), rounding=None)
 
 
 def _is_number(type_: Type) -> bool:

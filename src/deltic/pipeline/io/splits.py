@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import beginning, blocks, can_be_cut
 from deltic.pipeline.io.columns import conformed
@@ -14,9 +16,10 @@ from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.locate import TableFiles
 from deltic.pipeline.io.parsed import ParsedRows, arrow_schema, concatenated
 from deltic.pipeline.io.records import may_have_lines, whole_rows
-from deltic.pipeline.io.rounding import as_texts
+from deltic.pipeline.io.rounding import can_round
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import check_types, header_hint
+from deltic.values.types import Column, Type
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ def _parsed(lines: bytes, first: int, layout: FileLayout, file: str) -> Iterator
     if layout.rounding is None or layout.kind is FileKind.JSON:
         yield from parse(lines, first, layout, file)
         return
-    for part in parse(lines, first, as_texts(layout), file):
+    for part in parse(lines, first, _as_texts(layout), file):
         rows = conformed(part.table, layout, file, first)
         yield replace(rows, rejects=(*part.rejects, *rows.rejects), lines=part.lines)
         first += part.lines
@@ -162,3 +165,12 @@ def _in_file(finding: Diagnostic, before: int, layout: FileLayout) -> Diagnostic
 
 def _unreadable(file: str, error: OSError) -> DataError:
     return DataError([Diagnostic(f"the file cannot be read: {error.strerror or error}", file)])
+
+
+def _as_texts(layout: FileLayout) -> FileLayout:
+    """Return the layout by which delimited text is read that `Rounding` then makes values of."""
+    columns = (
+        Column(column.name, Type.STRING, True) if can_round(pa.string(), column.type) else column
+        for column in layout.schema
+    )
+    return replace(layout, schema=type(layout.schema)(tuple(columns)), rounding=None)

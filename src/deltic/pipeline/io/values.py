@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.in_python import UnrepresentableValue
-from deltic.pipeline.io.layout import phrase
 from deltic.values import LONGEST, in_order, of_python
 from deltic.values.numbers import round_float, to_decimal
 from deltic.values.python import as_decimal
@@ -270,3 +269,21 @@ def shown(value: Any, longest: int = 80) -> str:
 
 def _typed(value: Any) -> str:
     return f"{shown(value, 40)} ({type(value).__name__})"
+
+
+def phrase(type_: Type) -> str:
+    """Return the name of a type's values in messages."""
+    return _PHRASES.get(type_, f"a value of type {type_}")
+
+
+_PHRASES = {
+    Type.INT64: "a number",
+    Type.UINT64: "an unsigned number",
+    Type.FLOAT64: "a float",
+    Type.STRING: "a string",
+    Type.BOOLEAN: "true or false",
+    Type.DATE: "a date",
+    Type.BINARY: "bytes",
+    Type.TIMESTAMP: "a timestamp with a time zone",
+    Type.TIMESTAMP_NTZ: "a timestamp without a time zone",
+}

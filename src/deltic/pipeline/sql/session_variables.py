@@ -37,7 +37,7 @@ from deltic.sql.statements.statements import (
 )
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
-from deltic.sql.variables import Variable, constant_of, knowing_variables
+from deltic.sql.variables import SessionVariable, constant_of, knowing_variables
 from deltic.values.arrow import from_arrow
 from deltic.values.types import Type
 from deltic.values.types.arrow import type_of_arrow
@@ -47,7 +47,7 @@ _EXECUTED = "<executed>"
 _DEEPEST = 20
 """How many EXECUTE IMMEDIATE may stand in each other."""
 _Result = Evolution | Transaction | Rows
-_Changed = dict[str, Variable]
+_Changed = dict[str, SessionVariable]
 
 
 def results_of_text(pipeline: Defining, text: str, args: Args | None, file: str, depth: int = 0) -> Iterator[_Result]:
@@ -130,7 +130,7 @@ def _declare(pipeline: Defining, statement: DeclareVariable, variables: _Changed
     value = statement.default if statement.type is None else _cast(statement.default, statement.type)
     ((type_, constant),) = _row(pipeline, exp.select(value), statement.source, variables)
     for name in statement.names:
-        variable = Variable(name.name, type_, constant, statement.default, statement.source)
+        variable = SessionVariable(name.name, type_, constant, statement.default, statement.source)
         variables[name.name.lower()] = variable
 
 
@@ -160,7 +160,7 @@ def _store(pipeline: Defining, variables: _Changed, name: str, value: exp.Expres
     """Let a variable have a value, in its own type."""
     own = variables[name]
     ((_, stored),) = _row(pipeline, exp.select(_cast(value, own.type)), source, variables)
-    variables[name] = Variable(own.name, own.type, stored, own.default, own.source)
+    variables[name] = SessionVariable(own.name, own.type, stored, own.default, own.source)
 
 
 def _drop(statement: DropVariable, variables: _Changed) -> None:
@@ -201,7 +201,7 @@ def _executed(pipeline: Defining, statement: ExecuteImmediate, depth: int) -> It
         raise source.error(place, f"{_DEEPEST} EXECUTE IMMEDIATE stand in each other", "a text executes itself")
     variables = dict(pipeline._definitions.variables)
     ((type_, constant),) = _row(pipeline, exp.select(place.copy()), source, variables)
-    text = Variable("", type_, constant, constant, source).text
+    text = SessionVariable("", type_, constant, constant, source).text
     if text is None or len(split(SourceText(text))) != 1:
         raise source.error(place, "EXECUTE IMMEDIATE takes the text of one statement", "execute several one by one")
     args = _arguments(pipeline, statement, variables)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import query, token_error
-from deltic.sql.statements.statements import Describe, Explain, Select, Show, Use
+from deltic.sql.statements.statements import Describe, Explain, Select, Show, UseSchema
 from deltic.sql.text import SourceText
 
 _OF_ROWS: Mapping[tuple[str, ...], Literal["why", "why not", "lineage"]] = {
@@ -103,14 +103,14 @@ def check_schema(name: exp.Identifier, source: SourceText) -> None:
         raise source.error(name, f"there is no schema {name.name}", "the only one is `default`: leave it out")
 
 
-def parse_use(cursor: Cursor) -> Use:
+def parse_use(cursor: Cursor) -> UseSchema:
     """USE [SCHEMA] default."""
     cursor.need("USE")
     _ = len(cursor.rest) > 1 and any(map(cursor.take, ("SCHEMA", "DATABASE", "NAMESPACE")))
     name = cursor.name("the name of a schema")
     check_schema(name, cursor.source)
     cursor.end()
-    return Use(*cursor.span, name)
+    return UseSchema(*cursor.span, name)
 
 
 def parse_describe(cursor: Cursor) -> Describe:

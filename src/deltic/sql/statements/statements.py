@@ -394,11 +394,11 @@ class ExecuteImmediate(Statement):
 
 
 @dataclass(frozen=True, eq=False)
-class Use(Statement):
+class UseSchema(Statement):
     """USE of the one schema that there is."""
 
     name: exp.Identifier
 
 
-OfSession = DeclareVariable | SetVariable | DropVariable | Setting | ExecuteImmediate | Use
+OfSession = DeclareVariable | SetVariable | DropVariable | Setting | ExecuteImmediate | UseSchema
 """What is done when it is reached, since later statements depend on it."""
