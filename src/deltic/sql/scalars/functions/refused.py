@@ -17,7 +17,7 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),
     **dict.fromkeys(("monotonically_increasing_id", "spark_partition_id", "input_file_name"), _CHANGES),
     **dict.fromkeys(("current_time", "localtime"), "there is no type TIME; write date_format(now(), 'HH:mm:ss')"),
-    "counter_diff": "write x - lag(x) OVER (…), and x where that is below zero",
+    "counter_diff": "write CASE WHEN x >= lag(x) OVER (…) THEN x - lag(x) OVER (…) END",
     "unix_nanos": "write unix_micros(time) * 1000",
     **dict.fromkeys(("current_user", "user", "session_user"), _SESSION),
     "current_path": _SESSION,
