@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import deltic
+from tests.batches import slow
 
 TABLES = "CREATE TABLE a (k INT, x INT); CREATE TABLE b (k INT, y INT)"
 JOIN = "CREATE VIEW joined AS SELECT a.k, x, y FROM a, b WHERE a.k = b.k AND x + y > 3"
@@ -78,7 +79,7 @@ def exchanged(pipeline: deltic.Pipeline, gone: range, come: range) -> list[str]:
     return [c.reason for c in apply(pipeline, {"a": rows, "b": rows}).report.components if c.relations == ("v",)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["local", *slow(["shards"])])
 def test_an_update_that_costs_more_is_abandoned_and_not_tried_the_next_time(tmp_path, engine):
     with pipeline_of("auto", state=tmp_path, engine=engine) as pipeline:
         product = "a.k = b.k AND b.k = c.k AND x = b.y + c.y"

@@ -330,7 +330,7 @@ MODULES: dict[str, Case] = {
         'start; insert R(@json"{\\"m\\": [{\\"id\\": 3, \\"s\\": \\"c\\"}]}"); commit; dump O;',
         ('O{.a = All{.m = [(3, P{.id = 3, .s = "c"})]}}',),
     ),
-    "`size`, `dyn_alloc`, `by_val`, `return_by_ref`, `has_side_effects`, `custom_serde`": _o(
+    "attributes of Rust's code, such as `size` and `by_val`": _o(
         "x: u8",
         "#[size = 4]\n#[dyn_alloc]\nextern type T\n#[custom_serde]\ntypedef W<'A> = W{x: 'A}\n"
         "#[has_side_effects]\n#[return_by_ref]\nextern function tripled(#[by_val] x: u8): u8\n"
@@ -371,8 +371,7 @@ DETAILS = {
     "`Any`; closures and functions in relations",
     "a `match` with a missing or an unreachable case; functions that recur deeper than Python's stack",
     "a failing function, such as division by zero",
-    "assignment to parameters without `mut`, variables of rules and loops, captured variables, what references point "
-    "to; inside conditions and operands",
+    "assignment to what is not `mut`; inside conditions and operands",
 }
 CASES = TYPES | EXPRESSIONS | RELATIONS | MODULES | COMMANDS
 
