@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import deltic
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import column
@@ -267,3 +268,14 @@ def test_a_change_of_different_values_looks_at_what_changed():
     less = first - {(0, 1, 0.0, 0, "x")}
     run = [{"x": first}, {"x": less}, {"x": less - {(0, 1, 1.0, 0, "x")}}, {"x": frozenset()}]
     assert first_disagreement(builder.build(), run) is None
+
+
+def test_a_sum_that_fits_again_replaces_null() -> None:
+    great = "999999999999999999999999999999999999.99"
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (k INT, d DECIMAL(38, 2) NOT NULL)")
+    pipeline.sql("CREATE VIEW v AS SELECT k, try_sum(d) AS s FROM t GROUP BY k")
+    pipeline.sql(f"INSERT INTO t VALUES (1, {great}), (1, 0.01), (1, 0)")
+    assert list(pipeline["v"]) == [(1, None)]
+    pipeline.sql("DELETE FROM t WHERE d <> 0")
+    assert list(pipeline["v"]) == [(1, Decimal(0))]

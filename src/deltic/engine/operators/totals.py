@@ -116,4 +116,9 @@ def differ(a: Column, b: Column) -> Mask:
     """Return where two columns have different values, or only one is NULL."""
     (old, was_null), (new, is_null) = a, b
     differs: Mask = old != new
-    return differs if was_null is None or is_null is None else (was_null != is_null) | (differs & ~is_null)
+    if was_null is None and is_null is None:
+        return differs
+    was_null = np.zeros(len(old), bool) if was_null is None else was_null
+    is_null = np.zeros(len(new), bool) if is_null is None else is_null
+    result: Mask = (was_null != is_null) | (differs & ~is_null)
+    return result
