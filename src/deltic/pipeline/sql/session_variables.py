@@ -39,10 +39,13 @@ from deltic.sql.text import SourceText
 from deltic.sql.types import written
 from deltic.sql.variables import SessionVariable, constant_of, knowing_variables
 from deltic.values.arrow import from_arrow
-from deltic.values.types import Type
+from deltic.values.types import Schema, Type
 from deltic.values.types.arrow import type_of_arrow
 
-_MAYBE = re.compile(r"(?:^|;|\*/)\s*(?:DECLARE|USE|SET|RESET|EXECUTE|DROP\s+(?:TEMPORARY\s+)?VARIABLE)\b", re.I | re.M)
+_MAYBE = re.compile(
+    r"(?:\A|;|\*/|--[^\n]*\n)\s*(?:DECLARE|USE|SET|RESET|EXECUTE|DROP\s+(?:TEMPORARY\s+)?VARIABLE)\b", re.I
+)
+"""Where a statement of the session may begin: the SET of an UPDATE on several lines is none."""
 _EXECUTED = "<executed>"
 _DEEPEST = 20
 """How many EXECUTE IMMEDIATE may stand in each other."""
@@ -177,10 +180,17 @@ def _row(
     pipeline: Defining, query: exp.Expression, source: SourceText, variables: _Changed
 ) -> list[tuple[Type, exp.Expression]]:
     """The types and values of the one row of a query, NULL without rows. Raises ProgramError for several rows."""
-    step = asked_query(query, source, pipeline._definitions, variables)
-    pinned = present(pipeline)
+    rows, schema = _answer(pipeline, query, source, variables)
+    return _values(rows, [column.type for column in schema], query, source)
+
+
+def _answer(
+    pipeline: Defining, query: exp.Expression, source: SourceText, variables: _Changed
+) -> tuple[pa.Table, Schema]:
+    """The rows of a query, and their columns."""
+    step, pinned = asked_query(query, source, pipeline._definitions, variables), present(pipeline)
     rows = answered(step, pinned.version, pipeline._engine_of, pinned.spark).to_arrow()
-    return _values(rows, [column.type for column in step.definition.views[0].schema], query, source)
+    return rows, step.definition.views[0].schema
 
 
 def _values(
@@ -230,9 +240,7 @@ def _arguments(pipeline: Defining, statement: ExecuteImmediate, variables: _Chan
     """The values of parameters, by their names or in order."""
     if not statement.using:
         return None
-    names, source = [name for name, _ in statement.using], statement.source
-    step = asked_query(exp.select(*(e.copy() for _, e in statement.using)), source, pipeline._definitions, variables)
-    pinned = present(pipeline)
-    row = answered(step, pinned.version, pipeline._engine_of, pinned.spark).to_arrow()
+    names, query = [name for name, _ in statement.using], exp.select(*(each.copy() for _, each in statement.using))
+    row, _ = _answer(pipeline, query, statement.source, variables)
     values = [column[0].as_py(maps_as_pydicts="strict") for column in row.columns]
     return dict(zip(names, values, strict=True)) if all(names) else values

@@ -52,9 +52,8 @@ def settings(statement: Setting, nothing: Evolution) -> Evolution | Rows:
         return nothing if statement.is_reset else _rows({statement.key: statement.value or "<undefined>"})
     if key not in _FIXED:
         hint = did_you_mean(key, _FIXED) or "options are those of deltic.Pipeline(…); SET lists settings of SQL"
-        hint = (
-            f"to set a variable, write SET VAR {statement.key} = …" if key.isidentifier() and statement.value else hint
-        )
+        if key.isidentifier() and statement.value:
+            hint = f"to set a variable, write SET VAR {statement.key} = …"
         raise statement.error(f"there is no setting {statement.key} here", hint)
     value, remedy = _FIXED[key]
     if statement.is_reset:
