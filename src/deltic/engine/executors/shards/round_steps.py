@@ -121,8 +121,6 @@ class RoundSteps(Steps):
 
     def take(self, step: Step) -> Iterator[Message]:
         self.environment.check()
-        if not self.has_work(step):
-            return
         match step:
             case Take(name=name) if name in self.plan.timed:
                 self.states[name].delta = self._gathered(name, self._sent_to(name))
@@ -170,7 +168,7 @@ class RoundSteps(Steps):
                     self.states[name].delta = run
             case Search():
                 yield from self._search_timed(step, now)
-            case _:
+            case _ if self.has_work(step):
                 yield from self.take(step)
 
     def _gathered(self, name: str, received: Iterable[Received]) -> Run | None:

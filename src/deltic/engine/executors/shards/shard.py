@@ -99,9 +99,10 @@ class Shard(RoundSteps):
 
     def _counted(self, step: Step) -> list[Message]:
         """Take a step, and return its messages. Its cost counts for the home of what it makes; tables cost nothing."""
+        if not self.has_work(step):
+            return []
         made = self.plan.makes(step)[0]
-        is_given = isinstance(self.program.relations[made].definition, Table | FixedRows)
-        if is_given or not self.has_work(step):
+        if isinstance(self.program.relations[made].definition, Table | FixedRows):
             return list(self.take(step))
         return self.work.of((self.plan.placed[made].home,), lambda: list(self.take(step)), made)
 
@@ -118,7 +119,7 @@ class Shard(RoundSteps):
         self._before = Moment.of(self)
 
     def _retake(self, steps: Sequence[Step]) -> None:
-        for step in steps:
+        for step in filter(self.has_work, steps):
             for _ in self.take(step):
                 pass
 
