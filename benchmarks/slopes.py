@@ -194,10 +194,18 @@ def _further(pipeline: deltic.Pipeline, size: int) -> Callable[[], object]:
     return partial(pipeline.sql, "CREATE VIEW v AS SELECT a + b AS a FROM t")
 
 
+def _rows_as_text(pipeline: deltic.Pipeline, size: int) -> Callable[[], object]:
+    """An INSERT of so many rows that are written in its text."""
+    pipeline.sql("CREATE TABLE t (a BIGINT, b BIGINT, s STRING, n DECIMAL(10, 2), d DATE)")
+    rows = (f"({i}, {i % 7}, 'x{i}', {i % 90}.25, DATE '2024-01-{1 + i % 28:02}')" for i in range(size))
+    return partial(pipeline.sql, f"INSERT INTO t VALUES {', '.join(rows)}")
+
+
 SHAPES = {
     **{f"SQL: {name}": Shape(least, _of_sql(text)) for name, (least, text) in QUERIES.items()},
     **{f"Datalog: {name}": Shape(least, _of_datalog(text)) for name, (least, text) in PROGRAMS.items()},
     "a further view": Shape(40, _further),
+    "rows of INSERT": Shape(250, _rows_as_text),
 }
 
 
@@ -207,7 +215,8 @@ def measured(shape: Shape, size: int) -> tuple[float, float]:
         define = shape.define(pipeline, size)
         gc.collect()
         seconds = spent(define)
-        table, row = ("t", (1, 2, "x")) if "t" in pipeline.tables else ("e", (1, 2))
+        table = "t" if "t" in pipeline.tables else "e"
+        row = (1, 2, "x", None, None)[: len(pipeline.tables[table])]
         return seconds, spent(partial(_insert, pipeline, table, row))
 
 

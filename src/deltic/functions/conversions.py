@@ -19,6 +19,7 @@ from deltic.functions.intervals import written
 from deltic.functions.reading import read_times
 from deltic.values import from_arrow, to_arrow
 from deltic.values.numbers import convert_number, round_float, to_decimal
+from deltic.values.text import of_exact_text
 from deltic.values.types import Kind, Type
 
 if TYPE_CHECKING:
@@ -68,7 +69,14 @@ def converter(source: Type, target: Type, by_part: bool = False) -> Conversion:
         return str
     if (convert := _of_one(source, target)) is not None:
         return convert
-    return lambda value: from_arrow(converted(to_arrow([value], source), source, target, by_part), target)[0]
+
+    def in_column(value: Any) -> Any:
+        return from_arrow(converted(to_arrow([value], source), source, target, by_part), target)[0]
+
+    if source is Type.STRING and target.kind in _TIMES:
+        zone = "+00:00" if target is Type.TIMESTAMP else ""
+        return lambda text: in_column(text) if (time := of_exact_text(text + zone, target)) is None else time
+    return in_column
 
 
 def _spread(found: pa.Array, places: Any) -> pa.Array:

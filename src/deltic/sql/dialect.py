@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -230,12 +231,23 @@ class DelticParser(SparkParser):
                 return self.expression(exp.In(this=this, query=exp.select("*").from_(values).subquery(copy=False)))
         return result
 
-    def _parse_types(self, check_func: bool = False, *args: Any, **options: Any) -> exp.Expr | None:
-        """Parse a type; where an expression may stand, a type and `(` are a call: trying both is exponential."""
+    def _parse_types(
+        self, check_func: bool = False, schema: bool = False, *args: Any, **options: Any
+    ) -> exp.Expr | None:
+        """Parse a type; where an expression may stand, a type and `(` are a call: trying both is exponential.
+
+        CHAR(n) and VARCHAR(n) are STRING outside of column definitions. Hive's parser finds them by parsing both names
+        again for each type.
+        """
         words = self._tokens[self._index : self._index + 2] if check_func else []
         if [word.token_type for word in words[1:]] == [TokenType.L_PAREN] and words[0].token_type in self.TYPE_TOKENS:
             return None
-        return super()._parse_types(check_func, *args, **options)
+        result = Parser._parse_types(self, check_func, schema, *args, **options)
+        for type_ in result.find_all(exp.DataType) if result is not None and not schema else ():
+            if type_.this in (exp.DType.CHAR, exp.DType.VARCHAR):
+                type_.set("this", exp.DType.TEXT)
+                type_.set("expressions", None)
+        return result
 
     def _parse_type(self, *args: Any, **options: Any) -> exp.Expr | None:
         """Parse a type or a typed literal; `X 'FF'` with a blank is a binary literal as well."""

@@ -6,8 +6,9 @@ day-time intervals as a number of microseconds; arrays, structs and maps are tup
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 from deltic.values.python import of_python
@@ -39,6 +40,22 @@ def of_literal(literal: Any, type_: Type) -> Any:
     if type_ is Type.DAY_TIME_INTERVAL:
         return literal * _MICROSECOND
     return Decimal(literal) if type_.kind is Kind.DECIMAL else literal
+
+
+@lru_cache(maxsize=4096)
+def of_exact_text(text: str, type_: Type) -> Any:
+    """The decimal of exactly this type, date or time that `str` writes so; None where the text is another one."""
+    try:
+        if type_.kind is Kind.DECIMAL:
+            number = Decimal(text)
+            exact = number.is_finite() and number.as_tuple().exponent == -type_.scale and f"{number:f}" == text
+            return number if exact and len(number.as_tuple().digits) <= type_.precision else None
+        if (time := _TIMES.get(type_.kind)) is None:
+            return None
+        value, zone = time.fromisoformat(text), UTC if type_ is Type.TIMESTAMP else None
+        return value if str(value) == text and getattr(value, "tzinfo", None) == zone else None
+    except (ValueError, InvalidOperation):
+        return None
 
 
 def _parts(type_: Type, count: int) -> list[Type]:

@@ -19,9 +19,12 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.reading.scalars import parse_expression
 from deltic.errors import EvaluationError
 from deltic.functions import FUNCTIONS, call
+from deltic.functions.conversions import converted, converter
 from deltic.sql.dialect import Deltic
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import SourceText
+from deltic.values import from_arrow, to_arrow
+from deltic.values.text import of_exact_text
 from deltic.values.types import Schema, Type
 from tests.engine.operators.test_scalar import check, columns_with
 
@@ -380,3 +383,22 @@ def test_strict_functions_are_null_where_an_operand_is(name: str) -> None:
     row = {operand: SAMPLES[type_] for operand, type_ in types.items()}
     for operand in types:
         assert evaluate(call(name, *map(column, types)), {**row, operand: None}, types) is None
+
+
+TIMES = """
+2024-02-29|2023-02-29|0001-01-01|9999-12-31|2024-1-2| 2024-01-02 |2024-01-02T03:04:05|2024-01-02 03:04:05
+2024-01-02 03:04:05.120000|2024-01-02 03:04:05.12|2024-01-02 24:00:00|2024-01-02 03:04:05+00:00
+2024-01-02 03:04:05+01:00|2024-01-02 03:04:05Z|2024-01-02 03:04|20240102|2024-W01-1|+2024-01-02|x||2024-01-02+00:00
+"""
+
+
+@pytest.mark.parametrize("target", [Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ], ids=str)
+def test_a_text_is_the_time_that_it_is_in_a_column(target: Type) -> None:
+    texts = TIMES.strip().replace("\n", "|").split("|")
+    column = from_arrow(converted(to_arrow(texts, Type.STRING), Type.STRING, target), target)
+    assert [converter(Type.STRING, target)(text) for text in texts] == list(column)
+    exact = [of_exact_text(text, target) for text in texts]
+    assert all(one in (None, time) for one, time in zip(exact, column, strict=True))
+    assert {time for time in exact if time} == {
+        time for text, time in zip(texts, column, strict=True) if str(time) == text
+    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from datetime import timedelta
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit.expressions.casts import cast, cast_type
+from deltic.values.text import of_exact_text
 from deltic.values.types import Kind, Type
 
 INTERVAL_UNITS = {"MONTH": Type.YEAR_MONTH_INTERVAL, "MICROSECOND": Type.DAY_TIME_INTERVAL}
@@ -44,27 +43,16 @@ def is_literal(expression: exp.Expression) -> bool:
     if isinstance(expression, exp.TryCast):
         target = cast_type(expression)
         if isinstance(expression.this, exp.Literal) and expression.this.is_string:
-            return _is_written(expression.this.this, target)
+            return written_value(expression) is not None
         return _is_number(expression.this) and (target.is_float or (target.is_integer and expression.this.is_int))
     return isinstance(expression, exp.Literal | exp.Boolean | exp.Interval) or _is_number(expression)
 
 
-@lru_cache(maxsize=4096)
-def _is_written(text: str, type_: Type) -> bool:
-    """Whether this is the text that `literal` writes for a decimal, date or time of the type."""
-    try:
-        if type_.kind is Kind.DECIMAL:
-            value = Decimal(text)
-            exact = value.is_finite() and value.as_tuple().exponent == -type_.scale
-            return exact and f"{value:f}" == text and len(value.as_tuple().digits) <= type_.precision
-        if type_ is Type.DATE:
-            return str(date.fromisoformat(text)) == text
-        if type_ in (Type.TIMESTAMP, Type.TIMESTAMP_NTZ):
-            time = datetime.fromisoformat(text)
-            return str(time) == text and text.endswith("+00:00") == (type_ is Type.TIMESTAMP)
-    except (ValueError, InvalidOperation):
-        return False
-    return False
+def written_value(expression: exp.Expression) -> Any:
+    """The decimal, date or time that `literal` writes so; None for other expressions."""
+    if isinstance(expression, exp.TryCast) and isinstance(expression.this, exp.Literal) and expression.this.is_string:
+        return of_exact_text(expression.this.this, cast_type(expression))
+    return None
 
 
 def _is_number(expression: exp.Expression) -> bool:

@@ -26,6 +26,7 @@ from deltic.circuit.expressions import (
     type_of,
 )
 from deltic.circuit.expressions.checks import undefined
+from deltic.circuit.expressions.literals import written_value
 from deltic.circuit.expressions.operations import called, operation
 from deltic.depth import deep
 from deltic.functions import function_of
@@ -51,6 +52,8 @@ def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
     if type(expression) in _CONSTANTS:
         constant = _CONSTANTS[type(expression)](expression)
         return lambda row: constant
+    if (value := written_value(expression)) is not None:
+        return lambda row: value
     operands = operands_of(expression)
     parts = [meaning(operand, types) for operand in operands]
     if type(expression) in _FORMS:

@@ -22,12 +22,12 @@ def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
         raise scope.source.error(node, f"the rows of VALUES have {' and '.join(map(str, sorted(widths)))} columns")
     (width,) = widths
     result = [_unified([row[i] for row in rows], i, node, scope) for i in range(width)]
-    types = [ValueType(values[0].type.type, any(_value(v) is None for v in values)) for values in result]
+    constants = [[evaluate(value.expression, {}, {}) for value in values] for values in result]
+    types = [ValueType(v[0].type.type, None in c) for v, c in zip(result, constants, strict=True)]
     called = [name.name for name in node.args["alias"].columns] if node.args.get("alias") else []
     names = called if len(called) == width else [f"col{i}" for i in range(1, width + 1)]
     columns = [Column(scope.nodes.fresh(n), t.type, t.nullable) for n, t in zip(names, types, strict=True)]
-    constants = zip(*([_value(v) for v in values] for values in result), strict=True)
-    number = scope.nodes.constant(Schema(tuple(columns)), list(constants))
+    number = scope.nodes.constant(Schema(tuple(columns)), list(zip(*constants, strict=True)))
     shown = []
     for i, column in enumerate(columns):
         written = [row[i] for row in rows]
@@ -57,7 +57,3 @@ def _unified(values: list[Typed], index: int, node: exp.Expression, scope: Query
         message = f"column {index + 1} of VALUES has {kinds}, which have no common type"
         raise scope.source.error(node, message, "write values of one type, or CAST(… AS …)")
     return [settled(value) for value in result]
-
-
-def _value(value: Typed) -> object:
-    return evaluate(value.expression, {}, {})

@@ -233,19 +233,17 @@ class _Writing:
 
     def _with_defaults(self, query: exp.Expression, columns: Sequence[str]) -> exp.Expression:
         """A query with what columns have by default in the place of DEFAULT, which stands in rows of VALUES."""
-        source = query.args.get("from_")
-        if not (source and isinstance(source.this, exp.Values)):
+        if not any(_is_default(value) for row in _rows_of(query) for value in row):
             return query
         result = query.copy()
-        for row in result.args["from_"].this.expressions:
-            for name, value in zip(columns, row.expressions if isinstance(row, exp.Tuple) else [row], strict=False):
+        for row in _rows_of(result):
+            for name, value in zip(columns, row, strict=False):
                 value.replace(self._given(value, name))
         return result
 
     def _given(self, value: exp.Expression, name: str) -> exp.Expression:
         """The value to store in a column; DEFAULT is replaced by the column's default."""
-        is_default = isinstance(value, exp.Var | exp.Column) and value.name.upper() == "DEFAULT"
-        return self._default(name) if is_default else value.copy()
+        return self._default(name) if _is_default(value) else value.copy()
 
     def _default(self, name: str) -> exp.Expression:
         text = self._storing[name].default if name in self._storing else ""
@@ -341,12 +339,21 @@ def _literal(query: exp.Expression) -> exp.Values | None:
     return source.this if source and isinstance(source.this, exp.Values) else None
 
 
+def _rows_of(query: exp.Expression) -> Iterator[list[exp.Expression]]:
+    """The values of each row of VALUES that a query has its rows from."""
+    literal = _literal(query)
+    for row in literal.expressions if literal is not None else ():
+        yield row.expressions if isinstance(row, exp.Tuple) else [row]
+
+
 def _values(query: exp.Expression) -> list[exp.Expression]:
     """The values of a row of the query as written, those of the first one of VALUES; none where it has `*`."""
-    if (literal := _literal(query)) is not None:
-        row = literal.expressions[0]
-        return row.expressions if isinstance(row, exp.Tuple) else [row]
-    return query.expressions if isinstance(query, exp.Select) and not query.is_star else []
+    columns = query.expressions if isinstance(query, exp.Select) and not query.is_star else []
+    return next(_rows_of(query), columns)
+
+
+def _is_default(value: exp.Expression) -> bool:
+    return isinstance(value, exp.Var | exp.Column) and value.name.upper() == "DEFAULT"
 
 
 def _qualified(expression: exp.Expression, relation: exp.Expression, names: Sequence[str]) -> exp.Expression:
