@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("deltic.server.postgres")
 _ROWS = 4096
 """So many rows are encoded at once."""
+_VALUES = 256
+"""So many values are encoded in less time than another thread takes to wake up."""
 
 
 @dataclass
@@ -255,7 +257,11 @@ class Connection:
                 await self._copy_in(outcome)
 
     async def _send_rows(self, answer: ResultRows, forms: Sequence[int]) -> None:
-        await self._send_all(self._encoded(answer.fields, answer.table, forms))
+        messages = self._encoded(answer.fields, answer.table, forms)
+        if answer.table.num_rows * len(answer.fields) <= _VALUES:
+            await self._stream.send(b"".join(messages))
+        else:
+            await self._send_all(messages)
 
     def _encoded(self, fields: Sequence[Field], table: pa.Table, forms: Sequence[int]) -> Iterator[bytes]:
         rows = rows_of(table, fields, _of_each(forms, len(fields)))
