@@ -34,7 +34,9 @@ KINDS: Mapping[str, _Kind] = {
     "delta": _Kind(("path",), source=("coerce", "new_columns"), target=("by", "rows")),
     "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse", "coerce", "new_columns")),
     "database": _Kind(
-        ("url", "table"), source=("changed", "driver", "coerce", "external_access"), target=("key", "external_access")
+        ("url", "table"),
+        source=("changed", "driver", "coerce", "external_access", "new_columns"),
+        target=("key", "external_access"),
     ),
     "spark": _Kind(("table",), source=("changed", "coerce", "new_columns"), target=()),
     "dataframe": _Kind((), source=("changed", "coerce", "new_columns")),

@@ -6,15 +6,22 @@ that are there twice, and values that a database has in another form than the ta
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
+import socket
 import sqlite3
+import subprocess
+import tempfile
 from decimal import Decimal
+from pathlib import Path
 
 import duckdb
 import pytest
 
 import deltic
 from deltic import DataError, DelticError, External
+from deltic.errors import CatalogError
 from deltic.pipeline.connectors.connections import Database
 
 COLUMNS = {"id": "int64", "name": "string?", "price": "decimal(10,2)?", "day": "date?", "version": "int64?"}
@@ -147,6 +154,131 @@ def test_values_that_do_not_fit(tmp_path):
         pipeline.refresh()
 
 
+def widened(kind, folder, choice, **options):
+    """A pipeline over a table of a database that gets a column after the first refresh."""
+    url, connect = database(kind, folder)
+    run(connect, "CREATE TABLE sale (id BIGINT, shop TEXT)", "INSERT INTO sale VALUES (1, 'x')")
+    pipeline = deltic.Pipeline(**options)
+    source = External("database", url=url, table="sale", new_columns=choice)
+    pipeline.table("sale", {"id": "int64", "shop": "string?"}, key="id", source=source)
+    pipeline.refresh()
+    run(connect, "ALTER TABLE sale ADD COLUMN price DECIMAL(8, 2)", "INSERT INTO sale VALUES (2, 'y', 2.5)")
+    return pipeline, connect
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_new_columns_are_ignored_or_refused(tmp_path, kind):
+    (tmp_path / "ignored").mkdir()
+    pipeline, _ = widened(kind, tmp_path / "ignored", "ignore")
+    pipeline.refresh()
+    assert sorted(pipeline["sale"]) == [(1, "x"), (2, "y")]
+    pipeline, _ = widened(kind, tmp_path, "refuse")
+    message = r"shop.* sale.*: table sale: there is a new column price \(decimal\(8, 2\)\)\n  hint: new_columns='add'"
+    with pytest.raises(DataError, match=message):
+        pipeline.refresh()
+    assert list(pipeline["sale"]) == [(1, "x")]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_new_columns_are_added(tmp_path, kind):
+    with widened(kind, tmp_path, "add", state=tmp_path / "state")[0] as pipeline:
+        pipeline.refresh()
+        assert sorted(pipeline["sale"]) == [(1, "x", None), (2, "y", Decimal("2.50"))]
+    run(database(kind, tmp_path)[1], "UPDATE sale SET price = 1 WHERE id = 1")
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        pipeline.refresh()
+        assert sorted(pipeline["sale"]) == [(1, "x", Decimal(1)), (2, "y", Decimal("2.50"))]
+
+
+@pytest.mark.parametrize("choice", ["add", "refuse"])
+def test_removed_columns_are_refused(tmp_path, choice):
+    pipeline, connect = widened("sqlite", tmp_path, choice)
+    run(connect, "ALTER TABLE sale DROP COLUMN price", "ALTER TABLE sale RENAME COLUMN shop TO market")
+    with pytest.raises(DataError, match="table sale: column shop is missing"):
+        pipeline.refresh()
+    assert pipeline["sale"].schema.names == ("id", "shop")
+
+
+def test_columns_of_sqlite(tmp_path):
+    url, connect = database("sqlite", tmp_path)
+    types = "INTEGER PRIMARY KEY, n DOUBLE, name VARCHAR(9), amount NUMERIC(7, 2), day DATE, at DATETIME, is_on BOOLEAN"
+    run(connect, f"CREATE TABLE sale (id {types}, data BLOB)")
+    run(connect, "INSERT INTO sale VALUES (1, 1.5, 'a', 2.25, '2026-01-02', '2026-01-02 03:04:05', 1, x'00')")
+    pipeline = deltic.Pipeline()
+    pipeline.table("sale", key="id", source=External("database", url=url, table="main.sale"))
+    assert str(pipeline["sale"].schema) == (
+        "{id: int64, n: float64?, name: string?, amount: decimal(7, 2)?, day: date?, at: timestamp_ntz?, "
+        "is_on: boolean?, data: binary?}"
+    )
+    pipeline.refresh()
+    ((number, n, name, amount, day, _, is_on, data),) = pipeline["sale"]
+    assert (number, n, name, amount, str(day), is_on, data) == (1, 1.5, "a", Decimal("2.25"), "2026-01-02", True, b"\0")
+
+
+def test_columns_without_a_type_of_tables(tmp_path):
+    url, connect = database("sqlite", tmp_path)
+    run(connect, "CREATE TABLE sale (id INTEGER, anything)")
+    pipeline = deltic.Pipeline()
+    with pytest.raises(CatalogError, match="sale: column anything has type none, which tables do not have"):
+        pipeline.table("sale", key="id", source=External("database", url=url, table="sale"))
+    with pytest.raises(CatalogError, match="the database has no table sales"):
+        pipeline.table("sale", key="id", source=External("database", url=url, table="sales"))
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory):
+    """The address of a database of a server of PostgreSQL; such a server runs as another user than root."""
+    psycopg, config = pytest.importorskip("psycopg"), shutil.which("pg_config")
+    programs = config and subprocess.check_output([config, "--bindir"], text=True).strip()
+    if not programs or not Path(programs, "initdb").exists():
+        pytest.skip("the machine has no PostgreSQL")
+    before = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+    with tempfile.TemporaryDirectory(prefix="deltic-pg-") as folder, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        if before:
+            shutil.chown(folder, "postgres")
+        control = [*before, f"{programs}/pg_ctl", "-D", f"{folder}/data", "-w", "-s"]
+        create = [*before, f"{programs}/initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "postgres"]
+        subprocess.run(create, check=True, stdout=subprocess.DEVNULL, cwd=folder)
+        options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder}"
+        subprocess.run([*control, "-l", f"{folder}/log", "-o", options, "start"], check=True, cwd=folder)
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        try:
+            yield url, lambda: psycopg.connect(url, autocommit=True)
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], check=True, cwd=folder)
+
+
+@pytest.mark.slow
+def test_new_columns_of_postgresql(postgresql, tmp_path):
+    url, connect = postgresql
+    types = "id bigint PRIMARY KEY, n numeric(9, 2), name varchar(5), at timestamptz, seen timestamp, tags text[]"
+    values = "1, 2.5, 'a', '2026-01-02 03:04:05+00', '2026-01-02 03:04:05', '{u,v}'"
+    run(connect, "CREATE SCHEMA shop", f"CREATE TABLE shop.sale ({types})", f"INSERT INTO shop.sale VALUES ({values})")
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        source = External("database", url=url, table="shop.sale", new_columns="add")
+        pipeline.table("sale", key="id", source=source)
+        pipeline.refresh()
+        schema = (
+            "{id: int64, n: decimal(9, 2)?, name: string?, at: timestamp?, seen: timestamp_ntz?, tags: array(string?)?"
+        )
+        assert str(pipeline["sale"].schema) == schema + "}"
+        assert [row[1] for row in pipeline["sale"]] == [Decimal("2.50")]
+        run(connect, "ALTER TABLE shop.sale ADD COLUMN late boolean DEFAULT true")
+        pipeline.refresh()
+        assert str(pipeline["sale"].schema) == schema + ", late: boolean?}"
+        assert [row[-2:] for row in pipeline["sale"]] == [(["u", "v"], True)]
+        run(connect, "ALTER TABLE shop.sale ADD COLUMN more jsonb")
+        with pytest.raises(CatalogError, match="column more has type jsonb, which tables do not have"):
+            pipeline.refresh()
+        run(connect, "ALTER TABLE shop.sale DROP COLUMN more", "ALTER TABLE shop.sale DROP COLUMN name")
+        with pytest.raises(DataError, match="column name is missing"):
+            pipeline.refresh(full=True)
+        assert len(list(pipeline["sale"])) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("changed", ["", "version"])
 def test_tables_by_jdbc(spark, tmp_path, changed):
@@ -175,3 +307,26 @@ def test_tables_by_jdbc(spark, tmp_path, changed):
         assert sorted(row[:2] for row in pipeline["orders"]) == [(1, "nut")] * bool(changed) + [(2, "bolt"), (3, "cog")]
         pipeline.refresh(full=True)
         assert sorted(row[:2] for row in pipeline["orders"]) == [(2, "bolt"), (3, "cog")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("choice", ["ignore", "add", "refuse"])
+def test_new_columns_by_jdbc(spark, tmp_path, choice):
+    url = f"jdbc:derby:{tmp_path / 'shop'};create=true"
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+
+    def put(*rows, columns):
+        frame = spark.createDataFrame(rows, columns)
+        frame.write.format("jdbc").options(url=url, dbtable="orders").mode("overwrite").save()
+
+    put((1, "nut"), columns="id long, name string")
+    with deltic.Pipeline(spark) as pipeline:
+        pipeline.table("orders", key="id", source=External("database", url=url, table="orders", new_columns=choice))
+        pipeline.refresh()
+        put((1, "nut", 2.5), columns="id long, name string, price double")
+        if choice == "refuse":
+            with pytest.raises(DataError, match=r"there is a new column price \(float64\)"):
+                pipeline.refresh()
+        else:
+            pipeline.refresh()
+        assert list(pipeline["orders"]) == [(1, "nut", 2.5) if choice == "add" else (1, "nut")]

@@ -12,6 +12,8 @@ from deltic.engine.image import Json
 from deltic.errors import CatalogError
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.connectors.connections import connected, quoted
+from deltic.pipeline.connectors.database_columns import columns_of
+from deltic.pipeline.connectors.drift import new_columns
 from deltic.pipeline.connectors.frames import FrameSource
 from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange, filled
 from deltic.pipeline.connectors.tasks import Tasks
@@ -46,15 +48,11 @@ class DatabaseQuery:
         self._place = place
 
     def columns(self) -> Schema:
-        if not self._place["url"].startswith("duckdb:"):
-            raise CatalogError(f"{self._place}: the columns of such a table are to be declared")
         with connected(self._place["url"], external_access=self._place.is_on("external_access")) as database:
-            rows = database.connection.execute(f"SELECT * FROM {quoted(self._place['table'])} LIMIT 0")
-            return Schema.of_arrow(rows.to_arrow_table().schema)
+            return columns_of(database, self._place["table"])
 
     def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
-        """Return none: databases have no such option."""
-        return {}
+        return new_columns(table, {str(self._place): self.columns()})
 
     def pending(self, position: Json) -> str:
         return pending(self._place, position)
