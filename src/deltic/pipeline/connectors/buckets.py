@@ -7,22 +7,27 @@ buckets are compared by their digests, without reading files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from deltic.catalog import External
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import netted
-from deltic.errors import CatalogError
-from deltic.pipeline.connectors.hashes import HASHES, digest, row_hashes
-from deltic.pipeline.connectors.target import PublishedRows, PublishedView
+from deltic.engine.files.files import Files
+from deltic.errors import CatalogError, DelticError
+from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.names import find
+from deltic.values.hashing import xxhash64
 
 _ROWS = 1 << 16
 """The default number of rows of a file, roughly."""
@@ -80,6 +85,8 @@ class BucketPlan:
     how: str
     read: int = 0
     """The bytes of files that were read for it."""
+    is_same: bool = False
+    """Whether all files stay, and no other one is written."""
 
     def listing(self, made: Mapping[int, BucketFile]) -> Listing:
         """Return the listing with the new files."""
@@ -92,9 +99,17 @@ class BucketPlan:
 
 
 def planned(
-    place: External, shown: PublishedView, there: Listing | None, delta: pa.Table | None, read: Read
+    place: External, shown: PublishedView, known: Mapping[str, Any] | None, delta: pa.Table | None, files: Files
 ) -> BucketPlan:
-    """Return the plan to give a target a view's rows; `read` returns the rows of a file, None for a damaged one."""
+    """Return the plan to give a target with these files a view's rows; `known` is what `read_listing` returned."""
+    there = None if known is None else Listing.of_json(known["listing"])
+    plan = _planned(place, shown, there, delta, files)
+    return replace(plan, is_same=there is not None and plan.kept == there.parts and not plan.new)
+
+
+def _planned(
+    place: External, shown: PublishedView, there: Listing | None, delta: pa.Table | None, files: Files
+) -> BucketPlan:
     by = place.listed("by")
     for name in by:
         find(name, f"column of {shown.name}", shown.schema.types)
@@ -104,18 +119,15 @@ def planned(
     if there is None or (there.schema, there.by) != (schema, by):
         return _anew(shown, schema, by, size)
     if shown.is_doubtful:
-        whole = {bucket: part for bucket, part in there.parts.items() if _held(part, shown.schema.to_arrow(), read)}
+        whole = {bucket: part for bucket, part in there.parts.items() if _held(part, shown.schema.to_arrow(), files)}
         there = replace(there, parts=whole)
     if delta is not None:
         grown = there.rows + int(np.asarray(delta.column(WEIGHT)).sum())
         if grown > _FULL * size * there.count:
             return _anew(shown, schema, by, size)
-        if (result := _changed(there, delta, read)) is not None:
+        if (result := _changed(there, delta, files)) is not None:
             return result
     return _compared(shown, there, size)
-
-
-Read = Callable[[BucketFile], "pa.Table | None"]
 
 
 def _anew(shown: PublishedView, schema: str, by: tuple[str, ...], size: int) -> BucketPlan:
@@ -125,14 +137,14 @@ def _anew(shown: PublishedView, schema: str, by: tuple[str, ...], size: int) -> 
     return BucketPlan(schema, by, count, new, {}, "all files written")
 
 
-def _changed(there: Listing, delta: pa.Table, read: Read) -> BucketPlan | None:
+def _changed(there: Listing, delta: pa.Table, files: Files) -> BucketPlan | None:
     """Return the buckets of changed rows, read from their files; None if a file does not match the listing."""
     columns = [name for name in delta.column_names if name != WEIGHT]
     new, size = dict[int, pa.Table](), 0
     for bucket, changes in _divided(delta, _buckets(delta, there.by, there.count)).items():
         held = changes.slice(0, 0).select(columns)
         if (part := there.parts.get(bucket)) is not None:
-            result = _held(part, held.schema, read)
+            result = _held(part, held.schema, files)
             if result is None:
                 return None
             held, size = result, size + part.bytes
@@ -152,10 +164,13 @@ def _partly(there: Listing, new: Mapping[int, pa.Table], how: str, read: int = 0
     return BucketPlan(there.schema, there.by, there.count, wanted, kept, how, read)
 
 
-def _held(part: BucketFile, schema: pa.Schema, read: Read) -> pa.Table | None:
-    """Return the rows of a file; None if they do not match the listing."""
-    result = read(part)
-    if result is None or result.column_names != schema.names:
+def _held(part: BucketFile, schema: pa.Schema, files: Files) -> pa.Table | None:
+    """Return the rows of a file; None if it cannot be read, or they do not match the listing."""
+    try:
+        result = pq.read_table(pa.BufferReader(files.read(part.file)), partitioning=None)
+    except (OSError, pa.ArrowException):
+        return None
+    if result.column_names != schema.names:
         return None
     result = result.cast(schema)
     return result if digest(row_hashes(result, schema.names)) == part.digest else None
@@ -201,3 +216,101 @@ def _divided(rows: pa.Table, buckets: npt.NDArray[np.int64]) -> dict[int, pa.Tab
     return {
         int(b): ordered.slice(start, end - start) for b, start, end in zip(result, starts.tolist(), ends, strict=True)
     }
+
+
+HASHES = "xxhash64"
+"""The name of the hashes in a listing of files. Hashes with different names are different."""
+
+Hashes = npt.NDArray[np.uint64]
+_NULL, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x100000001B3)
+
+
+def row_hashes(rows: pa.Table, columns: Sequence[str]) -> Hashes:
+    """Return a hash of each row by the values of these columns. NULL is a value; zeros are equal, and so are NaNs."""
+    result = np.full(len(rows), len(columns), np.uint64)
+    for name in columns:
+        result = _mixed(result * _STEP + _hashes(rows.column(name)))
+    return result
+
+
+def digest(hashes: Hashes) -> int:
+    """Return the sum of hashes."""
+    return int(hashes.sum(dtype=np.uint64))
+
+
+def _hashes(column: pa.ChunkedArray) -> Hashes:
+    words = _words(column)
+    if column.null_count:
+        words = np.where(np.asarray(column.is_null()), _NULL, words)
+    return words
+
+
+def _words(column: pa.ChunkedArray) -> Hashes:
+    """Return 64 bits of each value; any value for NULL."""
+    kind = column.type
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
+        if not pa.types.is_integer(kind):
+            column = column.cast({1: pa.int8(), 32: pa.int32()}.get(kind.bit_width, pa.int64()))
+        values = np.asarray(column.fill_null(0))
+        return _mixed(values.astype(np.uint64 if values.dtype == np.uint64 else np.int64).view(np.uint64))
+    if pa.types.is_floating(kind):
+        floats = np.asarray(column.fill_null(0).cast(pa.float64())) + 0.0
+        return _mixed(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
+    return xxhash64([_texts(column)], len(column))
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """Return distinct texts for distinct values."""
+    if pa.types.is_decimal(column.type):
+        return column.cast(pa.string())
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        return column
+    return pa.array(map(repr, column.to_pylist()), pa.string())
+
+
+def _mixed(words: Hashes) -> Hashes:
+    """The finalizer of SplitMix64."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+LISTING = "_deltic.json"
+
+
+def write_part(files: Files, bucket: int, rows: pa.Table, stored: pa.Table | None = None) -> BucketFile:
+    """Write the rows of a bucket to a new file, durably; in the form of `stored`, if given."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows if stored is None else stored, sink)
+    name = f"part-{bucket:05}-{uuid.uuid4()}.parquet"
+    size = files.write(name, [memoryview(sink.getvalue())])
+    return BucketFile(name, len(rows), digest(row_hashes(rows, rows.column_names)), size)
+
+
+def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:
+    """Return the listing of the files; None if there is none, or it is incomplete."""
+    try:
+        result: dict[str, Any] = json.loads(files.read(name))
+        return result
+    except (OSError, ValueError):
+        return None
+
+
+def write_listing(files: Files, mark: TargetMark, listing: Listing, name: str = LISTING, **more: Any) -> None:
+    """Write the listing of the files with their epoch. It appears when it is complete."""
+    fields = {**more, "stamp": mark.stamp, "epoch": mark.epoch, "listing": listing.to_json()}
+    files.write(name, [json.dumps(fields).encode()])
+
+
+def marked(found: dict[str, Any] | None) -> TargetMark | None:
+    """Return the mark in a listing."""
+    return None if found is None else TargetMark(found["stamp"], found["epoch"])
+
+
+@contextmanager
+def naming(address: str) -> Iterator[None]:
+    """Convert errors of the system to errors that name the target."""
+    try:
+        yield
+    except OSError as error:
+        raise DelticError(f"{address}: it cannot be published ({error.strerror or error}); it is as before") from error

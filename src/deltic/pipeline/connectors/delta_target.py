@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,19 +11,20 @@ import pyarrow as pa
 from deltic.catalog import External
 from deltic.engine.files.address import files_at
 from deltic.errors import DelticError, UnsupportedError
-from deltic.pipeline.connectors.buckets import BucketFile, BucketPlan, Listing, planned
-from deltic.pipeline.connectors.delta import deltalake, errors, options_of
-from deltic.pipeline.connectors.source import filled
-from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
-from deltic.pipeline.connectors.target_files import (
+from deltic.pipeline.connectors.buckets import (
     LISTING,
+    BucketFile,
+    BucketPlan,
     marked,
     naming,
+    planned,
     read_listing,
-    rows_of,
     write_listing,
     write_part,
 )
+from deltic.pipeline.connectors.delta import deltalake, errors, options_of
+from deltic.pipeline.connectors.source import filled
+from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.values.types import Type
 from deltic.values.types.arrow import type_of_arrow
 
@@ -52,12 +52,10 @@ class DeltaTarget:
         with naming(self.address), errors(self.address):
             table = self._table()
             self._claim(table)
-            result = self._read(table)
-            there = None if result is None else Listing.of_json(result["listing"])
-            plan = planned(self._place, shown, there, delta if result else None, partial(rows_of, self._files))
-            if there is not None and plan.kept == there.parts and not plan.new:
-                write_listing(self._files, shown.mark, there, _LISTED, version=table.version())
-                return PublishedRows(plan.how, kept=len(there.parts))
+            plan = planned(self._place, shown, self._read(table), delta, self._files)
+            if plan.is_same:
+                write_listing(self._files, shown.mark, plan.listing({}), _LISTED, version=table.version())
+                return plan.published({})
             new = plan.new.items()
             made = {bucket: write_part(self._files, bucket, rows, _as_delta(rows)) for bucket, rows in new}
             version = self._commit(table, plan, made, shown.mark)

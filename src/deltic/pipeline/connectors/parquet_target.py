@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,17 @@ from deltic.catalog import External
 from deltic.engine.files.address import local_path
 from deltic.engine.files.files import LocalFiles, SystemCalls
 from deltic.errors import DelticError, UnsupportedError
-from deltic.pipeline.connectors.buckets import BucketPlan, Listing, planned
+from deltic.pipeline.connectors.buckets import (
+    BucketPlan,
+    marked,
+    naming,
+    planned,
+    read_listing,
+    write_listing,
+    write_part,
+)
 from deltic.pipeline.connectors.source import filled
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
-from deltic.pipeline.connectors.target_files import marked, naming, read_listing, rows_of, write_listing, write_part
 
 _KEPT = 2
 
@@ -46,12 +52,10 @@ class ParquetTarget:
 
     def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         with naming(str(self.path)):
-            result = self._read()
-            there = None if result is None else Listing.of_json(result["listing"])
-            plan = planned(self._place, shown, there, delta, partial(rows_of, self._files(self.path)))
-            if there is not None and plan.kept == there.parts and not plan.new:
-                write_listing(self._files(self.path.resolve()), shown.mark, there)
-                return PublishedRows(plan.how, kept=len(there.parts))
+            plan = planned(self._place, shown, self._read(), delta, self._files(self.path))
+            if plan.is_same:
+                write_listing(self._files(self.path.resolve()), shown.mark, plan.listing({}))
+                return plan.published({})
             return self._next(plan, shown.mark)
 
     def _files(self, folder: Path) -> LocalFiles:
