@@ -18,7 +18,7 @@ import pytest
 
 import deltic
 from deltic import DataError, External
-from deltic.pipeline.connectors import fetched
+from deltic.pipeline.connectors import places
 from deltic.pipeline.connectors.file_reader import FileReader
 from deltic.pipeline.io.rounding import Rounding
 from deltic.values.types import Column, Schema, Type
@@ -42,8 +42,8 @@ class Counted(fsspec.get_filesystem_class("memory")):
 @pytest.fixture(autouse=True)
 def counted(monkeypatch):
     Counted.bytes = Counted.files = 0
-    monkeypatch.setattr(fetched, "_SOME", 64)
-    monkeypatch.setattr(fetched, "_BLOCK", 100)
+    monkeypatch.setattr(places, "_SOME", 64)
+    monkeypatch.setattr(places, "_BLOCK", 100)
     fsspec.register_implementation("memory", Counted, clobber=True)
     yield
     fsspec.register_implementation("memory", Counted.__mro__[1], clobber=True)

@@ -18,8 +18,7 @@ from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
-from deltic.pipeline.connectors.drift import new_columns
-from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, nothing
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, new_columns, nothing
 from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
 from deltic.pipeline.io.rounding import Rounding
 from deltic.values.types import Column, Schema

@@ -13,13 +13,12 @@ import pyarrow as pa
 
 from deltic.catalog import CatalogTable, External
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.connectors.fetched import LocalFile
-from deltic.pipeline.connectors.places import ExternalPlace, place_at
+from deltic.pipeline.connectors.places import ExternalPlace, LocalFile, place_at
 from deltic.pipeline.connectors.source import filled
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import COMPRESSED, TableFiles, places_by_name
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.records import may_have_lines
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.splits import ArrowReader, read, splits

@@ -17,7 +17,6 @@ from deltic.engine.image import Json
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.connectors import tasks
 from deltic.pipeline.connectors.copies import CopyWriter, FileCopies, copied
-from deltic.pipeline.connectors.drift import new_columns
 from deltic.pipeline.connectors.file_reader import (
     FileReader,
     arrow_schema_of_file,
@@ -28,7 +27,7 @@ from deltic.pipeline.connectors.file_reader import (
     with_nulls,
 )
 from deltic.pipeline.connectors.places import Stamps, place_at
-from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, nothing
+from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, new_columns, nothing
 from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import natural

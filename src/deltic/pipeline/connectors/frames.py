@@ -13,8 +13,7 @@ from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
-from deltic.pipeline.connectors.drift import new_columns
-from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, new_columns
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.spark.posting import PostedRows, posted_by

@@ -21,11 +21,17 @@ from deltic.engine.files.files import Files, LocalFiles
 from deltic.errors import CatalogError, ChangeError, DataError, DelticError
 from deltic.html import facts
 from deltic.pipeline.connectors.copies import FOLDER, FileCopies
-from deltic.pipeline.connectors.drift import refused
 from deltic.pipeline.connectors.kinds import source_of, target_of
 from deltic.pipeline.connectors.quarantine import FAILED, SourceFailure, due, failed_sources, now
-from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, keyed, of_path
-from deltic.pipeline.connectors.source_report import SourceReport
+from deltic.pipeline.connectors.source import (
+    ExternalSource,
+    HeldRows,
+    SourceChange,
+    SourceReport,
+    keyed,
+    of_path,
+    refused,
+)
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark, ViewTarget
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.definitions.written import Publication

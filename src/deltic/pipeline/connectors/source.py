@@ -1,4 +1,8 @@
-"""The protocol of sources: a source computes how the rows of a table have changed since it was last read."""
+"""The protocol of sources: a source computes how the rows of a table have changed since it was last read.
+
+A source may have columns that its table does not have. With the option `new_columns`, "ignore" leaves them out; "add"
+adds them to the table, NULL in older rows; "refuse" refuses the rows that have them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +20,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.image import Json
 from deltic.engine.keyed import MOST
 from deltic.engine.numbering import Numbers
-from deltic.errors import CatalogError
+from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.passwords import revealed
 from deltic.pipeline.connectors.places import place_at
 from deltic.pipeline.io.layout import FileKind
@@ -177,3 +181,60 @@ def of_path(address: str) -> External:
         if kind is not None and kind is not FileKind.TEXT:
             return External(kind.value, path=address)
     raise CatalogError(f"{address}: its kind is unknown; name it, as in External('parquet', path={address!r})")
+
+
+Fields: TypeAlias = Mapping[str, Schema]
+"""The columns of what is read next, by the name of the file or table in messages."""
+
+
+def new_columns(table: CatalogTable, fields: Fields, optional: Collection[str] = ()) -> dict[str, tuple[Column, str]]:
+    """Return the columns that a table does not have, nullable, each with where it was seen first.
+
+    Raises DataError where two files disagree on the type of one, or lack a column of the table that is not `optional`.
+    """
+    result: dict[str, tuple[Column, str]] = {}
+    for place, schema in fields.items():
+        for name in table.schema.names:
+            if name not in schema.names and name not in optional:
+                raise DataError([Diagnostic(f"table {table.name}: column {name} is missing", place)])
+        for column in schema:
+            if column.name in table.schema.names:
+                continue
+            known, first = result.setdefault(column.name, (replace(column, nullable=True), place))
+            if known.type != column.type:
+                message = f"the new column {column.name} is {column.type}, and {known.type} in {first}"
+                raise DataError([Diagnostic(f"table {table.name}: {message}", place)])
+    return result
+
+
+def refused(table: CatalogTable, found: Mapping[str, tuple[Column, str]]) -> DataError:
+    """Return the error for columns that a table does not have."""
+    hint = f"new_columns='add' adds it to {table.name}, 'ignore' leaves it out"
+    return DataError(
+        [
+            Diagnostic(f"table {table.name}: there is a new column {column.name} ({column.type})", place, hint=hint)
+            for column, place in found.values()
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """What a refresh has read of a source."""
+
+    how: str
+    """What was read: "3 files read, 1 taken back", "compared" and so on."""
+    rows_read: int
+    files_read: int
+    bytes_read: int
+    inserted: int
+    """The number of inserted rows; with tasks, including those that are also deleted."""
+    deleted: int
+    seconds: float
+    rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
+    """The values that the option `coerce` has rounded, by column."""
+
+    def __str__(self) -> str:
+        files = f" of {self.files_read:,} files, {self.bytes_read:,} bytes" if self.files_read else ""
+        rounded = "".join(f"; {column}: {each}" for column, each in self.rounded.items())
+        return f"{self.how}: {self.rows_read:,} rows{files}, +{self.inserted:,} −{self.deleted:,}{rounded}"

@@ -18,7 +18,7 @@ from deltic.values.types import Schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from deltic.pipeline.connectors.source_report import SourceReport
+    from deltic.pipeline.connectors.source import SourceReport
 
 
 class Evolution:
