@@ -205,7 +205,7 @@ def test_the_oracle_is_no_part_of_what_it_checks():
         ("deltic_theory.circuits.machine", "from deltic.calculus import push", []),
         ("deltic.circuit.oracle.memory", "from deltic_theory import law", ["1: circuit -> deltic_theory"]),
         ("deltic.demo.main", "import deltic_theory.streams", ["1: demo -> deltic_theory"]),
-        ("deltic_ddlog.session", "from deltic.pipeline.changing import Changing", []),
+        ("deltic_ddlog.session", "from deltic.pipeline.watching import Watching", []),
         ("deltic_ddlog.session", "from deltic.cli.main import app", ["1: deltic_ddlog -> cli"]),
         ("deltic.pipeline.session", "import deltic_ddlog.check", ["1: pipeline -> deltic_ddlog"]),
         ("deltic.datalog.lower", "from deltic.circuit import builder\nfrom deltic.errors import DelticError", []),

@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from deltic.pipeline.epochs.transaction import Transaction
     from deltic.pipeline.io.files import File
     from deltic.pipeline.options import Durability, Maintenance, Recursion, Resources, Transactions
-    from deltic.pipeline.python.aggregates import aggregate
     from deltic.pipeline.python.checking import check_derivative
     from deltic.pipeline.python.functions import function, functor
-    from deltic.pipeline.python.operators import ZSet, operator
+    from deltic.pipeline.python.operators import ZSet, aggregate, operator
     from deltic.pipeline.reading.reading import Between as between
     from deltic.pipeline.reading.reading import View
     from deltic.pipeline.reading.rows import Rows
@@ -104,7 +103,7 @@ _LATER = {
     "Transactions": ("deltic.pipeline.options", "Transactions"),
     "View": ("deltic.pipeline.reading.reading", "View"),
     "ZSet": ("deltic.pipeline.python.operators", "ZSet"),
-    "aggregate": ("deltic.pipeline.python.aggregates", "aggregate"),
+    "aggregate": ("deltic.pipeline.python.operators", "aggregate"),
     "between": ("deltic.pipeline.reading.reading", "Between"),
     "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
     "check_derivative": ("deltic.pipeline.python.checking", "check_derivative"),

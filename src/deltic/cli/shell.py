@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from deltic import __version__, caches
+from deltic.cli.answer import print_changes, run_text
 from deltic.cli.report import print_error
-from deltic.cli.shell_commands import Shell, is_command
-from deltic.errors import DelticError
+from deltic.errors import DelticError, did_you_mean
 from deltic.passwords import redacted
 from deltic.pipeline.session import Pipeline
 from deltic.sql.statements.reading import is_complete
@@ -93,3 +96,111 @@ def completed(pipeline: Pipeline, begun: str, number: int) -> str | None:
     words = [word if begun.isupper() or not begun else word.lower() for word in _WORDS.split()]
     result = [word for word in dict.fromkeys([*names, *words]) if word.lower().startswith(begun.lower())]
     return result[number] if number < len(result) else None
+
+
+_STATEMENTS = """\
+Type a statement of SQL and end it with `;`. It may extend over lines; Ctrl-C forgets what was typed of it, Ctrl-R
+searches what was typed before, Tab completes.
+
+  CREATE TABLE t (id INT PRIMARY KEY, name STRING);       a table
+  CREATE VIEW v AS SELECT count(*) AS n FROM t;           a view, kept fresh from now on
+  INSERT INTO t VALUES (1, 'ada');                        also DELETE, UPDATE, MERGE: each is one epoch
+  BEGIN;  …;  COMMIT;                                     several as one epoch; ROLLBACK leaves no trace of them
+  SELECT * FROM v;                                        the rows as they are now
+  EXPLAIN v;                                              how v is kept fresh, and what that costs
+"""
+
+
+@dataclass
+class Shell:
+    """Options of the shell's output."""
+
+    pipeline: Pipeline
+    times: bool = False
+    changes: bool = True
+    ended: bool = field(default=False, init=False)
+    """Whether the user has asked to leave."""
+
+    def run(self, text: str) -> None:
+        """Run statements, or a command. Raises DelticError."""
+        if (result := _found(text)) is not None:
+            command, argument = result
+            command.run(self, argument)
+            return
+        if is_command(text):
+            name, known = text.split()[0], [name for command in _COMMANDS for name in command.names]
+            raise DelticError(f"there is no command {name}; {did_you_mean(name, known) or 'help lists them'}")
+        with self._timed():
+            run_text(self.pipeline, text, "<sql>", each=print_changes if self.changes else None)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            if self.times:
+                print(f"{1000 * (time.perf_counter() - started):,.1f} ms")
+
+
+def is_command(line: str) -> bool:
+    """Whether a line is a command of the shell, which needs no `;`."""
+    return _found(line) is not None or line.lstrip().startswith((".", "\\"))
+
+
+@dataclass(frozen=True)
+class _Command:
+    names: tuple[str, ...]
+    told: str
+    run: Callable[[Shell, str], None]
+    takes: str = ""
+    """What stands behind the name, for the help; "" for nothing."""
+
+
+def _help(shell: Shell, _: str) -> None:
+    print(_STATEMENTS)
+    for command in _COMMANDS:
+        names = "  ".join(f"{name} {command.takes}".rstrip() for name in command.names)
+        print(f"  {names:56}{command.told}")
+
+
+def _leave(shell: Shell, _: str) -> None:
+    shell.ended = True
+
+
+def _toggle_times(shell: Shell, _: str) -> None:
+    shell.times = not shell.times
+    print(f"times are {'shown' if shell.times else 'not shown'}")
+
+
+def _toggle_changes(shell: Shell, _: str) -> None:
+    shell.changes = not shell.changes
+    print(f"changes of views are {'shown' if shell.changes else 'not shown'}")
+
+
+def _describe(shell: Shell, name: str) -> None:
+    shell.run(f"DESCRIBE {name};" if name else "SHOW TABLES;")
+
+
+def _statement(text: str) -> Callable[[Shell, str], None]:
+    return lambda shell, _: shell.run(text)
+
+
+_COMMANDS = (
+    _Command((".tables", r"\dt"), "tables and views", _statement("SHOW TABLES;")),
+    _Command((r"\dv",), "views", _statement("SHOW VIEWS;")),
+    _Command((".schema", r"\d"), "the columns of a table or view", _describe, "NAME"),
+    _Command((".timer", r"\timing"), "show how long statements take, or do so no more", _toggle_times),
+    _Command((".changes",), "show which rows of views a statement changed, or do so no more", _toggle_changes),
+    _Command((".help", r"\?", "help"), "this text", _help),
+    _Command((".quit", ".exit", r"\q", "quit", "exit"), "leave, as Ctrl-D does", _leave),
+)
+
+
+def _found(text: str) -> tuple[_Command, str] | None:
+    """The command of a line, and its argument."""
+    name, _, argument = text.strip().rstrip(";").strip().partition(" ")
+    for command in _COMMANDS:
+        if name.lower() in command.names and (command.takes or not argument):
+            return command, argument.strip()
+    return None

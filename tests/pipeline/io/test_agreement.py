@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.locate import TableFiles
-from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.records import starts
 from deltic.pipeline.io.splits import FileSplit, joined
 from deltic.pipeline.io.stretch import at_once, parse

@@ -10,9 +10,8 @@ import pytest
 
 from deltic.errors import DataError
 from deltic.pipeline.io.changes import epochs
-from deltic.pipeline.io.loader import Loader
+from deltic.pipeline.io.loader import Loader, Rejects
 from deltic.pipeline.io.locate import TableInput, files_at, locate, missing
-from deltic.pipeline.io.rejects import Rejects
 from deltic.values.types import Schema, Type
 
 EDGES = Schema.of(source=Type.INT64, label=Type.STRING)

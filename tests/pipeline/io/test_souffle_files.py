@@ -14,7 +14,7 @@ import pytest
 
 from deltic.errors import DataError
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.records import starts, whole_rows
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import parse_line

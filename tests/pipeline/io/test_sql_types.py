@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from deltic.pipeline.io.delimited import at_once
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.parsed import rows_to_table
+from deltic.pipeline.io.parsed import Malformed, rows_to_table
 from deltic.pipeline.io.render import text_lines
 from deltic.pipeline.io.text import parse_line
 from deltic.values.types import Column, Schema, Type

@@ -8,7 +8,7 @@ import pytest
 
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.text import check_types, parse_line
 from deltic.values.types import Schema, Type
 

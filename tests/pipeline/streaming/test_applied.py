@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from deltic import Pipeline, StreamError
-from deltic.pipeline.streaming.applied import AppliedBatch, check_same, comes_again
 from deltic.pipeline.streaming.forms import ReadBatch
-from deltic.pipeline.streaming.into import TableStream
+from deltic.pipeline.streaming.into import AppliedBatch, TableStream, check_same, comes_again
 
 LAST = AppliedBatch("q", 4, 10, 123)
 

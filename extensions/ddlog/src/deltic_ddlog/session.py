@@ -19,9 +19,9 @@ from deltic_ddlog.lowering.program import Inspected, Lowered
 from deltic_ddlog.records import RecordError
 
 if TYPE_CHECKING:
-    from deltic.pipeline.changing import Changing
     from deltic.pipeline.epochs.report import EpochReport
     from deltic.pipeline.epochs.transaction import Transaction
+    from deltic.pipeline.watching import Watching
 
 
 class Profile:
@@ -66,7 +66,7 @@ class Session:
     The inputs are to be changed by its commands alone.
     """
 
-    def __init__(self, pipeline: Changing, lowered: Lowered, write: Callable[[str], Any] = print) -> None:
+    def __init__(self, pipeline: Watching, lowered: Lowered, write: Callable[[str], Any] = print) -> None:
         self._pipeline, self.lowered, self.write = pipeline, lowered, write
         relations = lowered.checked.relations.values()
         self._inputs = {r.name: Input(r, lowered) for r in relations if r.role == "input"}

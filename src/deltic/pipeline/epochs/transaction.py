@@ -36,7 +36,7 @@ from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Delta
 from deltic.pipeline.reading.snapshot import Preview, change_of
 from deltic.pipeline.rows.coerce import to_table
-from deltic.pipeline.rows.forms import updates, with_key_alone
+from deltic.pipeline.rows.tabular import updates, with_key_alone
 from deltic.pipeline.spark.posting import posted
 from deltic.progress import step_began, step_ended
 from deltic.values.types import Schema

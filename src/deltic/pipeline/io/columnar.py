@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.columns import check_columns, conformed
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.parsed import ParsedRows
+from deltic.pipeline.io.parsed import Malformed, ParsedRows
 from deltic.pipeline.io.signs import weight_columns
 
 _MAGIC = b"ARROW1"

@@ -14,9 +14,8 @@ from deltic.engine.keyed import BY_KEY, MOST
 from deltic.errors import Diagnostic
 from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed, rows_at
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import check_names, parse_object
-from deltic.pipeline.io.parsed import Parsed, ParsedRows, arrow_schema, table_of
+from deltic.pipeline.io.parsed import Malformed, Parsed, ParsedRows, arrow_schema, table_of
 from deltic.pipeline.io.rounding import can_round
 from deltic.pipeline.io.signs import have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, phrase, problem, whole

@@ -16,7 +16,7 @@ from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.errors import nearest
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.rounding import Rounding, fitted
 from deltic.pipeline.io.values import phrase, shown
 from deltic.values.types import Column, Schema

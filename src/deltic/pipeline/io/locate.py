@@ -11,7 +11,7 @@ from typing import Literal
 from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.io.blocks import STDIN, blocks
 from deltic.pipeline.io.layout import FileKind, FileLayout, Records
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.text import split
 from deltic.values.types import Schema

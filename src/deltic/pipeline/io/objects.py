@@ -15,7 +15,7 @@ from deltic.errors import nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.rounding import fitted
 from deltic.pipeline.io.signs import (
     OP,

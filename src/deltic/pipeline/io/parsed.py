@@ -1,4 +1,4 @@
-"""The result of reading: rows, and findings for malformed ones."""
+"""The result of reading: rows, and errors and findings for malformed ones."""
 
 from __future__ import annotations
 
@@ -58,3 +58,15 @@ def table_of(columns: Sequence[Any], fields: pa.Schema, rows: int) -> pa.Table:
     if columns:
         return pa.table(list(columns), schema=fields)
     return pa.table({"": pa.nulls(rows)}).select([])
+
+
+class Malformed(Exception):
+    """A row does not fit its relation. `column` counts characters from 1, and is 0 if unknown."""
+
+    def __init__(self, reason: str, column: int = 0, length: int = 1, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.column, self.length, self.hint = reason, column, length, hint
+
+    def at(self, file: str, line: int, text: str) -> Diagnostic:
+        """Return the finding, once the file and the line are known."""
+        return Diagnostic(self.reason, file, line, self.column, text, self.length, self.hint)

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.errors import count_of
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.text_fields import BLANKS, DECIMAL, TextField, convert, pattern_of
 from deltic.pipeline.io.values import problem
 from deltic.values import to_arrow

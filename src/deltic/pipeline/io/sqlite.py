@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.parsed import ParsedRows, rows_to_table
+from deltic.pipeline.io.parsed import Malformed, ParsedRows, rows_to_table
 from deltic.pipeline.io.text_fields import TextField, convert
 from deltic.values.types import Schema, Type
 from deltic.values.words import quoted

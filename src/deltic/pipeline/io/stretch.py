@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from deltic.pipeline.io import delimited, json_lines, records
 from deltic.pipeline.io.layout import FileKind, FileLayout
-from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json
-from deltic.pipeline.io.parsed import ParsedRows, rows_to_table
+from deltic.pipeline.io.parsed import Malformed, ParsedRows, rows_to_table
 from deltic.pipeline.io.text import parse_line
 
 _FEW = 32

@@ -8,7 +8,7 @@ from typing import Any
 
 from deltic.errors import UnsupportedError, count_of
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.text_fields import TextField, convert, pattern_of
 from deltic.values.types import Type
 

@@ -16,9 +16,8 @@ from deltic.pipeline.definitions.front_ends import DATALOG, front_end_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import EpochFiles, epochs
 from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, catalog_interface, check_inside, interface
-from deltic.pipeline.io.loader import Loader, RowReader
+from deltic.pipeline.io.loader import Loader, Rejects, RowReader
 from deltic.pipeline.io.locate import TableFiles, locate, missing
-from deltic.pipeline.io.rejects import Rejects
 from deltic.pipeline.io.target import Format, Writer, view_target
 from deltic.pipeline.job.outcome import EpochDone, EpochRejected, JobOutcome, JobProgress
 from deltic.pipeline.job.publisher import Publisher

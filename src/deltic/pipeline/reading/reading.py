@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deltic.catalog import Catalog
+from deltic.catalog import Catalog, ViewDefinitions
 from deltic.datalog import CheckedProgram
 from deltic.engine.batches import TableBatch
 from deltic.engine.between import Between as Between
@@ -20,8 +20,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reasons import Reasons, RowPattern
-from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.tabular import Tabular
+from deltic.pipeline.reading.rows import Rows, Tabular
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -54,6 +53,9 @@ class EpochSource(Protocol):
     def present(self) -> PublishedEpoch:
         """The last epoch; the first one is computed if there is none."""
 
+    def at(self, epoch: int) -> PublishedEpoch:
+        """An earlier epoch; raises DelticError where it is not retained."""
+
 
 class Reading(ABC):
     """A name gives a table or view to read; `in`, `list` and `len` are about these names."""
@@ -73,9 +75,9 @@ class Reading(ABC):
     def _version(self) -> Version:
         return self._source.present().version
 
-    def _earlier(self, epoch: int) -> Version:
-        """The rows of an earlier epoch; raises DelticError where they are not there."""
-        raise DelticError(f"epoch {epoch} is not part of {self!r}")
+    def _reasons(self, through: bool = True, others: Sequence[ViewDefinitions] = ()) -> Reasons:
+        """Explanations of the rows; `others` are definitions beside those of the catalog."""
+        return Reasons(self._definitions, self._version(), lambda n: self._source.at(n).version, through, others)
 
     def __getitem__(self, name: str) -> View:
         """A view or table by name; raises DelticError with the nearest name when there is none."""
@@ -125,7 +127,7 @@ class Reading(ABC):
         present, UnsupportedError for an operator without explanations.
         """
         schema = self._readable(name)
-        return Reasons(self._definitions, self._version(), self._earlier, through).why(name, schema, row, depth, budget)
+        return self._reasons(through).why(name, schema, row, depth, budget)
 
     def why_not(self, name: str, row: RowPattern) -> WhyNot:
         """Why no row has the values of all columns, or those of some in a dict.
@@ -133,7 +135,7 @@ class Reading(ABC):
         Its `ways` have, for each rule, what holds, what fails, and the nearest rows. Raises DelticError where such a
         row is present.
         """
-        return Reasons(self._definitions, self._version(), self._earlier).why_not(name, self._readable(name), row)
+        return self._reasons().why_not(name, self._readable(name), row)
 
     def lineage(self, name: str, row: RowPattern = MappingProxyType({})) -> Rows:
         """The rows of tables that rows with these values rest on, or that all rows do.
@@ -141,7 +143,7 @@ class Reading(ABC):
         The columns are `result`, `table` and `row`, where rows are JSON. All rows cost one evaluation of the view; in
         recursions and window functions each row costs an explanation, whose leaves are its lineage.
         """
-        rows = Reasons(self._definitions, self._version(), self._earlier).lineage(name, self._readable(name), row)
+        rows = self._reasons().lineage(name, self._readable(name), row)
         return Rows(TableBatch(rows), self.spark)
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,6 @@ from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
-from deltic.pipeline.reading.reasons import Reasons
 from deltic.pipeline.reading.rows import Delta, Rows
 from deltic.values.types import Schema
 
@@ -44,6 +43,10 @@ class PinnedEpoch:
         """The same."""
         return self.last
 
+    def at(self, epoch: int) -> PublishedEpoch:
+        """Raises DelticError: other epochs are not part of it."""
+        raise DelticError(f"epoch {epoch} is not part of the tables and views at epoch {self._number}")
+
     def release(self) -> None:
         """Release the memory of its rows."""
         self._published = None
@@ -66,8 +69,8 @@ class Snapshot(Reading):
 
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
         from deltic.pipeline.sql.evaluation import answered
-        from deltic.pipeline.sql.planned_query import PlannedQuery
         from deltic.pipeline.sql.planning import ExplainedRows, asked
+        from deltic.pipeline.sql.prepared import PlannedQuery
 
         step = asked(text, file, self._definitions, args)
         if isinstance(step, ExplainedRows):
@@ -79,7 +82,7 @@ class Snapshot(Reading):
         from deltic.pipeline.sql.answers import TextAnswer
 
         (view,) = query.views
-        reasons = Reasons(self._definitions, self._version(), self._earlier, others=[query])
+        reasons = self._reasons(others=[query])
         if kind == "lineage":
             return Rows(TableBatch(reasons.lineage(view.name, view.schema, {})), self.spark)
         if kind == "why":

@@ -19,9 +19,8 @@ from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, ope
 from deltic.pipeline.io.files import File
 from deltic.pipeline.io.in_python import rows_at, rows_of
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json, parse_object
-from deltic.pipeline.io.parsed import arrow_schema, table_of
+from deltic.pipeline.io.parsed import Malformed, arrow_schema, table_of
 from deltic.pipeline.io.rounding import Rounding, fitted
 from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
 from deltic.pipeline.io.values import accepts, shown

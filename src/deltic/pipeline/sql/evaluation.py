@@ -24,8 +24,8 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import arranged
 from deltic.pipeline.sql.needed import rows_needed
-from deltic.pipeline.sql.planned_query import PlannedQuery
 from deltic.pipeline.sql.planning import ANSWER, circuit_of
+from deltic.pipeline.sql.prepared import PlannedQuery
 from deltic.sql.statements.effect import Effect
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ from deltic.pipeline.sql.answers import (
     schema_table,
     statement_of,
 )
-from deltic.pipeline.sql.planned_query import PlannedQuery
-from deltic.pipeline.sql.prepared import ParameterValues, bound, is_open, is_plain
+from deltic.pipeline.sql.prepared import ParameterValues, PlannedQuery, bound, is_open, is_plain
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
 from deltic.sql.scalars.functions.python import knowing

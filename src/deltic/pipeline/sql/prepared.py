@@ -1,4 +1,6 @@
-"""Plans of statements that run again: made once with a stand-in for each parameter, and filled with its values.
+"""Planned queries, and plans of statements that run again.
+
+These are made once with a stand-in for each parameter, and filled with its values.
 
 A plan is kept only if each stand-in is a value by itself, in a row of VALUES, an assignment, a comparison, LIKE, IN,
 BETWEEN or the last LIMIT and OFFSET, and comes out of planning as it went in: then no part of the plan depends on the
@@ -21,11 +23,22 @@ from deltic.catalog import ViewDefinitions
 from deltic.circuit.expressions.casts import cast_type
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Constant, Filter, Map, Operator, Sink, Source, Top
-from deltic.pipeline.sql.planned_query import PlannedQuery
 from deltic.sql.statements.effect import Effect
+from deltic.sql.statements.ordering import Key
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.statements import Delete, Insert, Merge, Select, Statement, Update
 from deltic.values.types import Kind, Type
+
+
+@dataclass(frozen=True)
+class PlannedQuery:
+    """A query to evaluate once: its view, the column names in SQL, and the order of the answer's rows."""
+
+    definition: ViewDefinitions
+    names: Sequence[str]
+    order: Mapping[int, Key]
+    """The sort keys by column position, the most significant first."""
+
 
 Plan: TypeAlias = Effect | PlannedQuery
 

@@ -14,8 +14,8 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
 from deltic.pipeline.sql.answers import TextAnswer
 from deltic.pipeline.sql.evaluation import answered
-from deltic.pipeline.sql.planned_query import PlannedQuery
 from deltic.pipeline.sql.planning import ANSWER, Explained, ExplainedRows, Step, circuit_of
+from deltic.pipeline.sql.prepared import PlannedQuery
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.statements import TransactionBracket
 

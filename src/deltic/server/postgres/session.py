@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from deltic.circuit.operators import Constant, Map, Plus, Sink
 from deltic.errors import DelticError, Diagnostic, did_you_mean
 from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.sql.planned_query import PlannedQuery
+from deltic.pipeline.sql.prepared import PlannedQuery
 from deltic.server.postgres.block import Block
 from deltic.server.postgres.catalog.questions import is_about_catalog
 from deltic.server.postgres.copying import copy_of
