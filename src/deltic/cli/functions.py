@@ -9,11 +9,8 @@ from deltic.pipeline.registry import ListedFunction, listed, named
 def functions_command(name: str | None) -> None:
     """Print the functions of a name, or all with what computes them."""
     for function in listed() if name is None else named(name):
-        print(_short(function) if name is None else _full(function))
-
-
-def _short(function: ListedFunction) -> str:
-    return f"{', '.join(next(iter(function.languages.values())))}: {', '.join(function.tiers)}"
+        short = f"{', '.join(next(iter(function.languages.values())))}: {', '.join(function.tiers)}"
+        print(short if name is None else _full(function))
 
 
 def _full(function: ListedFunction) -> str:

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from deltic.cli.grouped import grouped
 from deltic.cli.options import (
+    DEFINITIONS,
     AllowOutside,
     ExplainFormat,
     Functions,
@@ -25,6 +26,8 @@ from deltic.cli.options import (
     RunOptions,
     State,
     TextOptions,
+    folder,
+    read_file,
 )
 from deltic.cli.serve_options import ServeOptions
 from deltic.errors import DelticError
@@ -112,13 +115,7 @@ def explain(
     ] = "text",
     full: Annotated[bool, typer.Option("--full", help="With text: also circuits, derivations and all plans.")] = False,
     facts: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            help="A folder of rows: compute the views, and show the plan for them.",
-            show_default=False,
-        ),
+        Path | None, folder("A folder of rows: compute the views, and show the plan for them.", False)
     ] = None,
     *,
     written: TextOptions,
@@ -140,10 +137,7 @@ def why(
         str,
         typer.Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
     ],
-    facts: Annotated[
-        Path | None,
-        typer.Option("--facts", "-F", exists=True, file_okay=False, help="A folder of rows.", show_default="no rows"),
-    ] = None,
+    facts: Annotated[Path | None, folder("A folder of rows.", "no rows", "--facts", "-F")] = None,
     is_not: Annotated[bool, typer.Option("--not", help="Explain why there is no such row.")] = False,
     as_json: Json = False,
     as_dot: Annotated[bool, typer.Option("--dot", help="Print the explanation as a graph for Graphviz.")] = False,
@@ -173,20 +167,9 @@ def why(
 @grouped
 def check(
     program: Program,
-    facts: Annotated[
-        Path | None,
-        typer.Option(exists=True, file_okay=False, help="A folder of rows.", show_default="no rows"),
-    ] = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, file_okay=False, help="A state to read rows from, without changing it.", show_default="none"
-        ),
-    ] = None,
-    changes: Annotated[
-        Path | None,
-        typer.Option(exists=True, file_okay=False, help="A folder of changes, epoch by epoch.", show_default="none"),
-    ] = None,
+    facts: Annotated[Path | None, folder("A folder of rows.", "no rows")] = None,
+    state: Annotated[Path | None, folder("A state to read rows from, without changing it.", "none")] = None,
+    changes: Annotated[Path | None, folder("A folder of changes, epoch by epoch.", "none")] = None,
     file: Annotated[
         Path | None, typer.Option(dir_okay=False, help="The file of costs.", show_default="PROGRAM.costs.json")
     ] = None,
@@ -204,10 +187,7 @@ def check(
 
 @app.command()
 def sql(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(exists=True, dir_okay=False, readable=True, help="Files of statements.", show_default=False),
-    ] = None,
+    files: Annotated[list[Path] | None, read_file("Files of statements.", False)] = None,
     state: State = None,
     functions: Functions = None,
     arg: Annotated[
@@ -261,16 +241,7 @@ def serve(options: ServeOptions) -> None:
 
 @app.command()
 def mcp(
-    program: Annotated[
-        Path | None,
-        typer.Argument(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="All tables and views: SQL (.sql) or Datalog (.dl).",
-            show_default="those of the state",
-        ),
-    ] = None,
+    program: Annotated[Path | None, read_file(DEFINITIONS, "those of the state")] = None,
     state: State = None,
     write: Annotated[
         bool, typer.Option("--write", help="Let agents change tables; then no other process may write to the state.")
@@ -345,12 +316,7 @@ def warmup() -> None:
 def demo(
     repo: Annotated[
         Path | None,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            help="A git repository with Python files: each commit is an epoch.",
-            show_default="the standard library, with edits",
-        ),
+        folder("A git repository with Python files: each commit is an epoch.", "the standard library, with edits"),
     ] = None,
     out: Annotated[Path, typer.Option(file_okay=False, help="Folder for views and chart.")] = Path("demo-out"),
     commits: Annotated[int, typer.Option(min=1, help="With --repo: number of last commits.")] = 30,

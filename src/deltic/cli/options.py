@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from typer import Argument, BadParameter, Option
 
@@ -31,10 +31,25 @@ class RewriteChoice(StrEnum):
     demand = "demand"
 
 
-Program = Annotated[
-    Path,
-    Argument(exists=True, dir_okay=False, readable=True, help="A program: SQL (.sql), Datalog (.dl), or --language."),
-]
+def folder(told: str, default: str | bool = True, *names: str) -> Any:
+    """An option whose value is a folder that exists."""
+    return Option(*names, exists=True, file_okay=False, help=told, show_default=default)
+
+
+def file(told: str, default: str | bool = True, *names: str, dash: bool = False, metavar: str | None = None) -> Any:
+    """An option whose value is a file that exists, or with `dash` standard input."""
+    return Option(
+        *names, exists=True, dir_okay=False, allow_dash=dash, help=told, show_default=default, metavar=metavar
+    )
+
+
+def read_file(told: str, default: str | bool = True) -> Any:
+    """An argument whose value is a file that is read."""
+    return Argument(exists=True, dir_okay=False, readable=True, help=told, show_default=default)
+
+
+DEFINITIONS = "All tables and views: SQL (.sql) or Datalog (.dl)."
+Program = Annotated[Path, read_file("A program: SQL (.sql), Datalog (.dl), or --language.")]
 State = Annotated[
     str | None,
     Option(
@@ -90,13 +105,8 @@ class FileOptions:
 
     panel: ClassVar = "Files"
 
-    facts: Annotated[Path, Option("--facts", "-F", exists=True, file_okay=False, help="Folder of initial rows.")] = (
-        Path()
-    )
-    changes: Annotated[
-        Path | None,
-        Option(exists=True, file_okay=False, help="Folder of changes: each file or sub-folder is one epoch."),
-    ] = None
+    facts: Annotated[Path, folder("Folder of initial rows.", True, "--facts", "-F")] = Path()
+    changes: Annotated[Path | None, folder("Folder of changes: each file or sub-folder is one epoch.")] = None
     out: Annotated[
         Path,
         Option(
@@ -410,25 +420,10 @@ class CommandOptions:
 
     commands: Annotated[
         Path | None,
-        Option(
-            "--commands",
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
-            help="Run the commands of this file, or of standard input (-), instead of reading rows.",
-            show_default="none",
-        ),
+        file("Run the commands of this file, or of standard input (-), instead of reading rows.", "none", dash=True),
     ] = None
     ddlog_commands: Annotated[
-        Path | None,
-        Option(
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
-            metavar="FILE",
-            help="Same as --language ddlog --commands FILE.",
-            show_default="none",
-        ),
+        Path | None, file("Same as --language ddlog --commands FILE.", "none", dash=True, metavar="FILE")
     ] = None
     initial: Annotated[bool, Option(help="With commands: print first what follows from facts alone.")] = True
 

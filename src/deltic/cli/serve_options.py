@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from typer import Argument, Option
+from typer import Option
 
-from deltic.cli.options import Functions, State
+from deltic.cli.options import DEFINITIONS, Functions, State, file, read_file
 
 if TYPE_CHECKING:
     from deltic.server.listening import Address
@@ -23,17 +23,10 @@ class AccessOptions:
 
     users: Annotated[
         Path | None,
-        Option(
-            exists=True,
-            dir_okay=False,
-            help="The file of users, as `deltic user` makes it.",
-            show_default="all programs of this machine are owners",
-        ),
+        file("The file of users, as `deltic user` makes it.", "all programs of this machine are owners"),
     ] = None
-    tls_cert: Annotated[
-        Path | None, Option(exists=True, dir_okay=False, help="A certificate in PEM.", show_default="no TLS")
-    ] = None
-    tls_key: Annotated[Path | None, Option(exists=True, dir_okay=False, help="Its key.", show_default="no TLS")] = None
+    tls_cert: Annotated[Path | None, file("A certificate in PEM.", "no TLS")] = None
+    tls_key: Annotated[Path | None, file("Its key.", "no TLS")] = None
     host_name: Annotated[
         list[str] | None,
         Option(
@@ -76,16 +69,7 @@ class ServeOptions:
 
     access: AccessOptions
     limits: LimitOptions
-    program: Annotated[
-        Path | None,
-        Argument(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="All tables and views: SQL (.sql) or Datalog (.dl).",
-            show_default="clients define them",
-        ),
-    ] = None
+    program: Annotated[Path | None, read_file(DEFINITIONS, "clients define them")] = None
     state: State = None
     http: Annotated[str, Option(metavar="HOST:PORT", help="Where HTTP is served; port 0 is any.")] = "127.0.0.1:8080"
     pg: Annotated[
