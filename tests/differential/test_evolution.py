@@ -26,8 +26,7 @@ from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.refresh import Policy, Refresh
 from deltic.program.compiling import program_of
-from deltic.program.operators.streams import Delayed
-from deltic.program.operators.window import Windowed
+from deltic.program.operators.streams import Delayed, Windowed
 from tests.calculus.planning.test_plan import EAGER, Beliefs
 from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.differential.circuits import Shape, random_circuit, random_row

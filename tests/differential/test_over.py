@@ -19,8 +19,7 @@ from deltic.algebra import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.operators.frames import session
-from deltic.circuit.operators.over import NUMBERED, PICKS, RANKS, SHIFTS
+from deltic.circuit.operators.over import NUMBERED, PICKS, RANKS, SHIFTS, session
 from deltic.circuit.reading import parse_circuit
 from deltic.errors import CircuitError
 from deltic.values.types import Column, Kind, Schema, Type

@@ -17,7 +17,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import Parameter
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.circuit.operators.frames import PARTITION, SO_FAR, Distance
+from deltic.circuit.operators.over import PARTITION, SO_FAR, Distance
 from deltic.errors import EvaluationError
 from deltic.sql.aggregates import LoweredAggregates, direction, is_aggregate, lowered
 from deltic.sql.scalars import NULL, Typed, can_coerce, coerced, operators

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from deltic.circuit import operators as ops
-from deltic.circuit.operators.frames import PARTITION, Frame, Unit
-from deltic.circuit.operators.over import SHIFTS, WindowCall
+from deltic.circuit.operators.over import PARTITION, SHIFTS, Frame, Unit, WindowCall
 from deltic.values.types import Column, Schema, Type
 from deltic.why.relations import Row, Rows, same
 

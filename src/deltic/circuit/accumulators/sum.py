@@ -1,14 +1,17 @@
-"""The sum of the values."""
+"""Sums and means of the values, also of decimals, and sums in a wider type."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.exact import decimal_sum, rounded
-from deltic.values.numbers import round_float, to_decimal, wrap
+from deltic.errors import EvaluationError
+from deltic.values.numbers import EXACT, round_float, to_decimal, wrap
 from deltic.values.types import Column, Kind, Type
+from deltic.values.types.value import MAX_PRECISION
 
 
 @accumulator
@@ -33,3 +36,117 @@ class Sum(Accumulator):
 
     def is_partial(self, sources: Sequence[Column]) -> bool:
         return sources[0].type.kind is Kind.DECIMAL
+
+
+@accumulator
+class Mean(Accumulator):
+    """The exact sum divided by the number of values, rounded once."""
+
+    name = "mean"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_numeric
+
+    def result(self, types: Sequence[Type]) -> Type:
+        return Type.FLOAT64
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return rounded(totals, sum(totals.values()))
+
+
+@accumulator
+class DecimalMean(Accumulator):
+    """The exact sum divided by the count, with four more decimal places, rounded half away from zero [Spark, ANSI].
+
+    An error where the result has more than 38 digits.
+    """
+
+    name = "decimal_mean"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].kind is Kind.DECIMAL
+
+    def result(self, types: Sequence[Type]) -> Type:
+        (type_,) = types
+        return Type.decimal(min(MAX_PRECISION, type_.precision + 4), min(MAX_PRECISION, type_.scale + 4))
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        result = self.result(types)
+        total = int(EXACT.scaleb(decimal_sum(totals), types[0].scale))
+        unscaled = mean_in_units(total, sum(totals.values()), result.scale - types[0].scale)
+        if abs(unscaled) >= 10**result.precision:
+            raise overflow("mean", result)
+        return EXACT.scaleb(Decimal(unscaled), -result.scale)
+
+
+@accumulator
+class TriedDecimalMean(DecimalMean):
+    """`decimal_mean` that is NULL where the result has more than 38 digits [Spark, try_avg]."""
+
+    name = "tried_decimal_mean"
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return value_or_null(super().value, totals, types, parameters)
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return True
+
+
+def mean_in_units(total: int, count: int, digits: int) -> int:
+    """total / count in units of 10^−digits, rounded half away from zero."""
+    doubled, divisor = 2 * abs(total) * 10**digits, 2 * count
+    result: int = (doubled + count) // divisor
+    return result if total >= 0 else -result
+
+
+@accumulator
+class CheckedSum(Accumulator):
+    """The sum of integers as int64, of decimals with ten more digits, up to 38; overflow is an error [Spark, ANSI]."""
+
+    name = "checked_sum"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and (types[0].is_integer or types[0].kind is Kind.DECIMAL)
+
+    def result(self, types: Sequence[Type]) -> Type:
+        (type_,) = types
+        if type_.is_integer:
+            return Type.INT64
+        return Type.decimal(min(MAX_PRECISION, type_.precision + 10), type_.scale)
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        result = self.result(types)
+        if result is Type.INT64:
+            total = sum(value * weight for value, weight in totals.items())
+            fitting = total if result.range[0] <= total <= result.range[1] else None
+        else:
+            fitting = to_decimal(decimal_sum(totals), result)
+        if fitting is None:
+            raise overflow("sum", result)
+        return fitting
+
+
+@accumulator
+class TriedSum(CheckedSum):
+    """`checked_sum` that is NULL where it does not fit [Spark, try_sum]."""
+
+    name = "tried_sum"
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return value_or_null(super().value, totals, types, parameters)
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return True
+
+
+def value_or_null(value: Callable[..., Any], *arguments: Any) -> Any:
+    """Call `value`; None where the result does not fit."""
+    try:
+        return value(*arguments)
+    except EvaluationError:
+        return None
+
+
+def overflow(what: str, type_: Type) -> EvaluationError:
+    """Return the error for a result that does not fit into its type."""
+    return EvaluationError(f"the {what} of a group does not fit into {type_}")

@@ -1,16 +1,14 @@
-"""Orders and partitions of rows, which top-k and window functions share."""
+"""Orders and partitions of rows, which window functions have, too; and top-k: the first rows in an order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from deltic.circuit.edges import ZSetType
+from deltic.circuit.edges import EdgeType, ZSetType
+from deltic.circuit.operators.base import Operator, change_of, delta_of
 from deltic.values.words import word
-
-if TYPE_CHECKING:
-    from deltic.circuit.operators.base import Operator
 
 
 @dataclass(frozen=True)
@@ -47,3 +45,40 @@ def check_parts(operator: Operator, keys: Sequence[str], order: Sequence[Order],
             operator.refuse(f"column {name} cannot be ordered: it is a {types[name]}", [source])
     if len(set(keys)) != len(keys):
         operator.refuse("a column partitions once", [source])
+
+
+@dataclass(frozen=True)
+class Top(Operator):
+    """Of the rows with equal `keys`, in `order`, at most `limit` rows from number `offset` on.
+
+    A row of weight w is w consecutive rows; a row of negative weight is absent. Ties are broken by all columns, each
+    ascending with NULL first, so that the result is deterministic.
+    """
+
+    keyword: ClassVar[str] = "top"
+    keys: tuple[str, ...]
+    order: tuple[Order, ...]
+    limit: int | None
+    offset: int = 0
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        (source,) = self.zsets(inputs, 1)
+        check_parts(self, self.keys, self.order, source)
+        if self.offset < 0 or (self.limit is not None and self.limit < 0):
+            self.refuse("limit and offset are not negative", inputs)
+        return source
+
+    def arguments(self) -> str:
+        limit = "" if self.limit is None else f"LIMIT {self.limit}"
+        offset = f"OFFSET {self.offset}" if self.offset else ""
+        return f"[{' '.join(filter(None, (show_parts(self.keys, self.order), limit, offset)))}]"
+
+
+@dataclass(frozen=True)
+class TopDelta(Top):
+    """top(i + d) − top(i), computed on the partitions of d alone; its inputs are i and d."""
+
+    keyword: ClassVar[str] = "top_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return change_of(super().output((delta_of(self, inputs),), depth))

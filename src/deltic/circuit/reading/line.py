@@ -1,8 +1,9 @@
-"""The parsed text of one node, as input of the reader of its operator."""
+"""The parsed text of one node, as input of the reader of its operator, and errors with their positions in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lark import Token
@@ -10,10 +11,32 @@ from sqlglot import exp
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.graph import Circuit
-from deltic.circuit.reading.places import TextPlaces
 from deltic.circuit.reading.scalars import parse_expression
-from deltic.errors import ProgramError
+from deltic.errors import Diagnostic, ProgramError
 from deltic.values.words import unquoted
+
+Position = tuple[int, int, int]
+
+
+class TextPlaces:
+    """A text, and the errors that point into it."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self._file = file
+        self._lines = text.splitlines()
+
+    def error(self, place: Token | Position, message: str, hint: str = "") -> ProgramError:
+        """An error at a token, or at a line, a column and a length; all count from 1."""
+        if isinstance(place, Token):
+            place = place.line or 1, place.column or 1, len(place.splitlines()[0])
+        line, column, length = place
+        source = self._lines[line - 1] if line <= len(self._lines) else ""
+        return ProgramError([Diagnostic(message, self._file, line, column, source, length, hint)])
+
+    def unknown(self, token: Token, what: str, known: Iterable[str]) -> ProgramError:
+        """An error about an unknown name, with the nearest known one as a hint."""
+        near = difflib.get_close_matches(token, list(known), 1)
+        return self.error(token, f"there is no {what} `{token}`", f"did you mean `{near[0]}`?" if near else "")
 
 
 @dataclass(frozen=True)

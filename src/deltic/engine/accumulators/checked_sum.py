@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.accumulators.checked_sum import overflow
+from deltic.circuit.accumulators.sum import overflow
 from deltic.engine.accumulators.decimals import DECIMALS, checked, decimal_sums
 from deltic.engine.accumulators.slots import Linear, NoResult, Result, Slots, Totals, reads
 from deltic.engine.accumulators.sum import WRAPPED

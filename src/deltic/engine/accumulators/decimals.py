@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.accumulators.checked_sum import overflow
+from deltic.circuit.accumulators.sum import overflow
 from deltic.engine.accumulators.slots import Linear, Natural, NoResult, Result, Slots, Totals, reads
 from deltic.engine.operators import decimals, numbers
 from deltic.engine.storage.layout import Column

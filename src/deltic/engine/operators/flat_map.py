@@ -21,7 +21,7 @@ from deltic.engine.storage.layout import Values, placed
 from deltic.engine.storage.run import Run, consolidate, plain
 from deltic.engine.storage.state import State
 from deltic.errors import UnsupportedError
-from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.linear import Expanded
 from deltic.values import from_arrow
 from deltic.values.types import Type
 

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 import numpy.typing as npt
 
-from deltic.circuit.operators.frames import Frame, Unit
+from deltic.circuit.operators.over import Frame, Unit
 from deltic.engine.operators import numbers
 from deltic.engine.operators.numbers import Array
 from deltic.engine.storage.codec import order_floats

@@ -17,7 +17,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.storage.state import Role, State
-from deltic.program.operators.top import TopRows
+from deltic.program.operators.over import TopRows
 
 
 @kernel_of(TopRows)

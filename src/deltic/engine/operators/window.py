@@ -12,7 +12,7 @@ from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import LEAST, Raw
 from deltic.engine.storage.run import Run, Weights, consolidate
 from deltic.engine.storage.state import State
-from deltic.program.operators.window import Windowed
+from deltic.program.operators.streams import Windowed
 
 
 @kernel_of(Windowed)

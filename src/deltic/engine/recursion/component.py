@@ -17,7 +17,7 @@ from deltic.engine.recursion.termination import Bounds
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.state import State
 from deltic.program.histories import delay_of
-from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.linear import Expanded
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,15 @@
 """Sources, and linear operators: those work on each conjunction of their inputs, and a kept node becomes a relation.
 
+A flatmap becomes a relation; the rows that it expands are passed to it.
+
 A kept node has its own relation if it has one anyway, else the sum of its conjunctions. Relations of a recursion are
 sets: a sum that is kept in one becomes a set.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -14,9 +17,10 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts, infer, is_not_null
 from deltic.circuit.graph import Node
 from deltic.program.conjunctions import restrict, result_names
-from deltic.program.definitions import Table
+from deltic.program.definitions import OfSource, Table
 from deltic.program.queries import Body, as_expression, replace_columns
 from deltic.program.scope import RELATIONS, Scope, bodies_of, relation_of
+from deltic.program.unsupported import in_recursion
 
 
 @bodies_of(ops.Map)
@@ -78,3 +82,28 @@ def keep(scope: Scope, op: ops.Keep, node: Node, number: int, wanted: str) -> st
     if is_sum and scope.component is not None and scope.is_recursive(number):
         return scope.derived(source, wanted or op.name, distinct=True)
     return scope.relation(source)
+
+
+@dataclass(frozen=True)
+class Expanded(OfSource):
+    """The rows of relation `source`, each once for every value that the flatmap yields for it."""
+
+    operator: ops.FlatMap
+
+    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
+        return super().shared(columns - 1)
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        yield f"{self.operator.arguments()} of each row of {self.source}; looks at changed rows alone"
+
+    def __str__(self) -> str:
+        return f"{self.operator.label} of {self.source}"
+
+
+@relation_of(ops.FlatMap)
+def flat_map(scope: Scope, op: ops.FlatMap, node: Node, number: int, wanted: str) -> str:
+    """The relation of the rows that the flatmap makes of the change."""
+    if scope.component is not None and scope.is_recursive(number):
+        raise in_recursion(number, op)
+    (change,) = node.inputs
+    return scope.defined(wanted, number, Expanded(scope.passed("rows", change), op))

@@ -1,4 +1,4 @@
-"""Window functions become a relation; the input rows are passed to it."""
+"""Window functions, and a top-k, become a relation; the input rows are passed to it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
+from deltic.circuit.operators.order import Top, TopDelta
 from deltic.program.definitions import OfSource
 from deltic.program.scope import Scope, relation_of
 
@@ -51,3 +52,27 @@ def over_delta(scope: Scope, op: ops.OverDelta, node: Node, number: int, wanted:
     names = scope.circuit.type_of(change).schema.names
     computed = ops.Over(op.keys, op.order, op.calls)
     return scope.defined(wanted, number, Windows(scope.passed("rows", change), computed, names))
+
+
+@dataclass(frozen=True)
+class TopRows(OfSource):
+    """The first rows of each partition of relation `source`, as the operator selects them."""
+
+    operator: Top
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        yield (
+            f"top {self.operator.arguments()} of {self.source}: keeps its rows in order, and the row at each border; "
+            "looks at changed rows, and at those by which a border moves"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.operator.label} of {self.source}"
+
+
+@relation_of(TopDelta)
+def top_delta(scope: Scope, op: TopDelta, node: Node, number: int, wanted: str) -> str:
+    """The relation of the first rows of each partition."""
+    (_, change) = node.inputs
+    taken = Top(op.keys, op.order, op.limit, op.offset)
+    return scope.defined(wanted, number, TopRows(scope.passed("rows", change), taken))

@@ -15,7 +15,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.circuit.operators.frames import session
+from deltic.circuit.operators.over import session
 from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared

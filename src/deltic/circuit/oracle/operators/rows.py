@@ -1,4 +1,4 @@
-"""Operators that look at each row alone: the linear ones, which add up, and the set of the rows."""
+"""Operators that look at each row alone, the linear ones and the set of the rows; and user-defined operators."""
 
 from __future__ import annotations
 
@@ -88,3 +88,17 @@ def distinct(op: ops.Distinct, rows: Rows, schema: Schema) -> Rows:
     """The rows with a positive weight, each with weight one."""
     result: Rows = rows.distinct()
     return result
+
+
+@means(ops.Apply, ops.Maintain)
+def apply(op: ops.Apply, inputs: Inputs, types: Any) -> Rows:
+    """The value of the function."""
+    return op.custom.value(inputs)
+
+
+@means(ops.MaintainDelta)
+def maintain_delta(op: ops.MaintainDelta, inputs: Inputs, types: Any) -> Rows:
+    """The change by the derivative or the state; at the beginning also the value for empty inputs."""
+    pairs = op.pairs(inputs)
+    change = op.custom.change(pairs[::2], pairs[1::2])
+    return change + op.custom.value([ZSet()] * (len(pairs) // 2)) if op.begins(inputs) and inputs[-1] else change

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from deltic.program.definitions import Derived, FixedRows
 from deltic.program.operators.aggregate import Grouped
-from deltic.program.operators.top import TopRows
+from deltic.program.operators.over import TopRows
 from deltic.program.program import Program, Relation
 
 # The estimated bytes of a value in a copy: its place in the row and in some column orders, and part of a text.

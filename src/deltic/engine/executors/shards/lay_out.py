@@ -29,7 +29,7 @@ from deltic.engine.executors.shards.shard_keys import columns_of_key, homes_of
 from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
-from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.linear import Expanded
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
 from deltic.values.types import Column, Schema

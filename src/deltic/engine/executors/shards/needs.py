@@ -11,11 +11,9 @@ from deltic.errors import UnsupportedError
 from deltic.program.histories import Examined
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.custom import Recomputed
-from deltic.program.operators.flat_map import Expanded
-from deltic.program.operators.over import Windows
-from deltic.program.operators.streams import Delayed, Summed
-from deltic.program.operators.top import TopRows
-from deltic.program.operators.window import Windowed
+from deltic.program.operators.linear import Expanded
+from deltic.program.operators.over import TopRows, Windows
+from deltic.program.operators.streams import Delayed, Summed, Windowed
 from deltic.program.program import Program, Relation
 
 # One column of each of some relations: rows that belong together have the same value in these columns.

@@ -14,7 +14,7 @@ from deltic.engine.recursion.signed.running import RunningGroups, is_running
 from deltic.engine.storage.state import State
 from deltic.program.histories import Examined
 from deltic.program.operators.aggregate import Grouped, GroupedAggregate
-from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.linear import Expanded
 
 _TOTALS = "from its total before an iteration and what changes there"
 _VALUES = "from what it was before an iteration and what changes there; where its value goes, a walk finds the next one"
