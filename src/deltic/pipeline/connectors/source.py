@@ -62,7 +62,7 @@ class SourceChange:
     """The changes of a source."""
 
     changes: pa.Table | StagedRows
-    """Rows of the table with weights, or with marks in their place (`deltic.pipeline.io.signs`)."""
+    """Rows of the table with weights, or with marks in their place (`deltic.pipeline.io.layout`)."""
     position: Json
     """The position after these changes."""
     how: str

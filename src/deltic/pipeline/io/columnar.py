@@ -12,7 +12,6 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.columns import check_columns, conformed
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.parsed import Malformed, ParsedRows
-from deltic.pipeline.io.signs import weight_columns
 
 _MAGIC = b"ARROW1"
 _ROWS = 1 << 20
@@ -59,7 +58,7 @@ def row_groups(path: Path, layout: FileLayout) -> int:
 
 def read_parquet(path: Path, groups: Sequence[int], layout: FileLayout, file: str) -> Iterator[ParsedRows]:
     """Yield the rows of consecutive row groups. Findings have the number of the row in the file, from 1."""
-    signs = weight_columns(layout) if layout.signed else []
+    signs = layout.sign_columns
     with pq.ParquetFile(path) as source:
         wanted = [name for name in source.schema_arrow.names if name in layout.schema.names or name in signs]
         first = 1 + sum(source.metadata.row_group(group).num_rows for group in range(groups[0])) if groups else 1

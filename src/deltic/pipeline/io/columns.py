@@ -17,7 +17,6 @@ from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.objects import check_names, parse_object
 from deltic.pipeline.io.parsed import Malformed, Parsed, ParsedRows, arrow_schema, table_of
 from deltic.pipeline.io.rounding import can_round
-from deltic.pipeline.io.signs import have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, phrase, problem, whole
 from deltic.values import of_python, to_arrow
 from deltic.values.types import Column, Kind, Schema, Type
@@ -72,7 +71,7 @@ def conform(table: pa.Table, layout: FileLayout) -> Parsed:
     columns = [typed(values, column) for values, column in zip(near, layout.schema, strict=True)]
     wrong = list(map(_misfits, given, columns, layout.schema))
     if layout.signed:
-        left = [layout.schema.names.index(column.name) for column in others(layout)]
+        left = [layout.schema.names.index(column.name) for column in layout.others]
         weights = _by_key(_weights(table, layout), [given[place] for place in left], layout)
         is_key = pc.fill_null(pc.equal(weights, BY_KEY), False)
         for place in left:
@@ -183,7 +182,7 @@ _WEIGHTS = Column(WEIGHT, Type.INT32)
 def _weights(table: pa.Table, layout: FileLayout) -> Any:
     """Return the weight of each row, null if it has none: the first column with a value counts, even a wrong one."""
     weights = pa.nulls(len(table), pa.int64())
-    for name in reversed(weight_columns(layout)):
+    for name in reversed(layout.sign_columns):
         if name in table.column_names:
             values = decoded(table[name])
             weights = pc.if_else(values.is_valid(), _weight_column(values, name, layout), weights)
@@ -192,7 +191,7 @@ def _weights(table: pa.Table, layout: FileLayout) -> Any:
 
 def _by_key(weights: Any, left: list[Any], layout: FileLayout) -> Any:
     """Return the weights, with BY_KEY for deleted rows that only have their key."""
-    if not have_key_alone(layout) or not all(values.null_count for values in left):
+    if not layout.has_key_alone or not all(values.null_count for values in left):
         return weights
     result = pc.fill_null(pc.equal(weights, -1), False)
     for values in left:
@@ -211,7 +210,7 @@ def _weight_column(values: Any, name: str, layout: FileLayout) -> Any:
         values = values.cast(pa.string())
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return pa.nulls(len(values), pa.int64())
-    known = words(name, layout)
+    known = layout.words(name)
     places = pc.index_in(pc.utf8_lower(values), pa.array(list(known), values.type))
     return pa.array(list(known.values()), pa.int64()).take(places)
 

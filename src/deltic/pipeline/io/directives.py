@@ -5,42 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any
 
 from deltic.catalog import Catalog
 from deltic.datalog import CheckedProgram, CheckedRelation, Directive
 from deltic.errors import Diagnostic, ProgramError, count_of
-from deltic.pipeline.io.layout import Records
-from deltic.pipeline.io.locate import Device, TableInput
+from deltic.pipeline.io.locate import RelationFile, TableInput
 from deltic.values.types import Schema
 
 
 @dataclass(frozen=True)
-class Output:
+class Output(RelationFile):
     """How the program wants the rows of a relation to be written."""
 
-    name: str
-    schema: Schema
-    filename: str | None = None
     delimiter: str = "\t"
-    headers: bool = False
-    rfc4180: bool = False
     structures: Mapping[str, str] | None = None
     """The families of structure columns, if values are written as Soufflé prints them."""
-    device: Device = "file"
     objects: bool = False
     """Whether rows of JSON are objects instead of lists."""
     compress: bool = False
-    called: str = ""
-    """The external name of the relation, if it differs."""
     header: str = ""
     """The first line of delimited text with headers, if it is not made of the columns' names."""
-    records: Records = ()
-
-    @property
-    def title(self) -> str:
-        """The external name of the relation."""
-        return self.called or self.name
 
 
 @dataclass(frozen=True)
@@ -127,45 +112,40 @@ def _inputs(table: CheckedRelation, directives: Sequence[Directive]) -> Iterator
     result = [d.options for d in directives if d.kind == "input" and d.relation == table.name]
     for options in result or [{}]:
         yield TableInput(
-            table.name,
-            table.schema,
-            options.get("filename", options.get("dbname")),
-            options.get("delimiter"),
-            options.get("headers") == "true",
-            options.get("rfc4180") == "true",
+            **_common(table, options),
+            delimiter=options.get("delimiter"),
             required=bool(result),
-            device=_device(options),
             places=tuple(map(int, options["columns"].split(":"))) if "columns" in options else (),
-            called=options.get("name", ""),
             as_souffle=bool(result),
             structures=tuple(table.structures.items()),
-            records=table.records,
         )
 
 
 def _output(relation: CheckedRelation, directive: Directive) -> Output:
     options = directive.options
-    rfc4180 = options.get("rfc4180") == "true"
+    common = _common(relation, options)
     return Output(
-        relation.name,
-        relation.schema,
-        options.get("filename", options.get("dbname")),
-        options.get("delimiter", "," if rfc4180 else "\t"),
-        options.get("headers") == "true",
-        rfc4180,
-        relation.structures,
-        _device(options),
-        options.get("format") == "object",
-        options.get("compress") == "true",
-        options.get("name", ""),
-        options.get("attributeNames", ""),
-        relation.records,
+        **common,
+        delimiter=options.get("delimiter", "," if common["rfc4180"] else "\t"),
+        structures=relation.structures,
+        objects=options.get("format") == "object",
+        compress=options.get("compress") == "true",
+        header=options.get("attributeNames", ""),
     )
 
 
-def _device(options: Mapping[str, str]) -> Device:
-    given = options.get("IO", "file")
-    return next(device for device in get_args(Device) if device == given)
+def _common(relation: CheckedRelation, options: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a `RelationFile` says, but the delimiter."""
+    return {
+        "name": relation.name,
+        "schema": relation.schema,
+        "filename": options.get("filename", options.get("dbname")),
+        "headers": options.get("headers") == "true",
+        "rfc4180": options.get("rfc4180") == "true",
+        "device": options.get("IO", "file"),
+        "called": options.get("name", ""),
+        "records": relation.records,
+    }
 
 
 def _is_size(directive: Directive) -> bool:

@@ -9,7 +9,6 @@ import pyarrow.json as pj
 from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.columns import conform
 from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.signs import weight_columns
 from deltic.values.types import Type
 
 
@@ -19,8 +18,7 @@ def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
     if not lines or not layout.width or not all(map(_is_plain, layout.schema.types.values())):
         return None
     fields = [pa.field(column.name, column.type.arrow) for column in layout.schema]
-    if layout.signed:
-        fields += [pa.field(name, pa.int64() if name == WEIGHT else pa.string()) for name in weight_columns(layout)]
+    fields += [pa.field(name, pa.int64() if name == WEIGHT else pa.string()) for name in layout.sign_columns]
     options = pj.ParseOptions(pa.schema(fields), unexpected_field_behavior="ignore")
     try:
         table = pj.read_json(pa.BufferReader(data), pj.ReadOptions(block_size=len(data) + 1), options)

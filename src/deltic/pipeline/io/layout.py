@@ -1,12 +1,18 @@
-"""How the rows of one relation are written in a file."""
+"""How the rows of one relation are written in a file, with the signs of changed rows.
+
+A changed row is inserted or deleted, or replaces the row with its key.
+"""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.pipeline.io.rounding import Rounding
-from deltic.values.types import Schema, Type
+from deltic.values.types import Column, Schema, Type
 
 
 class FileKind(enum.Enum):
@@ -18,6 +24,20 @@ class FileKind(enum.Enum):
     ARROW = "arrow"
     SQLITE = "sqlite"
 
+
+OP = "op"
+FEED = "_change_type"
+"""The column of Delta's change data feed with the kind of change."""
+FEED_COLUMNS = (FEED, "_commit_version", "_commit_timestamp")
+
+_UPSERTS = ("u", "upsert", "update")
+_OPS = {**dict.fromkeys(("+", "insert", "i", "c", "r"), 1), **dict.fromkeys(("-", "delete", "d"), -1)}
+_OPS_BY_KEY = {**_OPS, **dict.fromkeys((*_UPSERTS, "r"), UPSERT), "d": BY_KEY}
+_SIGNS = {FEED: {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}}
+WITHOUT_KEY = (
+    "declare the key by which the row to be replaced is found, with key= or PRIMARY KEY, or let that row go, and the "
+    "new one come"
+)
 
 Records = tuple[tuple[str, tuple[str, ...]], ...]
 """The names of record types' fields, by type."""
@@ -71,3 +91,29 @@ class FileLayout:
         Otherwise blank lines are skipped.
         """
         return not self.signed and [column.type for column in self.schema] in ([], [Type.STRING])
+
+    @property
+    def sign_columns(self) -> list[str]:
+        """The possible names of the column with the weight, if there is one. The first existing one counts."""
+        return [name for name in (WEIGHT, OP, FEED) if self.signed and name not in self.schema.names]
+
+    def words(self, name: str) -> Mapping[str, int]:
+        """Return the lower-case words in one of these columns, with their weights."""
+        if name != OP:
+            return _SIGNS.get(name, {})
+        return _OPS_BY_KEY if self.key else _OPS
+
+    @property
+    def others(self) -> list[Column]:
+        """The columns outside the key of a table with one: a deletion by key need not have them."""
+        return [column for column in self.schema if column.name not in self.key] if self.key else []
+
+    @property
+    def has_key_alone(self) -> bool:
+        """Return whether a row with NULL in all `others` can only be a key."""
+        return not all(column.nullable for column in self.others)
+
+
+def needs_key(word: str) -> bool:
+    """Return whether a word requires a table with a key."""
+    return word.lower() in _UPSERTS

@@ -39,8 +39,8 @@ _WHOLE = (".parquet", ".arrow", ".feather")
 
 
 @dataclass(frozen=True)
-class TableInput:
-    """How the program wants the rows of a table to be read; None if its directive does not say."""
+class RelationFile:
+    """How the program wants the rows of a relation to be read or written."""
 
     name: str
     schema: Schema
@@ -48,17 +48,9 @@ class TableInput:
     delimiter: str | None = None
     headers: bool = False
     rfc4180: bool = False
-    by_name: bool = False
-    """Whether delimited text has headers, which name the columns of the fields."""
-    required: bool = True
-    key: tuple[str, ...] = ()
     device: Device = "file"
-    places: tuple[int, ...] = ()
-    """The field of each column, from 0; none if a line only has the columns."""
     called: str = ""
     """The external name of the relation, if it differs."""
-    as_souffle: bool = False
-    structures: tuple[tuple[str, str], ...] = ()
     records: Records = ()
     """See `FileLayout.records`."""
 
@@ -66,6 +58,20 @@ class TableInput:
     def title(self) -> str:
         """The external name of the relation."""
         return self.called or self.name
+
+
+@dataclass(frozen=True)
+class TableInput(RelationFile):
+    """How the program wants the rows of a table to be read; None if its directive does not say."""
+
+    by_name: bool = False
+    """Whether delimited text has headers, which name the columns of the fields."""
+    required: bool = True
+    key: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    """The field of each column, from 0; none if a line only has the columns."""
+    as_souffle: bool = False
+    structures: tuple[tuple[str, str], ...] = ()
 
     def layout(self, path: Path, signed: bool) -> FileLayout:
         """Return the layout of a file or folder of this table, by its name."""

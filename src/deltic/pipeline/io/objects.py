@@ -14,18 +14,14 @@ from deltic.engine.keyed import BY_KEY, MOST
 from deltic.errors import nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json
-from deltic.pipeline.io.layout import FileLayout
-from deltic.pipeline.io.parsed import Malformed
-from deltic.pipeline.io.rounding import fitted
-from deltic.pipeline.io.signs import (
+from deltic.pipeline.io.layout import (
     OP,
     WITHOUT_KEY,
-    have_key_alone,
+    FileLayout,
     needs_key,
-    others,
-    weight_columns,
-    words,
 )
+from deltic.pipeline.io.parsed import Malformed
+from deltic.pipeline.io.rounding import fitted
 from deltic.pipeline.io.values import shown
 
 
@@ -67,7 +63,7 @@ def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
     """Return the row and weight of named values. Other names are ignored. Raises Malformed."""
     weight = _weight(row, layout) if layout.signed else 1
     if weight == BY_KEY:
-        row = {**dict.fromkeys(column.name for column in others(layout)), **row}
+        row = {**dict.fromkeys(column.name for column in layout.others), **row}
     check_names(row, layout)
     values = []
     for column in layout.schema:
@@ -88,7 +84,7 @@ def check_names(names: Iterable[str], layout: FileLayout) -> None:
             spare = [name for name in known if name not in layout.schema.names]
             result = nearest(column, spare)
             raise Malformed(f"column {column} is missing", hint=f"there is a column {result}" if result else "")
-    if layout.signed and not any(name in known for name in weight_columns(layout)):
+    if layout.signed and not any(name in known for name in layout.sign_columns):
         raise Malformed(f"neither an insertion nor a deletion: expected {_signs_wanted(layout)}")
 
 
@@ -101,16 +97,16 @@ def _signs_wanted(layout: FileLayout) -> str:
 def _weight(row: Mapping[str, Any], layout: FileLayout) -> int | None:
     """Return the weight of a row, UPSERT or BY_KEY; None if there is none, or it is invalid."""
     name, value = _weight_field(row, layout)
-    weight = words(name, layout).get(value.lower()) if isinstance(value, str) else None
+    weight = layout.words(name).get(value.lower()) if isinstance(value, str) else None
     if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) <= MOST:
         weight = value
-    is_key = weight == -1 and have_key_alone(layout) and all(row.get(c.name) is None for c in others(layout))
+    is_key = weight == -1 and layout.has_key_alone and all(row.get(c.name) is None for c in layout.others)
     return BY_KEY if is_key else weight
 
 
 def _weight_field(row: Mapping[str, Any], layout: FileLayout) -> tuple[str, Any]:
     """Return the first column with a weight, and its value."""
-    return next(((name, row[name]) for name in weight_columns(layout) if row.get(name) is not None), ("", None))
+    return next(((name, row[name]) for name in layout.sign_columns if row.get(name) is not None), ("", None))
 
 
 def _without_weight(row: Mapping[str, Any], layout: FileLayout) -> Malformed:
@@ -119,7 +115,7 @@ def _without_weight(row: Mapping[str, Any], layout: FileLayout) -> Malformed:
         return Malformed(f"neither an insertion nor a deletion: expected {_signs_wanted(layout)}")
     if name == OP and isinstance(value, str) and needs_key(value):
         return Malformed(f"column {name}: found {shown(value)}, and the table has no key", hint=WITHOUT_KEY)
-    known = words(name, layout)
+    known = layout.words(name)
     wanted = f"one of {', '.join(known)}" if known else f"an integer other than 0, from -{MOST} to {MOST}"
     return Malformed(f"column {name}: expected {wanted}, found {shown(value)}")
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog.souffle.functions.structures import quoted, rewritten
 from deltic.errors import UnsupportedError
-from deltic.pipeline.io.signs import OP
+from deltic.pipeline.io.layout import OP
 from deltic.values.types import Kind, Type
 from deltic.values.types.arrow import type_of_arrow
 

@@ -18,11 +18,10 @@ from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
 from deltic.pipeline.io.files import File
 from deltic.pipeline.io.in_python import rows_at, rows_of
-from deltic.pipeline.io.layout import FileLayout
+from deltic.pipeline.io.layout import FEED, FEED_COLUMNS, FileLayout
 from deltic.pipeline.io.objects import parse_json, parse_object
 from deltic.pipeline.io.parsed import Malformed, arrow_schema, table_of
 from deltic.pipeline.io.rounding import Rounding, fitted
-from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
 from deltic.pipeline.io.values import accepts, shown
 from deltic.pipeline.rows.tabular import is_column, tabular
 from deltic.values import of_python, to_arrow
@@ -81,7 +80,7 @@ def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
     """The columns that are needed. Raises DataError unless they have names and types of the table's, each once."""
     if layout.signed and are_envelopes(fields.names, layout):
         return [part for part in ENVELOPE if part in fields.names]
-    signs = weight_columns(layout) if layout.signed else []
+    signs = layout.sign_columns
     passed = FEED_COLUMNS if FEED in signs and FEED in fields.names else ()
     twice = [column for number, column in enumerate(fields.names) if column in fields.names[:number]]
     if twice:
@@ -161,7 +160,7 @@ def _signed(row: Any, layout: FileLayout) -> list[Signed]:
         return opened(row, layout)
     if not isinstance(row, Mapping):
         raise Malformed(f"expected a dict or its JSON, found {shown(row)}", hint=_SIGNED)
-    passed = (*layout.schema.names, *weight_columns(layout), *FEED_COLUMNS)
+    passed = (*layout.schema.names, *layout.sign_columns, *FEED_COLUMNS)
     for extra in (key for key in row if key not in passed):
         raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), layout.schema.names))
     return [parse_object(row, layout)]

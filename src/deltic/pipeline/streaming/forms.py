@@ -18,7 +18,6 @@ from deltic.errors import DataError, Diagnostic, StreamError, did_you_mean
 from deltic.pipeline.io.envelopes import PARTS, are_envelopes
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.rounding import RoundedValues, Rounding
-from deltic.pipeline.io.signs import weight_columns
 from deltic.pipeline.rows.coerce import columns_needed, to_table
 from deltic.pipeline.spark.posting import Sites, TaskReader, posted_by
 from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
@@ -83,7 +82,7 @@ class StreamForm:
         if are_envelopes(names, layout):
             _check_envelopes(frame, table)
             return cls._of(frame, table, StreamKind.CHANGES, [part for part in PARTS if part in names], order, coerce)
-        signs = weight_columns(layout)
+        signs = layout.sign_columns
         is_signed = any(name in names for name in signs)
         rest = frame.drop(*(name for name in order if name not in (*table.schema.names, *signs)))
         needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key, coerce)

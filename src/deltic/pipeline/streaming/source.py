@@ -21,7 +21,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.errors import DelticError, StreamError, UnsupportedError
 from deltic.pipeline.durability.following import FollowedState, definitions_of
-from deltic.pipeline.io.signs import FEED
+from deltic.pipeline.io.layout import FEED
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.spark.spark import for_spark
 from deltic.values.types import Schema, Type

@@ -18,9 +18,9 @@ from deltic.catalog import CatalogTable
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.json_values import of_json
+from deltic.pipeline.io.layout import OP
 from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import TableInput, files_at
-from deltic.pipeline.io.signs import OP
 from deltic.pipeline.io.splits import ArrowReader
 from deltic.pipeline.names import check_choice, find
 from deltic.values.types import Schema, Type
