@@ -21,9 +21,8 @@ from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.watermarks import watermark_of
 from deltic.program.definitions import Definition, Derived, FixedRows, Table
 from deltic.program.operators.aggregate import Grouped
-from deltic.program.operators.flat_map import Expanded
-from deltic.program.operators.over import Windows
-from deltic.program.operators.top import TopRows
+from deltic.program.operators.linear import Expanded
+from deltic.program.operators.over import TopRows, Windows
 from deltic.program.program import Program, Relation
 from deltic.program.queries import Query, Term, term_of, variable_name, variable_of
 from deltic.program.rising import column_of, rising, shifted_back

@@ -77,13 +77,10 @@ def variables_of(term: Term) -> list[int]:
 def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Term:
     """The expression with the given columns replaced by terms; other columns stay."""
     if isinstance(expression, exp.Column):
-        return terms.get(expression.name, _as_term(expression))
+        own = variable_of(expression.name) if expression.name.startswith("‹") else expression
+        return terms.get(expression.name, own)
     values = {name: as_expression(terms[name]) for name in columns_of(expression) if name in terms}
     return substituted(expression, values)
-
-
-def _as_term(node: exp.Column) -> Term:
-    return variable_of(node.name) if node.name.startswith("‹") else node
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,9 @@ from deltic.program.conjunctions import is_plain, product
 from deltic.program.definitions import Definition, Derived, FixedRows
 from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested, PriorityOrder
 from deltic.program.operators.aggregate import Grouped, GroupedAggregate
-from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.join import without
-from deltic.program.operators.over import Windows
-from deltic.program.operators.top import TopRows
+from deltic.program.operators.linear import Expanded
+from deltic.program.operators.over import TopRows, Windows
 from deltic.program.program import Stratum
 from deltic.program.queries import Body
 from deltic.program.scope import BODIES, DraftRelation, ProgramBuilder, Scope

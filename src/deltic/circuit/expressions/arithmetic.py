@@ -38,7 +38,7 @@ _FLOAT: dict[type[exp.Expression], Callable[[float, float], float | None]] = {
     exp.Sub: operator.sub,
     exp.Mul: operator.mul,
     exp.Div: lambda a, b: a / b if b else None,
-    exp.Mod: lambda a, b: _float_remainder(a, b) if b else None,
+    exp.Mod: lambda a, b: (math.nan if math.isinf(a) else math.fmod(a, b)) if b else None,
     exp.Pow: lambda a, b: _float_power(a, b),
 }
 # By the bit mask that is applied to the amount of a shift.
@@ -137,10 +137,6 @@ def _whole_quotient(a: Decimal, b: Decimal) -> int:
     """The quotient of two decimals without its fraction."""
     (m, n), (p, q) = a.as_integer_ratio(), b.as_integer_ratio()
     return _quotient(m * q, n * p)
-
-
-def _float_remainder(a: float, b: float) -> float:
-    return math.nan if math.isinf(a) else math.fmod(a, b)
 
 
 def _float_power(a: float, b: float) -> float | None:

@@ -107,7 +107,7 @@ def _parts(path: Path, layout: FileLayout, size: int | None) -> Iterator[tuple[i
 
         groups = row_groups(path, layout)
         yield from ((group, group + 1) for group in range(groups)) if size else ((0, groups),)
-    elif size and _has_lines(layout) and can_be_cut(path) and not _is_array(path, layout):
+    elif size and _has_lines(layout) and can_be_cut(path) and not (_may_be_array(layout) and is_array(beginning(path))):
         yield from ((start, start + size) for start in range(0, path.stat().st_size, size))
     else:
         yield 0, None
@@ -116,11 +116,6 @@ def _parts(path: Path, layout: FileLayout, size: int | None) -> Iterator[tuple[i
 def _has_lines(layout: FileLayout) -> bool:
     """Return whether every line of a file is a row."""
     return layout.kind in (FileKind.TEXT, FileKind.JSON) and not may_have_lines(layout)
-
-
-def _is_array(path: Path, layout: FileLayout) -> bool:
-    """Return whether a file is one JSON array, which is read as a whole."""
-    return _may_be_array(layout) and is_array(beginning(path))
 
 
 def _may_be_array(layout: FileLayout) -> bool:

@@ -67,7 +67,7 @@ def convert(field: TextField, column: Column) -> Any:
         result = f"'{_shortened(field.value)}'" if field.value else "an empty field"
         raise _malformed(field, f"expected {phrase(type_)}, found {result}", _hint(field, type_))
     if type_.is_integer:
-        return _integer(field, type_)
+        return _in_range(field, int(field.value.strip(BLANKS)) if len(field.value) < 4000 else 2**64, type_)
     return _float(field, type_) if type_.is_float else _other(field, column)
 
 
@@ -93,10 +93,6 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     Kind.TIMESTAMP: datetime.datetime.fromisoformat,
     Kind.TIMESTAMP_NTZ: datetime.datetime.fromisoformat,
 }
-
-
-def _integer(field: TextField, type_: Type) -> int:
-    return _in_range(field, int(field.value.strip(BLANKS)) if len(field.value) < 4000 else 2**64, type_)
 
 
 def _in_range(field: TextField, value: int, type_: Type) -> int:

@@ -17,7 +17,6 @@ from deltic.engine.numbering import row_numbers
 from deltic.engine.version import Version
 from deltic.errors import CatalogError
 from deltic.values import to_arrow
-from deltic.values.types import Type
 
 
 def formers(before: Catalog, after: Catalog) -> dict[str, FormerTable]:
@@ -47,7 +46,10 @@ def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Tabl
     """Rows of the former table, with weights, as rows of the table."""
     columns = []
     for column, source in zip(table.schema, former.columns, strict=True):
-        values = _fixed(source, column.type, len(rows)) if isinstance(source, FixedValue) else rows.column(source)
+        if isinstance(source, FixedValue):
+            values = to_arrow([source.value], column.type).take(pa.array(np.zeros(len(rows), np.int64)))
+        else:
+            values = rows.column(source)
         if values.null_count and not column.nullable:
             count = pc.sum(rows.column(WEIGHT).filter(values.is_null())).as_py()
             message = f"{count:,} row{'s' * (count != 1)} would be NULL there"
@@ -56,10 +58,6 @@ def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Tabl
         columns.append(values.cast(column.type.arrow) if values.type != column.type.arrow else values)
     fields = table.schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
     return pa.table([*columns, rows.column(WEIGHT)], schema=fields)
-
-
-def _fixed(value: FixedValue, type_: Type, count: int) -> pa.Array:
-    return to_arrow([value.value], type_).take(pa.array(np.zeros(count, np.int64)))
 
 
 def _check_rows(rows: pa.Table, table: CatalogTable, former: FormerTable) -> None:

@@ -239,7 +239,8 @@ def bound(plan: Plan, values: Mapping[Any, Any]) -> Plan | None:
 def _filled(operator: Operator, values: Mapping[Any, Any], literals: Mapping[str, exp.Expression]) -> Operator:
     match operator:
         case Constant(rows=(row,)):
-            return replace(operator, rows=(tuple(_value(each, values) for each in row),))
+            own = tuple(values.get(each, each) if type(each) in _IN_ROWS else each for each in row)
+            return replace(operator, rows=(own,))
         case Map():
             return replace(operator, expressions=tuple(_put(each, literals) for each in operator.expressions))
         case Filter():
@@ -258,10 +259,6 @@ def _is_refused(operator: Operator, values: Mapping[str, Any]) -> bool:
         return False
     calls = (call for root in _expressions(operator) for call in root.find_all(exp.Anonymous) if call.name == _LIKE)
     return any(call.expressions[2].name in str(values.get(call.expressions[1].name, "")) for call in calls)
-
-
-def _value(own: Any, values: Mapping[Any, Any]) -> Any:
-    return values.get(own, own) if type(own) in _IN_ROWS else own
 
 
 def _put(expression: exp.Expression, literals: Mapping[str, exp.Expression]) -> exp.Expression:

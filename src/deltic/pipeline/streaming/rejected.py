@@ -56,7 +56,8 @@ def sorted_out(
         if isinstance(result, DataError):
             row = part.to_pylist()[0]
             at = {name: row[column] for name, column in order.items()}
-            bad.append(RejectedRow(_text(row, shown), _reason(result), at))
+            reason = _PLACE.sub("", result.diagnostics[0].message).partition(_ROW)[0]
+            bad.append(RejectedRow(_text(row, shown), reason, at))
         else:
             good.append(result)
     return pa.concat_tables([read(rows.slice(0, 0)), *good]), bad
@@ -84,7 +85,3 @@ def _text(row: Mapping[str, Any], shown: Sequence[str]) -> str:
     if not rest and isinstance(first, str | bytes):
         return first if isinstance(first, str) else first.decode("utf-8", "replace")
     return json.dumps(values, default=str, ensure_ascii=False)
-
-
-def _reason(error: DataError) -> str:
-    return _PLACE.sub("", error.diagnostics[0].message).partition(_ROW)[0]
