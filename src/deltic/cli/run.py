@@ -161,8 +161,7 @@ def _files(session: SparkSession | None) -> tuple[RowReader, Writer]:
         from deltic.pipeline.io.splits import ArrowReader
 
         return ArrowReader(), ArrowWriter()
-    from deltic.pipeline.io.spark_reader import SparkReader
-    from deltic.pipeline.io.spark_writer import SparkWriter
+    from deltic.pipeline.io.by_spark import SparkReader, SparkWriter
 
     return SparkReader(session), SparkWriter(session)
 

@@ -14,7 +14,7 @@ BOTH = ["arrow", pytest.param("spark", marks=pytest.mark.spark)]
 def reader(request):
     if request.param == "arrow":
         return ArrowReader()
-    from deltic.pipeline.io.spark_reader import SparkReader
+    from deltic.pipeline.io.by_spark import SparkReader
 
     return SparkReader(request.getfixturevalue("spark"))
 
@@ -23,7 +23,7 @@ def reader(request):
 def writer(request):
     if request.param == "arrow":
         return ArrowWriter()
-    from deltic.pipeline.io.spark_writer import SparkWriter
+    from deltic.pipeline.io.by_spark import SparkWriter
 
     return SparkWriter(request.getfixturevalue("spark"))
 

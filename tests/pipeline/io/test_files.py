@@ -172,7 +172,7 @@ def test_row_groups_of_parquet_are_parts(here):
 
 @pytest.mark.spark
 def test_spark_reads_the_parts_in_tasks(spark, here):
-    from deltic.pipeline.io.spark_reader import SparkReader
+    from deltic.pipeline.io.by_spark import SparkReader
 
     (here / "edge.csv").write_text("".join(f"{i},{'x' * (i % 9)}\n" for i in range(100)) + "x,x\n" * 9)
     files = files_at(TableInput("edge", EDGES), Path("edge.csv"), False)

@@ -158,7 +158,7 @@ class Refresher:
         return {name: self._source(name).pending(known.get(name)) for name in self._sources}
 
     def refresh(self, full: bool, tables: Collection[str] | None) -> RefreshReport:
-        """Read the changes, as one epoch, and publish the views; see `Connecting.refresh`."""
+        """Read the changes, as one epoch, and publish the views; see `Defining.refresh`."""
         with self._alone():
             places, chosen = self._places(), self._chosen(full, tables)
             known = self._failures()

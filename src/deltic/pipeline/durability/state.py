@@ -15,9 +15,14 @@ from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json, Saved
 from deltic.errors import StateError
 from deltic.pipeline.durability import manifest
-from deltic.pipeline.durability.checkpoint import CheckpointContents, collect_garbage, leftovers, write_checkpoint
 from deltic.pipeline.durability.log import FOLDER, LogReader, LogWriter, Record, rows_of, segments
-from deltic.pipeline.durability.manifest import Manifest
+from deltic.pipeline.durability.manifest import (
+    CheckpointContents,
+    Manifest,
+    collect_garbage,
+    leftovers,
+    write_checkpoint,
+)
 from deltic.pipeline.options import Durability
 
 MARK = "deltic-state"

@@ -9,8 +9,8 @@ from deltic.engine.files.files import Files
 from deltic.engine.prepared import Prepared
 from deltic.errors import DelticError, ReadOnlyError
 from deltic.pipeline.definitions.written import Edit
-from deltic.pipeline.durability.checkpoint import CheckpointContents
 from deltic.pipeline.durability.log import Record
+from deltic.pipeline.durability.manifest import CheckpointContents
 from deltic.pipeline.durability.state import StateDirectory
 from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from deltic.engine.image import Json
 from deltic.pipeline.durability import log, manifest
-from deltic.pipeline.durability.checkpoint import FOLDER
 from deltic.pipeline.durability.manifest import Manifest
 from deltic.pipeline.durability.state import StateDirectory
 from deltic.pipeline.options import Durability
@@ -64,7 +63,7 @@ def status_of(place: str | Path) -> Status:
         token = record.token if record.tables is not None else token
     retained = [manifest.read(files, number) for number in manifest.numbers(files)]
     used = {place for made in retained for place in made.contents.places}
-    folders = FOLDER, log.FOLDER, log.ROWS, manifest.FOLDER
+    folders = manifest.RUNS, log.FOLDER, log.ROWS, manifest.FOLDER
     every = [name for folder in ("", *folders) for name in files.names(folder)]
     return Status(
         files.place,
@@ -77,7 +76,7 @@ def status_of(place: str | Path) -> Status:
         state.log_bytes,
         _relations(result) if result else [],
         sum(s.place.length for stretches in result.contents.growing.values() for s in stretches) if result else 0,
-        sum(files.size(name) for name in files.names(FOLDER)),
+        sum(files.size(name) for name in files.names(manifest.RUNS)),
         sum(place.length for place in used),
         sum(files.size(name) for name in every if name not in folders),
     )

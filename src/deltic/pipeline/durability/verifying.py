@@ -23,9 +23,8 @@ from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.image import Image
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durability import manifest
-from deltic.pipeline.durability.checkpoint import CheckpointContents
 from deltic.pipeline.durability.log import LogReader, rows_of, segments
-from deltic.pipeline.durability.manifest import Manifest
+from deltic.pipeline.durability.manifest import CheckpointContents, Manifest
 from deltic.pipeline.durability.restoring import restore
 from deltic.pipeline.durability.state import StateDirectory
 from deltic.pipeline.durability.status import status_of

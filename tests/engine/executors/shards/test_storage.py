@@ -28,7 +28,7 @@ from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.storage import run
 from deltic.errors import StateError
-from deltic.pipeline.durability.checkpoint import CheckpointContents, write_checkpoint
+from deltic.pipeline.durability.manifest import CheckpointContents, write_checkpoint
 from tests.engine.executors.shards.jobs import run_here
 from tests.engine.executors.shards.places import files_of_kind
 from tests.engine.executors.spark.engines import spark_engine
