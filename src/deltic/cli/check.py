@@ -14,7 +14,7 @@ from rich import box
 from rich.table import Table
 
 from deltic.calculus.incrementalize import fallbacks
-from deltic.cli.options import ProgramOptions, TextOptions
+from deltic.cli.options import CheckOptions
 from deltic.cli.report import print_table
 from deltic.errors import DataError, DelticError, Diagnostic, StateError
 from deltic.pipeline.definitions.front_ends import front_end_of
@@ -50,24 +50,14 @@ class Difference:
     fails: bool
 
 
-def check_command(
-    program: Path,
-    facts: Path | None,
-    state: Path | None,
-    changes: Path | None,
-    file: Path | None,
-    update: bool,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: str,
-) -> int:
+def check_command(options: CheckOptions) -> int:
     """Measure, print the differences from the file, and return the exit status: 1 where a cost is higher.
 
     With `update`, write the measured costs to the file.
     """
-    place = file or program.with_suffix(".costs.json")
-    costs = _measured(program, facts, state, changes, written, text, language)
-    if update:
+    place = options.file or options.program.with_suffix(".costs.json")
+    costs = _measured(options)
+    if options.update:
         place.write_text(json.dumps(asdict(costs), indent=2, sort_keys=True) + "\n", encoding="utf-8")
         print(f"{place} has the costs of {len(costs.incremental)} views and {len(costs.visited)} epochs")
         return 0
@@ -101,16 +91,9 @@ def _grown(what: str, before: Mapping[str, float], now: Mapping[str, float]) -> 
             yield Difference(f"{name}: {what}", was, is_now, fails)
 
 
-def _measured(
-    program: Path,
-    facts: Path | None,
-    state: Path | None,
-    changes: Path | None,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: str,
-) -> ProgramCosts:
+def _measured(options: CheckOptions) -> ProgramCosts:
     """Measure a program over facts or a copy of a state, and over changes if there are any."""
+    program, facts, state, text = options.program, options.facts, options.state, options.by.text
     if state is not None and facts is not None:
         raise DelticError("rows come from --facts or from --state: leave one of them out")
     directories = tuple(text.include_dir or ())
@@ -119,19 +102,19 @@ def _measured(
         kept = None if state is None else _copied(state, scratch / "state")
         with Pipeline(state=kept, functions=text.functions or (), pragmas=text.pragmas) as pipeline:
             if facts is None and not pipeline.epoch:
-                load_program(program, front_end_of(program, language), pipeline, text.macros, directories)
+                load_program(program, front_end_of(program, options.by.language), pipeline, text.macros, directories)
                 return ProgramCosts(_incremental(pipeline))
             nowhere = scratch / "facts"
             nowhere.mkdir()
             settings = JobSettings(
                 program,
                 facts or nowhere,
-                changes,
+                options.changes,
                 scratch / "out",
                 macros=text.macros,
                 missing_is_empty=True,
-                text=written.form,
-                language=language,
+                text=options.by.written.form,
+                language=options.by.language,
                 directories=directories,
             )
             outcome = run(settings, pipeline, ArrowReader(), ArrowWriter(), JobProgress())

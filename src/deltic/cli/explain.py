@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from deltic.calculus import incrementalize
@@ -12,43 +10,28 @@ from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
 from deltic.circuit.graph import Circuit
-from deltic.cli.options import ExplainFormat, ProgramOptions, TextOptions
+from deltic.cli.options import ExplainFormat, ExplainOptions
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
-from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.session import Pipeline
 
 _DRAWINGS = {"dot": to_dot, "mermaid": to_mermaid, "svg": to_svg}
 
 
-def explain_command(
-    program: Path,
-    view: str | None,
-    form: ExplainFormat,
-    full: bool,
-    facts: Path | None,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: str = "",
-    allow_outside: bool = False,
-) -> None:
+def explain_command(options: ExplainOptions) -> None:
     """Print how one view or every view is kept fresh, in short or in `full`.
 
     With a folder of facts the views are computed first, so that the plan for these facts is shown with its estimates.
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """
-    front = front_end_of(program, language)
-    if isinstance(front, CommandedFrontEnd) and (facts or text.define):
+    program, view, form = options.program, options.view, options.output_format
+    front = front_end_of(program, options.by.language)
+    if isinstance(front, CommandedFrontEnd) and (options.facts or options.by.text.define):
         message = f"programs of {front.title} have rows from commands, and no macros: without --facts, -M"
         raise typer.BadParameter(message)
-    pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
-    load_program(program, front, pipeline, text.macros, text.include_dir or ())
-    if facts is not None:
-        from deltic.pipeline.io.splits import ArrowReader
-
-        load_facts(front, facts, written.form, pipeline, ArrowReader(), allow_outside)
-    print(_text(pipeline, view, full) if form == "text" else _drawing(pipeline, view, form))
+    pipeline = options.by.pipeline(program, options.facts, options.outside)
+    print(_text(pipeline, view, options.full) if form == "text" else _drawing(pipeline, view, form))
 
 
 def _text(pipeline: Pipeline, view: str | None, full: bool) -> str:

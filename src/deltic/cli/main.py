@@ -16,16 +16,13 @@ from typer.core import TyperGroup
 from deltic.cli.grouped import grouped
 from deltic.cli.options import (
     DEFINITIONS,
-    AllowOutside,
-    ExplainFormat,
+    CheckOptions,
+    ExplainOptions,
     Functions,
     Json,
-    Language,
-    Program,
-    ProgramOptions,
     RunOptions,
     State,
-    TextOptions,
+    WhyOptions,
     folder,
     read_file,
 )
@@ -107,82 +104,29 @@ def run(options: RunOptions) -> None:
 
 @app.command()
 @grouped
-def explain(
-    program: Program,
-    view: Annotated[str | None, typer.Argument(help="One view; default: all.", show_default=False)] = None,
-    output_format: Annotated[
-        ExplainFormat, typer.Option("--format", help="Text, or a drawing for Graphviz, Mermaid, or as SVG.")
-    ] = "text",
-    full: Annotated[bool, typer.Option("--full", help="With text: also circuits, derivations and all plans.")] = False,
-    facts: Annotated[
-        Path | None, folder("A folder of rows: compute the views, and show the plan for them.", False)
-    ] = None,
-    *,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: Language = "",
-    outside: AllowOutside = False,
-) -> None:
+def explain(options: ExplainOptions) -> None:
     """Show how views are updated: costs, state, and the query for each change."""
     from deltic.cli.explain import explain_command
 
-    explain_command(program, view, output_format, full, facts, written, text, language, outside)
+    explain_command(options)
 
 
 @app.command()
 @grouped
-def why(
-    program: Annotated[Path, typer.Argument(exists=True, readable=True, help="A program, or a directory of state.")],
-    row: Annotated[
-        str,
-        typer.Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
-    ],
-    facts: Annotated[Path | None, folder("A folder of rows.", "no rows", "--facts", "-F")] = None,
-    is_not: Annotated[bool, typer.Option("--not", help="Explain why there is no such row.")] = False,
-    as_json: Json = False,
-    as_dot: Annotated[bool, typer.Option("--dot", help="Print the explanation as a graph for Graphviz.")] = False,
-    as_svg: Annotated[bool, typer.Option("--svg", help="Print the explanation as a picture.")] = False,
-    missing: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Print the smallest sets of at most N rows that would make the row."),
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(min=1, help="Maximal height of the explanation.", show_default="all")
-    ] = None,
-    *,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: Language = "",
-) -> None:
+def why(options: WhyOptions) -> None:
     """Show why a view has a row, down to rows of tables, or why it has none."""
     from deltic.cli.why import why_command
 
-    if (as_dot or as_svg) and (as_json or is_not or missing):
-        raise typer.BadParameter("--dot and --svg explain a present row, without --json, --not and --missing")
-    form = "json" if as_json else "dot" if as_dot else "svg" if as_svg else "text"
-    why_command(program, row, facts, is_not, missing, form, depth, written, text, language)
+    why_command(options)
 
 
 @app.command()
 @grouped
-def check(
-    program: Program,
-    facts: Annotated[Path | None, folder("A folder of rows.", "no rows")] = None,
-    state: Annotated[Path | None, folder("A state to read rows from, without changing it.", "none")] = None,
-    changes: Annotated[Path | None, folder("A folder of changes, epoch by epoch.", "none")] = None,
-    file: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="The file of costs.", show_default="PROGRAM.costs.json")
-    ] = None,
-    update: Annotated[bool, typer.Option("--update", help="Write the file of costs instead of comparing.")] = False,
-    *,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: Language = "",
-) -> None:
+def check(options: CheckOptions) -> None:
     """Compare a program's costs with a checked-in file; exit status 1 if one is higher."""
     from deltic.cli.check import check_command
 
-    raise typer.Exit(check_command(program, facts, state, changes, file, update, written, text, language))
+    raise typer.Exit(check_command(options))
 
 
 @app.command()

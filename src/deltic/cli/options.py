@@ -1,4 +1,4 @@
-"""The options of `deltic run` in groups, each with its name, type, default and help; other commands share some."""
+"""The options of commands in groups, each with its name, type, default and help."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typer import Argument, BadParameter, Option
 
 if TYPE_CHECKING:
     from deltic.pipeline.io.directives import TextForm
+    from deltic.pipeline.session import Pipeline
 
 ON_STDOUT = Path("-")
 """The folder of outputs that stands for standard output."""
@@ -207,6 +208,83 @@ _WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|\S)+')
 """A word, in which blanks stand in quotes."""
 
 _MACRO = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class LoadingOptions:
+    """How a program and the rows of its tables are read."""
+
+    written: TextOptions = TextOptions()
+    text: ProgramOptions = ProgramOptions()
+    language: Language = ""
+
+    def pipeline(self, program: Path, facts: Path | None, allow_outside: bool = False) -> Pipeline:
+        """A pipeline with a program, and the rows of a folder if there is one."""
+        from deltic.pipeline.definitions.front_ends import front_end_of
+        from deltic.pipeline.io.splits import ArrowReader
+        from deltic.pipeline.job.job import load_facts, load_program
+        from deltic.pipeline.session import Pipeline
+
+        front, text = front_end_of(program, self.language), self.text
+        pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
+        load_program(program, front, pipeline, text.macros, text.include_dir or ())
+        if facts is not None:
+            load_facts(front, facts, self.written.form, pipeline, ArrowReader(), allow_outside)
+        return pipeline
+
+
+@dataclass(frozen=True)
+class ExplainOptions:
+    """The command line of `deltic explain`."""
+
+    program: Program
+    view: Annotated[str | None, Argument(help="One view; default: all.", show_default=False)] = None
+    output_format: Annotated[
+        ExplainFormat, Option("--format", help="Text, or a drawing for Graphviz, Mermaid, or as SVG.")
+    ] = "text"
+    full: Annotated[bool, Option("--full", help="With text: also circuits, derivations and all plans.")] = False
+    facts: Annotated[Path | None, folder("A folder of rows: compute the views, and show the plan for them.", False)] = (
+        None
+    )
+    by: LoadingOptions = LoadingOptions()
+    outside: AllowOutside = False
+
+
+@dataclass(frozen=True)
+class WhyOptions:
+    """The command line of `deltic why`."""
+
+    program: Annotated[Path, Argument(exists=True, readable=True, help="A program, or a directory of state.")]
+    row: Annotated[
+        str,
+        Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
+    ]
+    facts: Annotated[Path | None, folder("A folder of rows.", "no rows", "--facts", "-F")] = None
+    is_not: Annotated[bool, Option("--not", help="Explain why there is no such row.")] = False
+    as_json: Json = False
+    as_dot: Annotated[bool, Option("--dot", help="Print the explanation as a graph for Graphviz.")] = False
+    as_svg: Annotated[bool, Option("--svg", help="Print the explanation as a picture.")] = False
+    missing: Annotated[
+        int | None,
+        Option(min=1, metavar="N", help="Print the smallest sets of at most N rows that would make the row."),
+    ] = None
+    depth: Annotated[int | None, Option(min=1, help="Maximal height of the explanation.", show_default="all")] = None
+    by: LoadingOptions = LoadingOptions()
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The command line of `deltic check`."""
+
+    program: Program
+    facts: Annotated[Path | None, folder("A folder of rows.", "no rows")] = None
+    state: Annotated[Path | None, folder("A state to read rows from, without changing it.", "none")] = None
+    changes: Annotated[Path | None, folder("A folder of changes, epoch by epoch.", "none")] = None
+    file: Annotated[
+        Path | None, Option(dir_okay=False, help="The file of costs.", show_default="PROGRAM.costs.json")
+    ] = None
+    update: Annotated[bool, Option("--update", help="Write the file of costs instead of comparing.")] = False
+    by: LoadingOptions = LoadingOptions()
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
-from pathlib import Path
 from typing import Any
 
-from deltic.cli.options import ProgramOptions, TextOptions
+import typer
+
+from deltic.cli.options import WhyOptions
 from deltic.errors import DelticError
-from deltic.pipeline.definitions.front_ends import front_end_of
-from deltic.pipeline.io.splits import ArrowReader
-from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.names import find
 from deltic.pipeline.options import Durability
 from deltic.pipeline.reading.reasons import RowPattern, TableRows
@@ -23,28 +21,21 @@ from deltic.why import Explanation
 from deltic.why.explanation import shown
 
 
-def why_command(
-    program: Path,
-    row: str,
-    facts: Path | None,
-    is_not: bool,
-    missing: int | None,
-    form: str,
-    depth: int | None,
-    written: TextOptions,
-    text: ProgramOptions,
-    language: str,
-) -> None:
+def why_command(options: WhyOptions) -> None:
     """Print why a row is there, why it is not, or what is missing for it.
 
-    `program` may be a directory of state.
+    The program may be a directory of state. Raises BadParameter for options that do not go together.
     """
-    with _opened(program, facts, written, text, language) as pipeline:
-        name, values = asked(row, {**pipeline.tables, **pipeline.views})
-        if missing is not None:
-            _print_sets(pipeline.missing(name, values, missing), form)
+    o = options
+    if (o.as_dot or o.as_svg) and (o.as_json or o.is_not or o.missing):
+        raise typer.BadParameter("--dot and --svg explain a present row, without --json, --not and --missing")
+    form = "json" if o.as_json else "dot" if o.as_dot else "svg" if o.as_svg else "text"
+    with _opened(options) as pipeline:
+        name, values = asked(o.row, {**pipeline.tables, **pipeline.views})
+        if o.missing is not None:
+            _print_sets(pipeline.missing(name, values, o.missing), form)
             return
-        result = pipeline.why_not(name, values) if is_not else pipeline.why(name, values, depth=depth)
+        result = pipeline.why_not(name, values) if o.is_not else pipeline.why(name, values, depth=o.depth)
         if form == "json":
             _print_json(result.to_dict())
         elif isinstance(result, Explanation):
@@ -68,17 +59,12 @@ def _print_json(value: Any) -> None:
     print(json.dumps(value, default=str, ensure_ascii=False, indent=2))
 
 
-def _opened(program: Path, facts: Path | None, written: TextOptions, text: ProgramOptions, language: str) -> Pipeline:
+def _opened(options: WhyOptions) -> Pipeline:
     """Open the pipeline of a state, or of a program with facts."""
-    functions = text.functions or ()
-    if program.is_dir():
-        return Pipeline(state=program, functions=functions, durability=Durability(readonly=True))
-    front = front_end_of(program, language)
-    pipeline = Pipeline(functions=functions, pragmas=text.pragmas)
-    load_program(program, front, pipeline, text.macros, text.include_dir or ())
-    if facts is not None:
-        load_facts(front, facts, written.form, pipeline, ArrowReader(), False)
-    return pipeline
+    if not options.program.is_dir():
+        return options.by.pipeline(options.program, options.facts)
+    functions = options.by.text.functions or ()
+    return Pipeline(state=options.program, functions=functions, durability=Durability(readonly=True))
 
 
 def asked(row: str, schemas: dict[str, Schema]) -> tuple[str, RowPattern]:
