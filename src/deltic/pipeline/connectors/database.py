@@ -13,9 +13,8 @@ from deltic.errors import CatalogError
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.connectors.connections import connected, quoted
 from deltic.pipeline.connectors.database_columns import columns_of
-from deltic.pipeline.connectors.drift import new_columns
 from deltic.pipeline.connectors.frames import FrameSource
-from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange, filled
+from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange, filled, new_columns
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.spark.spark import active_session, spark_errors
