@@ -31,7 +31,7 @@ from problems import CRDT, GALEN, sample
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.monotone import is_monotone
+from deltic.circuit.polarity import is_monotone
 from deltic.circuit.tables import to_arrow
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine

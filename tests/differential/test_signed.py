@@ -17,8 +17,8 @@ import pytest
 from deltic.calculus.passes import optimize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.monotone import is_monotone
 from deltic.circuit.oracle.pointwise import Rows
+from deltic.circuit.polarity import is_monotone
 from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.executor import ShardsExecutor

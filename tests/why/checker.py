@@ -15,8 +15,8 @@ from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
-from deltic.circuit.monotone import is_monotone
 from deltic.circuit.oracle.interpreter import Interpreter
+from deltic.circuit.polarity import is_monotone
 from deltic.why import Absence, Explanation, ExplanationStep, Note
 
 Contents = Mapping[str, ZSet]

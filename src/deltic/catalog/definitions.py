@@ -14,8 +14,7 @@ from deltic.catalog.storing import ColumnStorage
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
-from deltic.circuit.tables import WEIGHT
-from deltic.circuit.watermarks import watermark_of
+from deltic.circuit.tables import WEIGHT, watermark_of
 from deltic.errors import CatalogError, did_you_mean
 from deltic.values.types import Column, Schema
 

@@ -1,4 +1,7 @@
-"""Whether the relations of a body grow or shrink when its recursive relations grow [FIX §1, footnote 4]."""
+"""Whether the relations of a body grow or shrink when its recursive relations grow [FIX §1, footnote 4].
+
+And which recursions only grow from iteration to iteration.
+"""
 
 from __future__ import annotations
 
@@ -61,3 +64,32 @@ def _turns(node: Node) -> list[int]:
 def _imports(body: Circuit, index: int) -> list[int]:
     """The nodes of a body that import input number `index`."""
     return [n for n, op in enumerate(body.operators) if isinstance(op, ops.Import) and op.index == index]
+
+
+def is_monotone(body: Circuit) -> bool:
+    """Whether a derived row can never retract another row of the recursion, so that each iteration is final.
+
+    In a recursion of bags a row counts once for each derivation, so no set may stand in between; a recursion of sets
+    imports no bags.
+    """
+    are_sets = {body.type_of(number).is_set for number in body.sinks.values()}
+    recursive: set[int] = set()
+    for number, node in enumerate(body.nodes):
+        if isinstance(node.operator, ops.Feedback) or recursive.intersection(node.inputs):
+            recursive.add(number)
+        if not _is_monotone(node, number in recursive, recursive.issuperset(node.inputs[1:]), are_sets):
+            return False
+    return len(are_sets) <= 1
+
+
+def _is_monotone(node: Node, recursive: bool, negates: bool, are_sets: set[bool]) -> bool:
+    operator = node.operator
+    if isinstance(operator, ops.Negate | ops.Fixpoint):
+        return False
+    if isinstance(operator, ops.Antijoin):
+        return not negates
+    if isinstance(operator, ops.Aggregate | ops.Top | ops.Over | ops.FlatMap | ops.Apply):
+        return not recursive
+    if isinstance(operator, ops.Distinct):
+        return not recursive or are_sets == {True}
+    return not isinstance(operator, ops.Import) or operator.type.is_set or are_sets != {True}

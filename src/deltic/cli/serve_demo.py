@@ -34,22 +34,8 @@ FROM referred JOIN orders ON orders.customer = referred.id GROUP BY ancestor;
 """
 _ITEMS = {"apples": 3, "bread": 4, "cheese": 9, "dates": 6, "eggs": 5, "figs": 7}
 _NAMES = (
-    "Ada",
-    "Ben",
-    "Cyd",
-    "Dan",
-    "Eva",
-    "Fay",
-    "Gus",
-    "Hal",
-    "Ida",
-    "Jan",
-    "Kay",
-    "Leo",
-    "Mia",
-    "Ned",
-    "Ola",
-    "Pia",
+    *("Ada", "Ben", "Cyd", "Dan", "Eva", "Fay", "Gus", "Hal"),
+    *("Ida", "Jan", "Kay", "Leo", "Mia", "Ned", "Ola", "Pia"),
 )
 _PAUSE = 0.5
 """Seconds between changes."""

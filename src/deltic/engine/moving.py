@@ -10,7 +10,7 @@ from deltic.engine.executors.executor import Executor
 from deltic.engine.executors.weighted_rows import weights_of
 from deltic.engine.result import EpochResult
 from deltic.errors import DelticError, UnsupportedError
-from deltic.program.memory import remembered
+from deltic.program.frontiers import remembered
 
 
 def move(old: Executor, new: Executor) -> EpochResult:

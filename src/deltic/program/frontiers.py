@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import column, is_literal, show, substituted
 from deltic.circuit.expressions.checks import spoken
-from deltic.circuit.watermarks import watermark_of
+from deltic.circuit.tables import watermark_of
 from deltic.program.definitions import Definition, Derived, FixedRows, Table
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.linear import Expanded
@@ -288,3 +288,13 @@ def shown(frontier: Frontier, names: Mapping[str, str]) -> str:
     """A frontier as text for users: `names` are the tables of the watermarks."""
     parts = sorted(spoken(b.expression).replace(MARK, f"the watermark of {names[b.watermark]}") for b in frontier)
     return parts[0] if len(parts) == 1 else f"the least of {', '.join(parts)}"
+
+
+def remembered(program: Program) -> str:
+    """A text that names state which the tables do not determine; "" if the views are a function of the tables."""
+    for name, relation in program.relations.items():
+        if relation.definition.remembers:
+            return f"{name} remembers epochs"
+    if rows := frontiers(program).rows:
+        return f"rows of {next(iter(rows))} are forgotten"
+    return ""

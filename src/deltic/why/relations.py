@@ -13,7 +13,7 @@ from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
-from deltic.circuit.monotone import is_monotone
+from deltic.circuit.polarity import is_monotone
 from deltic.circuit.tables import from_arrow
 from deltic.engine.batches import with_weights
 from deltic.engine.version import ITERATION, Version

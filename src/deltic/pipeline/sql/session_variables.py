@@ -263,14 +263,7 @@ _FIXED: Mapping[str, tuple[str, str]] = {
 }
 """Values by key in lower case, with the remedy for those who need another one."""
 _SPEED = (
-    "adaptive",
-    "shuffle",
-    "autobroadcastjointhreshold",
-    "files",
-    "cbo",
-    "optimizer",
-    "join",
-    "codegen",
+    *("adaptive", "shuffle", "autobroadcastjointhreshold", "files", "cbo", "optimizer", "join", "codegen"),
     "inmemorycolumnarstorage",
 )
 """What decides how fast Spark is: any value is taken, and has no effect."""

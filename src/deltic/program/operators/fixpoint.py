@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-from deltic.circuit.monotone import is_monotone
+from deltic.circuit.polarity import is_monotone
 from deltic.errors import UnsupportedError
 from deltic.program.definitions import Derived
 from deltic.program.program import Stratum

@@ -47,7 +47,7 @@ from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.store import Store
 from deltic.engine.table_tasks import TableTasks
 from deltic.errors import CountOverflowError, IterationLimitError
-from deltic.program.memory import remembered
+from deltic.program.frontiers import remembered
 from deltic.program.program import Program
 
 

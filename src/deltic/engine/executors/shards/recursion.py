@@ -17,8 +17,8 @@ from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.needs import Lane, alike
 from deltic.engine.recursion.strategy import Strategies, Strategy
 from deltic.engine.refresh import AUTO, Policy, Refresh
+from deltic.program.frontiers import remembered
 from deltic.program.histories import RelationFunctionDefinition
-from deltic.program.memory import remembered
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule, When
 from deltic.values.types import Kind

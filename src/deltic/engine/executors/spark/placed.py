@@ -24,7 +24,7 @@ from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 from deltic.engine.table_tasks import TableTasks
 from deltic.errors import DelticError, UnsupportedError
-from deltic.program.memory import remembered
+from deltic.program.frontiers import remembered
 from deltic.program.program import Program
 
 # The state is measured again after this many new rows, if they are at least this part (as a divisor) of all rows.
