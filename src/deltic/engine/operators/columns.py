@@ -59,6 +59,8 @@ class Columns:
     positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
     nodes: dict[int, ColumnOperation] = field(default_factory=dict)
     """The properties of operations by their id(), for columns of the same types."""
+    programs: dict[object, Any] | None = None
+    """The programs of `programs`, by the id() of their expressions; without such a dict, numpy computes them."""
     remembers: bool = True
     """Whether values of functions of one operand are cached."""
     known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
@@ -85,10 +87,6 @@ class Columns:
         values |= {key: column for key, (column, _) in elements.items()}
         positions = self.positions[parents] if self.undefined is not None else self.positions
         return replace(self, values=values, types=types, count=len(parents), positions=positions)
-
-    def with_column(self, name: str, column: Column) -> Columns:
-        """Return these columns and one more."""
-        return replace(self, values={**self.values, name: column})
 
     def node(self, expression: exp.Expression) -> ColumnOperation:
         """Return the static properties of an operation."""

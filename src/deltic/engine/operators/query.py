@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -129,6 +130,7 @@ class Evaluation:
         self.types = {name: t.type for name, t in self.value_types.items()}
         self.actual = QueryStatistics()
         self._nodes: dict[int, ColumnOperation] = {}
+        self._programs: dict[object, Any] = {}
         self._binding: Binding | None = None
         self._grouped: dict[object, Evaluation | None] = {}
         self._ordered: dict[object, Evaluation] = {}
@@ -368,11 +370,13 @@ class Evaluation:
         columns = self._columns(zip(segment.output, bound.output.values(derived.words), strict=True), len(derived))
         if segment.compute.conditions:
             columns = columns.where(scalar.keep(segment.compute.conditions, columns))
-        for variable, expression in segment.compute.values:
-            columns = columns.with_column(variable_name(variable), scalar.held(expression, columns))
+        variables = [variable_name(variable) for variable, _ in segment.compute.values]
+        values = scalar.held_of_each([expression for _, expression in segment.compute.values], columns)
+        columns = replace(columns, values={**columns.values, **dict(zip(variables, values, strict=True))})
         last = index + 1 == len(self.plan.segments)
         terms: Sequence[Term] = self.plan.head if last else segment.computed
-        result = [columns.values[variable_name(t)] if isinstance(t, int) else scalar.held(t, columns) for t in terms]
+        computed = iter(scalar.held_of_each([term for term in terms if not isinstance(term, int)], columns))
+        result = [columns.values[variable_name(t)] if isinstance(t, int) else next(computed) for t in terms]
         kept = columns.positions
         if (defined := self._defined(columns, segment.compute)) is not None:
             result = [(array[defined], None if nulls is None else nulls[defined]) for array, nulls in result]
@@ -392,7 +396,8 @@ class Evaluation:
 
     def _columns(self, values: Iterable[tuple[int, Column]], count: int) -> Columns:
         named = {variable_name(v): column for v, column in values}
-        return Columns(named, self.types, count, self.environment.interner, [], np.arange(count), self._nodes)
+        places, interner = np.arange(count), self.environment.interner
+        return Columns(named, self.types, count, interner, [], places, self._nodes, self._programs)
 
     def _defined(self, columns: Columns, compute: Compute) -> Mask | None:
         """Return the mask of the derived rows, in which all required values are defined; None if all rows are."""

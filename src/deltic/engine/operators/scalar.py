@@ -37,6 +37,7 @@ from deltic.depth import deep
 from deltic.engine.operators import elements, numbers
 from deltic.engine.operators.columns import ColumnOperation, Columns, Undefined
 from deltic.engine.operators.numbers import Array, Result, stored
+from deltic.engine.operators.programs import Program
 from deltic.engine.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
 from deltic.engine.operators.strict import apply
 from deltic.engine.operators.with_nulls import WITH_NULLS
@@ -70,6 +71,23 @@ def held(expression: exp.Expression, columns: Columns) -> Column:
         return columns.values[key_of(expression)]
     array, nulls = evaluate(expression, columns)
     return stored(array, columns.node(expression).result, columns.interner), nulls
+
+
+def held_of_each(expressions: Sequence[exp.Expression], columns: Columns) -> list[Column]:
+    """Return the same as `held` of each expression, by a program where one can compute it."""
+    if not expressions or columns.programs is None:
+        return [held(expression, columns) for expression in expressions]
+    made = zip(expressions, _program(expressions, columns).run(columns), strict=True)
+    return [held(expression, columns) if column is None else column for expression, column in made]
+
+
+def _program(expressions: Sequence[exp.Expression], columns: Columns, conjunction: bool = False) -> Program:
+    assert columns.programs is not None
+    key = conjunction, *map(id, expressions)
+    if key not in columns.programs:
+        columns.programs[key] = Program(expressions, columns, conjunction)
+    program: Program = columns.programs[key]
+    return program
 
 
 def _computed(node: ColumnOperation, columns: Columns) -> Result:
@@ -116,8 +134,12 @@ def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
     """Return where all conditions are true: bool[n]. One that may raise an error is computed only where others are
     true.
     """
+    conditions = tuple(sorted(conditions, key=lambda c: columns.node(c).is_checked))
+    if columns.programs is not None and (both := _program(conditions, columns, True).run(columns)[0]) is not None:
+        values, nulls = both
+        return values.astype(bool) if nulls is None else values.astype(bool) & ~nulls
     mask = np.ones(columns.count, bool)
-    for condition in sorted(conditions, key=lambda c: columns.node(c).is_checked):
+    for condition in conditions:
         if columns.node(condition).is_checked:
             mask[mask] = _holds(condition, columns.where(mask))
         else:
