@@ -21,14 +21,15 @@ from pages import session
 from spark import PARTS, epochs, timed
 
 import deltic
+from deltic.engine.executors.spark.job import TASKS_A_SLOT
 
 ROWS, SHARDS = 100_000, 4
 RUNS = 20
 NOTES = """\
 Measured: processor seconds on local[2], so that a load of the machine stretches them little. The rest is a
-simulation: {executors} executors of {cores} cores; a stage begins when the one before has ended; its tasks take
-free cores in turn. A task takes its floor, its part of the changed rows and of the blocks; {slow:.0%} of the
-tasks take {factor:g} times as long, as garbage collection, a busy disk or a noisy neighbour have it (assumed).
+simulation: {executors} executors of {cores} cores; a stage begins when the one before has ended; its tasks, at
+most two a core, take free cores in turn. A task takes its floor, that of each of its shards that a row reaches, and its
+part of the changed rows and of the blocks; {slow:.0%} of the tasks take {factor:g} times as long, as garbage collection, a busy disk or a noisy neighbour have it (assumed).
 speculated: when three quarters of a stage's tasks are done, one that has taken 1.5 times their median is run
 once more, on a free core. The driver starts a task in {launch:.2f} ms, which is what Spark's driver and
 executor take together for an empty one. Rows go to shards by a hash; hot key: a hundredth of them have one key.
@@ -37,9 +38,10 @@ Means of {runs} runs. letters: what the changed rows are as Arrow, which a drive
 
 @dataclass(frozen=True)
 class Floors:
-    """Seconds: of a task that does nothing, of each block that it is sent, of each row; and the bytes of a row."""
+    """Seconds: of a task of Python, of a shard that it opens, of each block and row; and the bytes of a row."""
 
     task: float
+    shard: float
     block: float
     row: float
     launch: float
@@ -72,12 +74,12 @@ def measure() -> tuple[Floors, list[list[object]]]:
         stages = small.work.stages
         start = _processor_of(lambda: _tasks(spark, 1, 1, False))
     row = _slope(_of_large_changes())
-    own = max(task, (small.cpu - start) / (SHARDS * (stages - 1) + 2))
-    floors = Floors(own, max(_slope(shuffles), 0.0), row, launch, start, stages, 40)
+    own = max((small.cpu - start) / (SHARDS * (stages - 1) + 2) - task, 0.0)
+    floors = Floors(task, own, max(_slope(shuffles), 0.0), row, launch, start, stages, 40)
     parts: list[list[object]] = [
         ["a task of Spark that does nothing", f"{launch * 1e3:.2f} ms"],
         ["a task that hands batches through Python", f"{task * 1e3:.1f} ms"],
-        ["a task of an epoch of few rows: opening its shard, looking, writing", f"{own * 1e3:.0f} ms"],
+        ["a shard of an epoch of few rows: opening it, looking, writing", f"{own * 1e3:.0f} ms"],
         ["a block of a shuffle", f"{floors.block * 1e6:.0f} µs"],
         ["a changed row, through all stages of two joins and an aggregate (spark.txt)", f"{row * 1e6:.1f} µs"],
         ["the start of a job", f"{start:.2f} s"],
@@ -126,10 +128,12 @@ def simulate(floors: Floors, cluster: Cluster, shards: int, rows: float, rng: np
     """The seconds of one refresh."""
     counts = rng.multinomial(int(rows * (1 - cluster.hot)), np.full(shards, 1 / shards)).astype(float)
     counts[0] += rows * cluster.hot
-    seconds = floors.start
+    seconds, parts = floors.start, min(shards, TASKS_A_SLOT * cluster.executors * cluster.cores)
+    of_shard = (counts > 0) * floors.shard + counts * floors.row / floors.stages
+    of_task = floors.task + np.bincount(np.arange(shards) % parts, of_shard, parts)
     for stage in range(floors.stages):
-        work = floors.task + counts * floors.row / floors.stages + (shards * floors.block if stage else 0.0)
-        slow = rng.random(shards) < cluster.slow
+        work = of_task + (parts * floors.block if stage else 0.0)
+        slow = rng.random(parts) < cluster.slow
         seconds += _stage(work, np.where(slow, work * cluster.factor, work), floors.launch, cluster)
     return seconds
 

@@ -6,6 +6,8 @@ something where there is no choice; a state that only the engine that wrote it c
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import deltic
@@ -173,6 +175,7 @@ class Session:
     """A session of Spark on this machine, which runs no job: `run_here` does."""
 
     createDataFrame = None
+    sparkContext = SimpleNamespace(defaultParallelism=6)
 
     class conf:
         @staticmethod
@@ -182,7 +185,7 @@ class Session:
 
 @pytest.fixture
 def session(monkeypatch):
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
     return Session()
 
 
@@ -233,7 +236,7 @@ def test_a_cluster_without_a_directory_leaves_auto_local(session, monkeypatch):
         ({"master": "local[4,2]"}, 4),
         ({"master": "spark://there:7077", "cores.max": "12"}, 12),
         ({"master": "yarn", "executor.instances": "10", "executor.cores": "4"}, 40),
-        ({"master": "yarn"}, 1),
+        ({"master": "yarn"}, 6),
     ],
     ids=str,
 )

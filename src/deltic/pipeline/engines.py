@@ -15,7 +15,7 @@ from deltic.engine.image import Saved
 from deltic.engine.protocol import Engine
 from deltic.engine.resources import ResourceLimits
 from deltic.pipeline.options import Maintenance, Recursion
-from deltic.pipeline.shards import Shards, is_here, task_memory
+from deltic.pipeline.shards import Shards, is_here, slots, task_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,7 +142,7 @@ class Engines:
 
         def on_shards(circuit: Circuit, options: EngineOptions, host: Host) -> ShardsExecutor:
             files = shards.files()
-            job, each = partial(run_job, spark), partial(run_each, spark)
+            job, each = partial(run_job, spark, slots=partial(slots, spark)), partial(run_each, spark)
             holder = partial(SparkShards, directory=files, run_tasks=job, run_each=each)
             if not is_here(spark):
                 holder = partial(holder, before_jobs=ExecutorProbe(spark, files, self.slots).check)

@@ -130,11 +130,13 @@ def _bytes_for_spark(text: str) -> int:
 
 
 def slots(spark: SparkSession) -> int:
-    """How many tasks run at once, as far as the session's settings tell; 1 where they do not."""
+    """How many tasks run at once, as far as the session's settings or its executors say; 1 where they do not."""
     if (result := re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", _master(spark))) is not None:
         return (os.cpu_count() or 1) if result[1] == "*" else int(result[1] or 1)
     settings = {name: spark.conf.get(f"spark.{name}", None) for name in ("cores.max", *_EXECUTORS)}
     numbers = {name: int(value) for name, value in settings.items() if value is not None and value.isdecimal()}
+    if not numbers and not is_connect(spark):
+        return spark.sparkContext.defaultParallelism
     executors = numbers.get("executor.instances", numbers.get("dynamicAllocation.maxExecutors", 1))
     return numbers.get("cores.max", executors * numbers.get("executor.cores", 1))
 

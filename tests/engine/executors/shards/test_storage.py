@@ -86,6 +86,23 @@ def test_jobs_and_the_process_by_turns_over_the_same_files(files):
         assert rows_of(engine, "named") == sorted({(y, f"n{x}") for x, y in edges})
 
 
+def test_shards_that_no_row_reaches_take_no_part(files):
+    """A row reaches its own shard and those of its derivations; the others keep their files."""
+    engine = spark_engine(CIRCUIT, directory=files, run_tasks=run_here, place="job", shards=40)
+    edges = {(x, x + 1) for x in range(100)}
+    engine.apply({"edge": table(x=[x for x, _ in edges], y=[y for _, y in edges])})
+    before = dict(engine.executor.holder.states)
+    assert len(before) == 40
+    for weight in (1, -1):
+        engine.apply({"edge": table(x=[7], y=[200], **{WEIGHT: [weight]})})
+        after = engine.executor.holder.states
+        assert sorted(after) == sorted(before)
+        assert 1 <= sum(after[n] != before[n] for n in after) <= 6
+        now = edges | {(7, 200)} if weight == 1 else edges
+        assert rows_of(engine, "two") == two_of(now)
+        before = dict(after)
+
+
 def test_garbage_goes_once_nobody_reads_it(files):
     rng, edges = random.Random(7), set()
     engine = engine_at(files)

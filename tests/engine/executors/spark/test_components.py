@@ -31,7 +31,7 @@ BIG, SMALL = {"sale", "shop", "takings"}, {"visit", "visits"}
 
 @pytest.fixture
 def pipeline(monkeypatch, request):
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
     with deltic.Pipeline(Session(), engine="spark", shards=2, resources=deltic.Resources(memory="50 KB")) as pipeline:
         pipeline.sql(SQL.replace("TEXTS", "STRING"))
         load(pipeline, 0, ROWS)

@@ -35,16 +35,20 @@ COSTS = """
 """
 
 
-def in_jobs(spark, directory, circuit, direct=DIRECT):
-    job = partial(run_job, spark)
-    return spark_engine(circuit, directory=LocalFiles(directory), run_tasks=job, place="job", shards=2, direct=direct)
+def in_jobs(spark, directory, circuit, direct=DIRECT, shards=2):
+    job = partial(run_job, spark, slots=lambda: 2)
+    return spark_engine(
+        circuit, directory=LocalFiles(directory), run_tasks=job, place="job", shards=shards, direct=direct
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "direct"), [(3, DIRECT), (11, 0)])
-def test_random_circuits_as_jobs(spark, tmp_path, seed, direct):
+@pytest.mark.parametrize(("seed", "direct", "shards"), [(3, DIRECT, 2), (11, 0, 2), (5, DIRECT, 7)])
+def test_random_circuits_as_jobs(spark, tmp_path, seed, direct, shards):
+    """With seven shards, a task of Spark has two of them, or one."""
     case = random_case(seed, replace(SHAPE, bags=True))
-    found = first_disagreement(case.circuit, case.run[:3], partial(in_jobs, spark, tmp_path, direct=direct))
+    make = partial(in_jobs, spark, tmp_path, direct=direct, shards=shards)
+    found = first_disagreement(case.circuit, case.run[:3], make)
     assert found is None, f"{case.circuit}\n{found}"
 
 

@@ -306,9 +306,9 @@ def handed_on(message: Message) -> Message:
     return replace(message, stage=DRIVER, target=f"{_NEXT}{message.stage}\0{message.target}")
 
 
-def wake(shards: int) -> list[Message]:
-    """Return an empty message to each shard, so that each has a task in every stage."""
-    return [Message(number, 0, "") for number in range(shards)]
+def wake(shards: Iterable[int]) -> list[Message]:
+    """Return an empty message to each of these shards, so that they take part in every stage."""
+    return [Message(number, 0, "") for number in shards]
 
 
 def total(messages: Iterable[Message]) -> Outcome:

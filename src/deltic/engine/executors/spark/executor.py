@@ -34,6 +34,7 @@ from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.executors.spark.rounds import Reached, RoundJobs
 from deltic.engine.executors.spark.table_tasks import SparkTasks
 from deltic.engine.files.files import Files
+from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
 from deltic.engine.storage.run import KeptRun
 from deltic.engine.storage.store import Store
@@ -80,6 +81,9 @@ class SparkShards:
         self.states: Mapping[int, str] = {}
         self._open: list[Shard] | None = placed.empty()
         self._empty_in_files: Collection[str] = ()
+        self._descriptions: dict[str, Mapping[str, Json]] = {}
+        self._stores: dict[str, Store] = {}
+        self._stores_of: Program | None = None
         self._ahead = False
         atexit.register(self.files.clear)
 
@@ -164,7 +168,7 @@ class SparkShards:
     @property
     def nbytes(self) -> int:
         if self._open is None:
-            return sum(bytes_of(read_description(self.files, name)) for name in self.states.values())
+            return sum(map(bytes_of, self._described(self.states.values())))
         return sum(shard.store.nbytes for shard in self._open)
 
     @property
@@ -218,7 +222,9 @@ class SparkShards:
         plan, options, message = placed.plan, placed.options, f"epoch {epoch:,}"
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
         jobs = RoundJobs(plan, options, self.files, conflicts, self.direct, self.few, self._outcome, message)
-        begun = jobs.run_rounds(Reached(states, [*wake(self.placed.options.shards), *changes], taken))
+        changes_all = taken is not None or bool(plan.iterated)
+        woken = wake(n for n in range(options.shards) if changes_all or n not in states)  # others when rows reach them
+        begun = jobs.run_rounds(Reached(states, [*woken, *changes], taken))
         tasks = [
             Task(plan, options, self.files.place, begun.states, stage, conflicts, self.direct, begun.taken, begun.since)
             for stage in range(begun.since, len(plan.stages))
@@ -228,6 +234,7 @@ class SparkShards:
             self._outcome(begun.messages, tasks, f"{message}: {stages}: {some_of(list(placed.program.sinks))}")
         )
         placed.refuse(outcome.faults)
+        outcome.states = {**begun.states, **outcome.states}
         stores = self._written_stores(plan, outcome.states)
         for each in begun.rounds:
             rows_in = sum(outcome.rows_in.get(name, 0) for name in plan.followed(each.step))
@@ -275,8 +282,18 @@ class SparkShards:
 
     def _written_stores(self, plan: ShardPlan, states: Mapping[int, str]) -> list[Store]:
         """Return the stores of written shards, which are read at first use."""
-        described = [read_description(self.files, name) for _, name in sorted(states.items())]
-        return [store_of(plan, self.files, one) for one in described]
+        names = [name for _, name in sorted(states.items())]
+        if self._stores_of is not plan.program:
+            self._stores, self._stores_of = {}, plan.program
+        described = zip(names, self._described(names), strict=True)
+        self._stores = {n: self._stores.get(n) or store_of(plan, self.files, one) for n, one in described}
+        return list(self._stores.values())
+
+    def _described(self, names: Iterable[str]) -> list[Mapping[str, Json]]:
+        """Return the descriptions of shards; those that were read before are not read again."""
+        known = self._descriptions
+        self._descriptions = {n: known[n] if n in known else read_description(self.files, n) for n in names}
+        return list(self._descriptions.values())
 
     def _result_of(self, program: Program, outcome: Outcome) -> EpochResult:
         mailbox, result = Mailbox(self.files), {v: n for v, n in program.sinks.items() if n in outcome.changes}
@@ -294,7 +311,7 @@ class SparkShards:
     def _collect_garbage(self) -> None:
         """Remove the files that neither the state nor the version before it needs."""
         names = set(self.states.values())
-        needed = {file for name in names for file in files_of(read_description(self.files, name))}
+        needed = {file for described in self._described(names) for file in files_of(described)}
         mark, read = "", frozenset[str]()
         if self.compacting is not None:
             mark, read = self.compacting.mark, self.compacting.read

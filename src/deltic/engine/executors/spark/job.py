@@ -10,6 +10,7 @@ import gc
 import os
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -60,29 +61,39 @@ NEEDED = (
 # Spark's message if an executor is lost after some results of its messages were produced. The job
 # is run again: the names of the files that its tasks wrote are not published.
 _GIVEN_UP = "A shuffle map stage with indeterminate output was failed and retried"
+# The tasks of a stage for each that runs at once: more are slower to start, and fewer wait longer for the slowest.
+TASKS_A_SLOT = 2
 # The size of a batch of messages before it is passed on, in bytes.
 _BATCH = 1 << 24
 
 
 def run_job(
-    spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int, what: str
+    spark: SparkSession,
+    messages: Sequence[Message],
+    tasks: Sequence[Task],
+    shards: int,
+    what: str,
+    slots: Callable[[], int] | None = None,
 ) -> Iterator[Message]:
     """Run a job, and return the messages for the driver; `tasks` are the stages in order, `what` names the job in
     Spark's UI.
 
-    Raises DelticError if the job fails, or no executor runs it.
+    If Spark runs only `slots()` tasks at once, its tasks have several shards each, one after the other. 1 is for a
+    session that does not say how many. Raises DelticError if the job fails, or no executor runs it.
     """
+    at_once = 1 if slots is None else slots()
+    parts = shards if at_once == 1 else min(shards, TASKS_A_SLOT * at_once)
     with (
         _raised_in_one_line("the Spark job of the epoch failed, and nothing was changed"),
         described(spark, what),
         watched(spark),
     ):
         try:
-            result = _found(spark, messages, tasks, shards)
+            result = _found(spark, messages, tasks, parts)
         except Exception as error:
             if _GIVEN_UP not in str(error):
                 raise
-            result = _found(spark, messages, tasks, shards)
+            result = _found(spark, messages, tasks, parts)
     return _letters(result.to_batches())
 
 
@@ -125,12 +136,15 @@ def reason_of(message: str) -> str:
     return told[-1].removeprefix("Caused by: ").removeprefix(": ")
 
 
-def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], shards: int) -> pa.Table:
-    """Return the driver's messages of the job."""
+def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Task], parts: int) -> pa.Table:
+    """Return the driver's messages of the job, whose stages have this many tasks of Spark."""
+    from pyspark.sql import functions as F
+
     with _settings(spark):
         frame = spark.createDataFrame(pa.Table.from_batches([_batch(messages)]), _SPARK_SCHEMA)
         for task in tasks:
-            frame = frame.repartitionById(shards, "shard").mapInArrow(partial(_over_batches, task), _SPARK_SCHEMA)
+            spread = frame.repartitionById(parts, F.col("shard") % parts)
+            frame = spread.mapInArrow(partial(_over_batches, task), _SPARK_SCHEMA)
         return frame.where(f"stage = {DRIVER}").toArrow()
 
 
@@ -179,8 +193,16 @@ def _each(tasks: Sequence[Callable[[], Iterable[Message]]], batches: Iterable[pa
 def _over_batches(
     task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Run a task over the messages of a partition, which are those of one shard."""
-    return _batched(lambda batches: task(_letters(batches)), batches)
+    """Run a task over the messages of a partition, for one shard after the other."""
+
+    def worked(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+        of_shard = defaultdict[int, list[Message]](list)
+        for message in _letters(batches):
+            of_shard[message.shard].append(message)
+        for number in sorted(of_shard):
+            yield from task(of_shard.pop(number))
+
+    return _batched(worked, batches)
 
 
 def _batched(task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -71,7 +71,7 @@ class RoundJobs:
         """Run the epoch up to the end of its last rounds, if there are any."""
         for last in sorted({step.stage for step in self.plan.iterated}):
             begun = self._begin(reached, last)
-            waking = wake(self.options.shards)
+            waking = wake(range(self.options.shards))
             reached.states, reached.messages = begun.states, [*waking, *begun.following]
             reached.since, reached.taken = last + 1, self._as_written(reached)
             reached.done.append(begun)
@@ -144,7 +144,7 @@ class _JobRounds:
             Round(jobs.plan, jobs.options, jobs.files.place, self.outcome.states, stage, *given)
             for stage in range(len(step.stages))
         ]
-        messages = [*wake(jobs.options.shards), *self.outcome.following]
+        messages = [*wake(range(jobs.options.shards)), *self.outcome.following]
         what = f"{jobs.label}: {some_of(step.stratum.relations)}: {step.round_label(now)}"
         self.outcome = jobs.run(messages, tasks, what)
         self.taken.jobs += 1
