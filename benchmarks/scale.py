@@ -27,9 +27,10 @@ ROWS, SHARDS = 100_000, 4
 RUNS = 20
 NOTES = """\
 Measured: processor seconds on local[2], so that a load of the machine stretches them little. The rest is a
-simulation: {executors} executors of {cores} cores; a stage begins when the one before has ended; its tasks, at
-most two a core, take free cores in turn. A task takes its floor, that of each of its shards that a row reaches, and its
-part of the changed rows and of the blocks; {slow:.0%} of the tasks take {factor:g} times as long, as garbage collection, a busy disk or a noisy neighbour have it (assumed).
+simulation: {executors} executors of {cores} cores; a stage begins when the one before has ended; its tasks, at most
+two a core, take free cores in turn. A task takes its floor, that of each of its shards that a row reaches, and
+its part of the changed rows and of the blocks; {slow:.0%} of the tasks take {factor:g} times as long, as garbage
+collection, a busy disk or a noisy neighbour have it (assumed).
 speculated: when three quarters of a stage's tasks are done, one that has taken 1.5 times their median is run
 once more, on a free core. The driver starts a task in {launch:.2f} ms, which is what Spark's driver and
 executor take together for an empty one. Rows go to shards by a hash; hot key: a hundredth of them have one key.
