@@ -9,6 +9,7 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
 from mypy import api
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +24,7 @@ def examples(page: Path) -> str:
     return "".join(each.source for each in typed if each.exc_msg is None)
 
 
+@pytest.mark.slow
 def test_examples_are_well_typed(tmp_path):
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         if page.name != _OF_THEORY and (code := examples(page)):

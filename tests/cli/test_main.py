@@ -156,6 +156,7 @@ def test_an_old_java_is_told_as_such(workshop):
     assert f"Spark needs Java 17 or later, and {home}/bin/java is version 8" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_whole_command_with_a_session_of_its_own(workshop):
     """Nothing of Spark's and Java's chatter is seen, and it ends by itself."""
