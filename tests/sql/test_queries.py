@@ -177,7 +177,6 @@ WRONG = {
     "select a, sum(b) over w as s from t": "there is no window w",
     "select a from t where rank() over (order by a) = 1": "WHERE cannot have a window function",
     "select explode(a) from t": "explode(a) takes an array or a map, and its argument is BIGINT",
-    "select explode(split(c, '')), explode(split(c, '')) from t": "a SELECT has one function that makes rows",
     "select * from t asof join u on t.a = u.k": "the condition of an ASOF join compares both sides",
     "select * from t asof full join u on t.a >= u.k": "ASOF FULL JOIN is not supported",
     "select stack(a, 1) from t": "stack takes a number of rows above zero",

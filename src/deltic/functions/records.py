@@ -177,6 +177,11 @@ _FIRST_DAY = date(1970, 1, 1)
 # Maps in the order of keys
 
 
+def _retyped(value: Any, type_: str) -> Any:
+    """The value itself: rows have a map as its entries."""
+    return value
+
+
 def _ordered(value: Any, type_: str) -> Any:
     return _with_ordered_maps(value, _type(type_))
 
@@ -461,6 +466,7 @@ FUNCTIONS |= by_rows(
     "Spark infers the types of fields by rules of its own",
     {
         "ordered_maps": Function(lambda node, types: types[0], python=_ordered),
+        "retyped": Function(_of_literal, python=_retyped),
         "to_json": Function(TEXT, python=_to_json),
         "from_json": Function(_of_literal, python=_from_json, tolerant=True),
     },

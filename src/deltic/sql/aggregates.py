@@ -22,6 +22,7 @@ from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
 from deltic.sql.scalars.functions.python import aggregate_called
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, must, to
+from deltic.sql.scalars.maps import as_entries, of_entries
 from deltic.sql.scalars.operators import INTERVALS, Mismatch, case
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
@@ -337,6 +338,27 @@ def _of_doubles(function: str, count: int) -> Rule:
     return _of(function, *[_Asked.double] * count)
 
 
+def _of_maps(rule: Rule) -> Rule:
+    """A rule whose first argument may have maps, too."""
+
+    def over_entries(asked: _Asked) -> LoweredAggregates:
+        maps: list[Type] = []
+
+        def value(node: exp.Expression) -> Typed:
+            result = asked.value(node)
+            if result.is_null or result.type.type.is_ordered or node is not asked.arguments[0]:
+                return result
+            maps.append(result.type.type)
+            return as_entries(comparable(result) if asked.is_distinct or asked.name == "mode" else result)
+
+        found = rule(replace(asked, value=value))
+        if not maps:
+            return found
+        return replace(found, result=lambda results: of_entries(found.result(results), maps[0]))
+
+    return over_entries
+
+
 def _collect(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 1)
     function = "collect_set" if asked.is_distinct else asked.name
@@ -578,8 +600,8 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("avg", "try_avg"), _avg),
     "min": _of("min", _Asked.ordered),
     "max": _of("max", _Asked.ordered),
-    **dict.fromkeys(("first", "any_value"), _of("min", _Asked.ordered, most=2)),
-    "last": _of("max", _Asked.ordered, most=2),
+    **dict.fromkeys(("first", "any_value"), _of_maps(_of("min", _Asked.ordered, most=2))),
+    "last": _of_maps(_of("max", _Asked.ordered, most=2)),
     "bool_and": _of("min", _Asked.condition_of),
     "bool_or": _of("max", _Asked.condition_of),
     **{name: _of(name, _Asked.integer) for name in ("bit_and", "bit_or", "bit_xor")},
@@ -591,16 +613,17 @@ _RULES: dict[str, Rule] = {
         for name in ("covar_pop", "covar_samp", "corr", *(n for n in ACCUMULATORS if n.startswith("regr_")))
     },
     "regr_count": _of_doubles("count", 2),
-    **dict.fromkeys(("collect_list", "collect_set"), _collect),
+    "collect_list": _of_maps(_collect),
+    "collect_set": _collect,  # of maps refused, as by Spark
     "collect_union": _collect_union,
-    **dict.fromkeys(("min_by", "max_by"), _extreme_by),
+    **dict.fromkeys(("min_by", "max_by"), _of_maps(_extreme_by)),
     "string_agg": _string_agg,
     "percentile": _percentile,
     "median": _median,
     "percentile_cont": _within_group("percentile"),
     "percentile_disc": _within_group("percentile_disc"),
     "approx_percentile": _approx_percentile,
-    "mode": _mode,
+    "mode": _of_maps(_mode),
 }
 _REFUSED = {
     "histogram_numeric": "count by intervals: GROUP BY floor(x / width)",

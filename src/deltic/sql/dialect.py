@@ -257,6 +257,15 @@ class DelticParser(SparkParser):
             return self.expression(exp.HexString(this=self._prev.text))
         return super()._parse_type(*args, **options)
 
+    def _parse_join(self, *args: Any, **options: Any) -> exp.Join | None:
+        """Parse a join; LEFT JOIN LATERAL of a generator without ON drops rows without elements, as in Spark."""
+        start = self._index
+        result = super()._parse_join(*args, **options)
+        has_on = any(token.token_type is TokenType.ON for token in self._tokens[start : self._index])
+        if result and isinstance(result.this, exp.Lateral) and isinstance(result.this.this, exp.Func) and not has_on:
+            result.set("side", None)
+        return result
+
     def _parse_subquery(self, *args: Any, **options: Any) -> exp.Subquery | None:
         """Parse a query in parentheses; its alias may follow TABLESAMPLE."""
         result = super()._parse_subquery(*args, **options)

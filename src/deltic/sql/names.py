@@ -13,6 +13,18 @@ NO_DATABASE = "leave it out; a relation of Datalog whose name has dots is writte
 """The remedy for a name of several parts."""
 
 
+def field_name(part: exp.Expression) -> str:
+    """The name that an expression gives to its field of a struct: as a column, a field, or what stands for one."""
+    if isinstance(part, exp.Alias):
+        return part.alias
+    if isinstance(part, exp.Bracket) and len(part.expressions) == 1 and part.expressions[0].is_string:
+        return str(part.expressions[0].name)
+    if not isinstance(part, exp.Column | exp.Identifier | exp.Dot):
+        return ""
+    identifier = part.this if isinstance(part, exp.Column) else part
+    return str(identifier.meta.get("field", part.name))
+
+
 def spelt(name: str, known: Iterable[str]) -> list[str]:
     """The known names that equal a name up to case."""
     lowered = name.lower()

@@ -203,8 +203,8 @@ class _Window:
         inputs = (operators.case([(there, pair)], None) if value.type.nullable else pair,)
 
         def result(results: Sequence[Typed]) -> Typed:
-            values = field(found.result(results), "value")
-            return attempt("array_reverse", values) if falls else values
+            values = field(results[0], "value")
+            return found.result([attempt("array_reverse", values) if falls else values])
 
         return replace(found, inputs=inputs, result=result)
 

@@ -187,8 +187,6 @@ class _Block:
 
     def _generated(self, node: exp.Expression) -> list[SelectItem]:
         """Multiply the rows by those of a generator in SELECT."""
-        if sum(is_generator(part) for e in self._select.expressions for part in e.walk()) > 1:
-            raise self._scope.source.error(node, "a SELECT has one function that makes rows", "write LATERAL VIEW")
         names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
         call = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
         made = exploded(call, self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())

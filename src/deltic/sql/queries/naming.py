@@ -11,6 +11,7 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import DelticError
 from deltic.functions.intervals import written
 from deltic.sql.aggregates import aggregate_name, direction
+from deltic.sql.names import field_name
 from deltic.sql.queries.default_arguments import with_defaults
 from deltic.sql.queries.time_windows import is_time_window
 from deltic.sql.queries.values import BlockValues
@@ -420,7 +421,7 @@ _ARGUMENTS = (
 def _fields(names: _Names, row: exp.Expression) -> Iterator[str]:
     """The names and values of the fields of a row in parentheses."""
     for place, part in enumerate(row.expressions, 1):
-        yield part.name if isinstance(part, exp.Column | exp.Identifier | exp.Dot) else f"col{place}"
+        yield field_name(part) or f"col{place}"
         yield names.text(part)
 
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import columns_of
 from deltic.sql import types
+from deltic.sql.names import field_name
 from deltic.sql.queries.rows import QueryRows, resolve, settled
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
@@ -106,6 +107,7 @@ class BlockValues:
     def defer(self, node: exp.Expression, name: str) -> exp.Column:
         """What stands for a node whose value comes later, by `settle` of that name, which is no name of a column."""
         identifier = exp.Identifier(this=name)
+        identifier.meta["field"] = field_name(node)
         if (span := span_of(node)) is not None:
             identifier.meta.update(start=span[0], end=span[1] - 1)
         return exp.Column(this=identifier)

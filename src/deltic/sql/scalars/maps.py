@@ -1,10 +1,14 @@
-"""Maps where values are compared: they keep the order in which they were made, and are equal in any order."""
+"""Maps where values are compared: they keep the order in which they were made, and are equal in any order.
+
+Aggregates that choose or list values take maps as arrays of their entries, which have an order.
+"""
 
 from __future__ import annotations
 
 from deltic.functions import call
+from deltic.sql.scalars.functions.rules import attempt
 from deltic.sql.scalars.typed import Typed, constant
-from deltic.values.types import Type
+from deltic.values.types import Column, Kind, Type
 from deltic.values.types.names import type_name
 
 
@@ -14,3 +18,29 @@ def comparable(value: Typed) -> Typed:
         return value
     type_ = constant(type_name(value.type.type), Type.STRING)
     return Typed(call("ordered_maps", value.expression, type_.expression), value.type)
+
+
+def as_entries(value: Typed) -> Typed:
+    """The value with arrays of entries in the place of its maps; others as they are."""
+    return value if value.type.type.is_ordered else _retyped(value, _entries(value.type.type))
+
+
+def of_entries(value: Typed, type_: Type) -> Typed:
+    """A value of a type that `as_entries` has changed, or an array of such values, with its maps."""
+    return _retyped(value, type_ if value.type.type is _entries(type_) else Type.array(type_.or_null))
+
+
+def _retyped(value: Typed, type_: Type) -> Typed:
+    return attempt("retyped", value, constant(type_name(type_), Type.STRING))
+
+
+def _entries(type_: Type) -> Type:
+    match type_.kind:
+        case Kind.MAP:
+            parts = (Column("key", _entries(type_.key), True), Column("value", _entries(type_.value.type), True))
+            return Type.array(Type.struct(parts).or_null)
+        case Kind.ARRAY:
+            return Type.array(_entries(type_.element.type).or_null)
+        case Kind.STRUCT:
+            return Type.struct(Column(c.name, _entries(c.type), True) for c in type_.fields)
+    return type_

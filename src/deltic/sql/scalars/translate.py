@@ -10,6 +10,7 @@ from string import hexdigits
 from sqlglot import exp
 
 from deltic.errors import ProgramError, UnsupportedError
+from deltic.sql.names import field_name
 from deltic.sql.remedies import of_function
 from deltic.sql.scalars import collations, conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
@@ -293,10 +294,7 @@ class _Translation:
         if node.name.lower() == "named_struct":
             return _called("named_struct", self.all(node.expressions))
         values = self.all([part.this if isinstance(part, exp.Alias) else part for part in node.expressions])
-        names = [
-            part.alias_or_name if isinstance(part, exp.Alias | exp.Column | exp.Identifier | exp.Dot) else f"col{i}"
-            for i, part in enumerate(node.expressions, 1)
-        ]
+        names = [field_name(part) or f"col{i}" for i, part in enumerate(node.expressions, 1)]
         return functions.collections.struct(names, values)
 
     def by_class(self, node: exp.Expression) -> Typed:

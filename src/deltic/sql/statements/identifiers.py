@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from deltic.sql.statements.reading import Tokens, token_error
+from deltic.sql.queries.rows import value_of
+from deltic.sql.scalars import Typed, typed
+from deltic.sql.scalars.folding import folded
+from deltic.sql.statements.reading import Tokens, expression, token_error
 from deltic.sql.text import SourceText
-from deltic.sql.variables import refuse_in_definition, variable_of
 
+_WANTED = "IDENTIFIER takes the text of a name"
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 _SCOPE = re.compile(r"(?:spark_catalog\.)?default\.(?=.)", re.IGNORECASE)
 """The one schema, which names may have in a text."""
@@ -34,7 +37,7 @@ def _with_names(tokens: Tokens, source: SourceText) -> Iterator[Token]:
             position += 1
             continue
         called = end + 1 < len(tokens) and tokens[end + 1].token_type is TokenType.L_PAREN
-        text = _SCOPE.sub("", "".join(_texts(tokens[position + 2 : end], token, source)), count=1)
+        text = _SCOPE.sub("", _text(tokens[position + 2 : end], token, source), count=1)
         parts = [part[1].replace("``", "`") if part[1] is not None else part[2] for part in _PART.finditer(text)]
         if _PART.sub("", text) != "." * (len(parts) - 1) or not parts:
             raise token_error(source, tokens[position + 2], f"{text!r} is no name", "write a name, or t.a")
@@ -53,28 +56,26 @@ def _end(tokens: Tokens, position: int) -> int | None:
         return None
     if position + 1 >= len(tokens) or tokens[position + 1].token_type is not TokenType.L_PAREN:
         return None
-    kinds = [token.token_type for token in tokens[position + 1 :]]
-    return position + 1 + kinds.index(TokenType.R_PAREN) if TokenType.R_PAREN in kinds else None
+    depth = 0
+    for end in range(position + 1, len(tokens)):
+        kind = tokens[end].token_type
+        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+        if not depth:
+            return end
+    return None
 
 
-def _texts(tokens: Tokens, call: Token, source: SourceText) -> Iterator[str]:
-    """The texts and values of variables that `||` joins."""
-    for number, token in enumerate(tokens):
-        if number % 2 and token.token_type is TokenType.DPIPE and number + 1 < len(tokens):
-            continue
-        variable = None if number % 2 else variable_of(exp.column(token.text))
-        if not number % 2 and token.token_type is TokenType.STRING:
-            yield token.text
-        elif variable is not None and variable.text is not None:
-            refuse_in_definition(variable, exp.column(_placed(token)), source)
-            yield variable.text
-        else:
-            raise token_error(source, token, "IDENTIFIER takes the text of a name", "join texts and variables by ||")
+def _text(tokens: Tokens, call: Token, source: SourceText) -> str:
+    """The text of a name, a constant of texts and variables. Raises ProgramError for anything else."""
+
+    def resolve(reference: exp.Column) -> Typed:
+        if (value := value_of(reference, source)) is None:
+            raise source.error(reference, _WANTED, "join texts and variables by ||")
+        return value
+
     if not tokens:
-        raise token_error(source, call, "IDENTIFIER takes the text of a name")
-
-
-def _placed(token: Token) -> exp.Identifier:
-    result = exp.Identifier(this=token.text)
-    result.update_positions(token)
-    return result
+        raise token_error(source, call, _WANTED)
+    value = folded(typed(expression(tokens, source), resolve, source)).expression
+    if not isinstance(value, exp.Literal) or not value.is_string:
+        raise token_error(source, tokens[0], _WANTED, "join texts and variables by ||")
+    return str(value.this)
