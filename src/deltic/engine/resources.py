@@ -75,9 +75,13 @@ def memory_limit() -> int:
 def memory_held() -> int:
     """Return the bytes of memory of this process; 0 if the system does not report it."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * int(Path("/proc/self/statm").read_text().split()[1])
+        file = os.open("/proc/self/statm", os.O_RDONLY)
     except OSError:
         return 0
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * int(os.read(file, 128).split()[1])
+    finally:
+        os.close(file)
 
 
 def _group_limits(root: Path = Path("/")) -> Iterator[int]:
