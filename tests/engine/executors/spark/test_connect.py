@@ -21,5 +21,5 @@ def test_a_session_of_spark_connect(tmp_path):
         pytest.importorskip(package, reason=f"Spark Connect needs {package}: pip install 'pyspark[connect]'")
     command = [sys.executable, "-m", "tests.engine.executors.spark.connecting", str(tmp_path)]
     here = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, env={**os.environ, **here}, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, env={**os.environ, **here}, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
