@@ -7,6 +7,7 @@ and a stop that does not end.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import re
@@ -21,6 +22,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
+LOG = logging.getLogger("deltic.tests")
 PROGRAM = """
 CREATE TABLE visits (client INT, number INT);
 CREATE VIEW counts AS SELECT client, count(*) AS n FROM visits GROUP BY client;
@@ -227,15 +229,20 @@ def send(client, number, n):
 
 @pytest.mark.slow
 def test_kills_lose_nothing_that_was_acknowledged(tmp_path, program):
-    """Rows are a bag: one that is sent again and applied twice would be seen. DELTIC_KILLS says how often."""
+    """Rows are a bag: one that is sent again and applied twice would be seen.
+
+    DELTIC_KILLS is how often. Each start checks all rows; `pytest --log-cli-level=INFO` shows how many there were.
+    """
     kills, clients = int(os.environ.get("DELTIC_KILLS", "8")), 4
     rng, state = random.Random(5), tmp_path / "state"
     expected, pending, first = set(), [], 0
-    for _ in range(kills + 1):
-        with serving(program, "--state", state) as (process, url):
+    for done in range(kills + 1):
+        with serving(program, "--state", state, "--max-rows", 10**6) as (process, url):
             with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
-                asked = {"text": "SELECT client, number FROM visits", "limit": 100_000}
-                there = [tuple(row) for row in client.post("/query", json=asked).json()["rows"]]
+                asked = {"text": "SELECT client, number FROM visits", "limit": 10**6}
+                answer = client.post("/query", json=asked)
+                assert answer.status_code == 200, answer.text
+                there = [tuple(row) for row in answer.json()["rows"]]
                 assert len(there) == len(set(there)), "a row is there twice"
                 assert expected <= set(there), "an acknowledged row is gone"
                 for number, n in pending:
@@ -252,4 +259,5 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path, program):
             expected |= {(worker.number, n) for worker in workers for n in worker.acknowledged}
             pending = [(w.number, n) for w in workers for n in w.sent if n not in w.acknowledged]
             first += 100_000
+        LOG.info("kill %d: %d rows were there, %d are acknowledged", done + 1, len(there), len(expected))
     assert len(expected) > kills * clients
