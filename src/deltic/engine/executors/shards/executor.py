@@ -23,7 +23,6 @@ from deltic.engine.executors.shards.building import NOTHING, after, build, rows_
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import Former, ShardEvolution, completion, evolution
-from deltic.engine.executors.shards.holder import Begun, MakeHolder, ShardHolder, ShardsExecuted
 from deltic.engine.executors.shards.images import (
     image_of_shards,
     places_of,
@@ -33,7 +32,7 @@ from deltic.engine.executors.shards.images import (
 )
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.process import ProcessShards, run_in_process
+from deltic.engine.executors.shards.process import Begun, MakeHolder, ProcessShards, ShardsExecuted
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.executors.weighted_rows import weights_of
@@ -57,7 +56,7 @@ class ShardsExecutor:
     See `Executor` for the contract.
     """
 
-    def __init__(self, holder: ShardHolder, make_holder: MakeHolder, host: Host) -> None:
+    def __init__(self, holder: ProcessShards, make_holder: MakeHolder, host: Host) -> None:
         self.holder, self.has_begun = holder, False
         self._make_holder, self._host = make_holder, host
         self.shrunk: frozenset[str] = frozenset()
@@ -141,7 +140,7 @@ class ShardsExecutor:
         is_timed = any(relation.definition.is_timed for relation in self.plan.program.relations.values())
         if not is_timed or not any(shard.is_due for shard in self.shards):
             return None
-        return run_in_process(self.placed, self.shards, self._begun({}, "error"))
+        return self.holder.run_here(self._begun({}, "error"))
 
     def _begun(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Begun:
         return Begun(changes, conflicts, self.version, is_first=not self.has_begun)

@@ -19,11 +19,10 @@ from deltic.engine.executors.shards.compaction import Compaction
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.executors.shards.group import empty_relations, summed
-from deltic.engine.executors.shards.holder import Begun, ShardsExecuted
 from deltic.engine.executors.shards.messages import DIRECT, Mailbox, Message, sent
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.process import build_in_process, run_in_process
+from deltic.engine.executors.shards.process import Begun, ProcessShards, ShardsExecuted
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
 from deltic.engine.executors.shards.task_memory import Outgrown, reason_in_rounds
@@ -49,10 +48,10 @@ FEW = 1 << 16
 """The most pending rows of a round that runs in the driver's process: a job costs more."""
 
 
-class SparkShards:
+class SparkShards(ProcessShards):
     """Has shards whose state is in `directory`, which driver and executors of Spark see under one name.
 
-    See `ShardHolder` for the contract. `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in
+    `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in
     files, or in both. `states` names the descriptions of the last written state. `_open` has the shards, if they are in
     the driver; if they are `_ahead` of the files, they have run an epoch since. `place` says where the next epoch runs,
     and may be set between epochs. Rows of more than `direct` bytes travel to and from tasks in files. In an epoch that
@@ -109,17 +108,16 @@ class SparkShards:
     def stores(self) -> list[Store]:
         if self._open is None:
             return self._written_stores(self.placed.plan, self.states)
-        return [shard.store for shard in self._open]
+        return super().stores()
 
     def execute(self, epoch: Begun) -> ShardsExecuted:
         if self.place != "job":
-            return self._in_process(epoch)
+            return self.run_here(epoch)
         self.before_jobs()
         return self._job(epoch)
 
-    def _in_process(self, epoch: Begun) -> ShardsExecuted:
-        """Run the epoch in this process."""
-        executed = run_in_process(self.placed, self.shards, epoch)
+    def run_here(self, epoch: Begun) -> ShardsExecuted:
+        executed = super().run_here(epoch)
 
         def commit() -> None:
             self._ahead = True
@@ -129,7 +127,7 @@ class SparkShards:
 
     def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
         if self.place != "job":
-            return build_in_process(self, placed, evolution, epoch)
+            return super().build(placed, evolution, epoch)
         self.before_jobs()
         return self._built_by_jobs(placed, evolution, epoch)
 
@@ -169,7 +167,7 @@ class SparkShards:
     def nbytes(self) -> int:
         if self._open is None:
             return sum(map(bytes_of, self._described(self.states.values())))
-        return sum(shard.store.nbytes for shard in self._open)
+        return super().nbytes
 
     @property
     def resident(self) -> int:
@@ -192,9 +190,9 @@ class SparkShards:
         messages = list(self._messages_of(epoch))
         written = self.files.traffic.written - written
         needed = placed.for_epoch({message.target for message in messages}, self._empty())
-        outcome, stores = self._by_jobs(needed, messages, epoch.conflicts, self.states, None, epoch.number)
+        outcome, stores = self._by_jobs(needed, messages, epoch.conflicts, self.states, None, epoch.before.epoch + 1)
         outcome.written += written
-        version, empty = placed.version(epoch.number, stores), empty_relations(placed.plan, stores)
+        version, empty = placed.version(epoch.before.epoch + 1, stores), empty_relations(placed.plan, stores)
 
         def commit() -> None:
             self.states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
