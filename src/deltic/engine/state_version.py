@@ -16,7 +16,7 @@ from deltic.engine.storage.codec import decode_rows, nullary
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.lookup import count_each, find_all, find_history, find_rows, first_of_each
+from deltic.engine.storage.lookup import count_each, find_history, find_rows, first_of_each
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.engine.version import ITERATION, Version
@@ -132,7 +132,7 @@ class StateVersion(Version):
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         def ask(relation: Frozen, interner: Interner) -> pa.Table:
-            return relation.shown(*find_all(relation, relation.keys(keys, interner)[0]), interner, counted=False)
+            return relation.shown(*find_rows(relation, relation.keys(keys, interner)[0], {}), interner, counted=False)
 
         return self._of_all(ask, name, table=True)
 

@@ -89,15 +89,15 @@ class Frozen:
         weighed = weights.astype(np.int64, copy=False) if counted else None
         return decode_rows(self.schema, self.layout, words, interner, weighed, columns)
 
-    def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, int | None] | None:
-        """Return a key's values by column, with None for NULL; None instead if a value is in no relation."""
-        result: dict[int, int | None] = {}
+    def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, Column] | None:
+        """Return the values of one key by column; None if a value is in no relation."""
+        result: dict[int, Column] = {}
         for name, value in key.items():
             index = self.schema.index(name)
-            number = _number(value, self.schema.columns[index].type, interner)
-            if number is None and value is not None:
+            number = 0 if value is None else _number(value, self.schema.columns[index].type, interner)
+            if number is None:
                 return None
-            result[index] = number
+            result[index] = np.array([number], np.int64), np.ones(1, bool) if value is None else None
         return result
 
     def ranges(self, ranges: Mapping[str, Between], interner: Interner) -> dict[int, tuple[int, int]]:
@@ -128,7 +128,5 @@ class Frozen:
 
 
 def _number(value: object, type_: Type, interner: Interner) -> int | None:
-    """Return the int64 value of one value; None for NULL and for unknown interned values."""
-    if value is None:
-        return None
+    """Return the int64 value of one value; None for unknown interned values."""
     return interner.known(type_).find(value) if is_labelled(type_) else encode_scalar(value, type_, interner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
@@ -20,14 +20,17 @@ Ranges = Mapping[int, tuple[int, int]]
 _WORD = 64
 
 
-def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -> tuple[Words, Weights]:
-    """Return the rows, in canonical layout, with these values or values in these ranges; None is NULL.
+def find_rows(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tuple[Words, Weights]:
+    """Return the rows, in canonical layout, with one of these keys, given by column, and with values in these ranges.
 
-    If some order starts with columns of the key and then of the ranges, binary search finds them. Otherwise all
-    rows are scanned.
+    If some order starts with columns of the keys and then of the ranges, binary search finds them. Otherwise all rows
+    are scanned. Ranges are only for one key, or none.
     """
-    chosen, result = _entries(relation, key, ranges)
-    return _canonical(relation, chosen, result) if result else relation.no_rows()
+    order, runs = _entries(relation, keys, ranges)
+    if not runs:
+        return relation.no_rows()
+    words, weights = present(runs)
+    return relation.layout.pack(order.columns(words), words.shape[1]), weights
 
 
 def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Times, Weights] | None:
@@ -35,14 +38,13 @@ def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, T
 
     The entries of a row are adjacent, in order of iteration. None if the runs have no iterations.
     """
-    chosen = max(relation.orders, key=lambda order: order.prefix(keys))
-    result = _with_keys(chosen, keys) if keys else [*chosen.runs]
-    if not all(run.times.size for run in result if len(run)):
+    order, runs = _entries(relation, keys, {}) if keys else (relation.orders[0], [*relation.orders[0].runs])
+    if not all(run.times.size for run in runs if len(run)):
         return None
-    merged = reduce(merge_runs, result) if result else None
+    merged = reduce(merge_runs, runs) if runs else None
     if merged is None or not len(merged):
         return relation.no_rows()[0], NO_TIMES, relation.no_rows()[1]
-    words = relation.layout.pack(chosen.columns(merged.words), len(merged))
+    words = relation.layout.pack(order.columns(merged.words), len(merged))
     return words, merged.times, merged.all_weights().astype(np.int64)
 
 
@@ -54,42 +56,26 @@ def first_of_each(words: Words, times: Times, weights: Weights) -> tuple[Words, 
     return words[:, is_first], times[is_first], np.ones(int(is_first.sum()), np.int64)
 
 
-def _entries(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -> tuple[SortedRows, list[Run]]:
-    """Return the best order for the look-up, and the matching entries of its runs."""
-    chosen = max(relation.orders, key=lambda order: _useful(order, key, ranges))
-    offsets = {c: place.offset(key[c]) for c, place in zip(chosen.order, chosen.layout.places, strict=True) if c in key}
-    if not chosen.runs or None in offsets.values():
+def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tuple[SortedRows, list[Run]]:
+    """Return the best order for a look-up, and the entries of its runs with one of the keys and in the ranges.
+
+    Of runs in far files only the parts are read that may contain them.
+    """
+    chosen = max(relation.orders, key=lambda order: _useful(order, keys, ranges))
+    offsets, there = _offsets(chosen, keys)
+    if not chosen.runs or not there.any():
         return chosen, []
-    known = {column: offset for column, offset in offsets.items() if offset is not None}
-    between = _reached(chosen, known, ranges)
-    if between is None:
-        return chosen, []
-    low, high = map(np.uint64, between)
-    runs = near(chosen.runs, np.array([low]), np.array([high]))
-    return chosen, [_matching(chosen, run, (low, high), known, ranges) for run in runs]
+    between = _between(chosen, offsets, ranges)
+    runs = near(chosen.runs, *between) if _useful(chosen, keys, ranges) else chosen.runs
+    return chosen, [_matching(chosen, run, between, offsets, ranges) for run in runs]
 
 
-def _useful(order: SortedRows, key: Mapping[int, int | None], ranges: Ranges) -> int:
+def _useful(order: SortedRows, key: Container[int], ranges: Ranges) -> int:
     """Return how many leading columns, within the first word, narrow the search: those of the key, then one range."""
     length = order.prefix(key)
     if length == len(order.order) or order.layout.places[length].word > 0:
         return length
     return length + (order.order[length] in ranges)
-
-
-def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weights]:
-    """Return the rows, in canonical layout, with one of these keys, which are given by column."""
-    chosen = max(relation.orders, key=lambda order: order.prefix(keys))
-    runs = _with_keys(chosen, keys)
-    return _canonical(relation, chosen, runs) if runs else relation.no_rows()
-
-
-def _with_keys(order: SortedRows, keys: Mapping[int, Column]) -> list[Run]:
-    """Return the entries of an order's runs that have one of these keys."""
-    offsets, there = _offsets(order, keys)
-    if not order.runs or not there.any():
-        return []
-    return [_with_one_of(order, run, offsets) for run in _near(order, offsets)]
 
 
 def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
@@ -102,7 +88,7 @@ def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
     if chosen.prefix(keys) == len(keys):
         counts[there] = _in_ranges(chosen, offsets)
     else:
-        words, weights = present([_with_one_of(chosen, run, offsets) for run in _near(chosen, offsets)])
+        words, weights = present(_entries(relation, keys, {})[1])
         theirs = [chosen.layout.column(words, i) for i, column in enumerate(chosen.order) if column in keys]
         counts[there] = _agreeing(theirs, weights, [offsets[c] for c in chosen.order if c in keys])
     return counts
@@ -110,7 +96,7 @@ def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
 
 def _in_ranges(order: SortedRows, keys: Mapping[int, Raw]) -> Counts:
     """Return, for each key, the sum of the weights of the rows that start with it."""
-    low, high = _between(order, keys)
+    low, high = _between(order, keys, {})
     is_sorted = bool((low[1:] >= low[:-1]).all())
     places = slice(None) if is_sorted else np.argsort(low)
     counts = np.zeros(len(low), np.int64)
@@ -138,11 +124,6 @@ def _agreeing(rows: Sequence[Raw], weights: Weights, wanted: Sequence[Raw]) -> C
     return sums
 
 
-def _canonical(relation: Frozen, order: SortedRows, runs: list[Run]) -> tuple[Words, Weights]:
-    words, weights = present(runs)
-    return relation.layout.pack(order.columns(words), words.shape[1]), weights
-
-
 def _offsets(order: SortedRows, keys: Mapping[int, Column]) -> tuple[dict[int, Raw], npt.NDArray[np.bool_]]:
     """Return the offsets of keys by column, without keys whose values have no place, and the mask of those left."""
     places = dict(zip(order.order, order.layout.places, strict=True))
@@ -151,22 +132,38 @@ def _offsets(order: SortedRows, keys: Mapping[int, Column]) -> tuple[dict[int, R
     return {column: raw[there] for column, (raw, _) in result.items()}, there
 
 
-def _with_one_of(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> Run:
-    """Return the entries of a run that have one of the keys."""
-    at = _positions(order, run, keys)
-    words = np.ascontiguousarray(run.words[:, at])
+def _matching(order: SortedRows, run: Run, between: tuple[Raw, Raw], keys: Mapping[int, Raw], ranges: Ranges) -> Run:
+    """Return the entries of a run that have one of the keys, given by offsets, and are in the ranges.
+
+    `between` are the least and greatest first words that they can have.
+    """
+    low, high = between
+    if len(low) > 1:
+        low, high = np.sort(low), np.sort(high)  # np.unique alone would hash, which takes many times as long
+        is_new = np.concatenate([[True], low[1:] != low[:-1]])
+        low, high = low[is_new], high[is_new]
+    start, end = _bounds(run, low, high)
+    at = slice(start[0], end[0]) if len(low) == 1 else _from_to(start, end)
+    words = run.words[:, at]
+    masks = [
+        place.within(order.layout.column(words, i), *ranges[column])
+        for i, (column, place) in enumerate(zip(order.order, order.layout.places, strict=True))
+        if column in ranges
+    ]
     if order.prefix(keys) < len(keys):
-        theirs = [order.layout.column(words, i) for i, column in enumerate(order.order) if column in keys]
-        wanted = [keys[column] for column in order.order if column in keys]
-        mask = _are_among(theirs, wanted)
-        at, words = at[mask], np.ascontiguousarray(words[:, mask])
-    times = run.times[at] if run.times.size else NO_TIMES
-    weights = run.weights[at] if run.weights.size else run.weights
-    return Run(words, times, weights)
+        known = [column for column in order.order if column in keys]
+        theirs = [order.layout.column(words, order.order.index(column)) for column in known]
+        masks.append(_are_among(theirs, [keys[column] for column in known]))
+    chosen = np.logical_and.reduce(masks) if masks else slice(None)
+    times, weights = (part[at][chosen] if part.size else part for part in (run.times, run.weights))
+    return Run(words[:, chosen], times, weights)
 
 
 def _are_among(rows: Sequence[Raw], wanted: Sequence[Raw]) -> npt.NDArray[np.bool_]:
     """Return the mask of the rows that are among the wanted ones. Both are given by column."""
+    if len(wanted[0]) == 1:
+        same: npt.NDArray[np.bool_] = np.logical_and.reduce([a == b for a, b in zip(rows, wanted, strict=True)])
+        return same
     numbers, count = _numbers([np.concatenate(both) for both in zip(rows, wanted, strict=True)]), len(rows[0])
     return np.isin(numbers[:count], numbers[count:])
 
@@ -188,28 +185,20 @@ def _ranks(numbers: Raw) -> tuple[Raw, int]:
     return ranks.astype(np.uint64), len(known).bit_length()
 
 
-def _near(order: SortedRows, keys: Mapping[int, Raw]) -> Sequence[Run]:
-    """Return the runs; of runs in far files only the parts that may contain a key."""
-    if not order.prefix(keys):
-        return order.runs
-    return near(order.runs, *_between(order, keys))
+def _between(order: SortedRows, keys: Mapping[int, Raw], ranges: Ranges) -> tuple[Raw, Raw]:
+    """Return, for each key, the least and greatest first word of rows that start with its leading columns.
 
-
-def _positions(order: SortedRows, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
-    """Return the positions of the entries whose leading columns equal those of a key."""
-    if not order.prefix(keys):
-        return np.arange(len(run))
-    low, high = map(np.sort, _between(order, keys))  # np.unique alone would hash, which takes many times as long
-    is_new = np.concatenate([[True], low[1:] != low[:-1]])
-    return _from_to(*_bounds(run, low[is_new], high[is_new]))
-
-
-def _between(order: SortedRows, keys: Mapping[int, Raw]) -> tuple[Raw, Raw]:
-    """Return, for each key, the least and greatest first word of rows that start with the key's leading columns.
-
-    Keys must have at least the first column of the order.
+    A range of the next column narrows them. If it has no value in use, the least is greater than the greatest.
     """
-    return order.layout.between([keys[column] for column in order.order[: order.prefix(keys)]])
+    length, places = order.prefix(keys), order.layout.places
+    low, high = np.zeros(1, np.uint64), np.full(1, 2**_WORD - 1, np.uint64)
+    if length:
+        low, high = order.layout.between([keys[column] for column in order.order[:length]])
+    if _useful(order, keys, ranges) > length:
+        reach, shift = places[length].reach(*ranges[order.order[length]]), places[length].shift
+        if reach is not None:
+            low, high = low + np.uint64(reach[0] << shift), low + np.uint64(((reach[1] + 1) << shift) - 1)
+    return low, high
 
 
 def _bounds(run: Run, low: Raw, high: Raw) -> tuple[Counts, Counts]:
@@ -222,42 +211,3 @@ def _from_to(start: Counts, end: Counts) -> Counts:
     sizes = end - start
     result: Counts = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
     return result
-
-
-def _matching(
-    order: SortedRows, run: Run, between: tuple[np.uint64, np.uint64], key: Mapping[int, int], ranges: Ranges
-) -> Run:
-    """Return the entries of a run that have the key, given by offsets, and are in the ranges.
-
-    `between` are the least and greatest first word that they can have.
-    """
-    low, high = between
-    start, end = np.searchsorted(run.words[0], low, side="left"), np.searchsorted(run.words[0], high, side="right")
-    words = run.words[:, start:end]
-    mask = np.ones(words.shape[1], bool)
-    for i, column in enumerate(order.order):
-        if column in key:
-            mask &= order.layout.column(words, i) == np.uint64(key[column])
-        elif column in ranges:
-            mask &= order.layout.places[i].within(order.layout.column(words, i), *ranges[column])
-    times = run.times[start:end][mask] if run.times.size else NO_TIMES
-    weights = run.weights[start:end][mask] if run.weights.size else run.weights
-    return Run(np.ascontiguousarray(words[:, mask]), times, weights)
-
-
-def _reached(order: SortedRows, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int] | None:
-    """Return the least and greatest first word of entries that match the leading columns of the key and the next range.
-
-    None if no value is in the range.
-    """
-    length, places = order.prefix(key), order.layout.places
-    low = sum(key[c] << p.shift for c, p in zip(order.order[:length], places, strict=False))
-    high = low + (1 << places[length - 1].shift if length else 1 << _WORD) - 1
-    if _useful(order, key, ranges) > length:
-        reach = places[length].reach(*ranges[order.order[length]])
-        if reach is not None:
-            shift = places[length].shift
-            low, high = low + (reach[0] << shift), low + ((reach[1] + 1) << shift) - 1
-            if reach[0] > reach[1]:
-                return None
-    return low, high

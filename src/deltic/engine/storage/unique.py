@@ -10,7 +10,7 @@ from deltic.engine.kernels.shared import find_shared
 from deltic.engine.keyed import Keyed, shared_keys
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.lookup import find_all
+from deltic.engine.storage.lookup import find_rows
 from deltic.engine.storage.run import Run, near
 from deltic.engine.storage.state import State
 
@@ -27,7 +27,7 @@ def check_unique(table: str, key: Sequence[int], state: State, interner: Interne
     if _has_shared(state.by_order[order], state.arranged(change, order), len(key)):
         frozen, come = state.frozen(), change.all_weights() > 0
         values = state.layout.values(change.words[:, come])
-        rows = frozen.shown(*find_all(frozen, {column: values[column] for column in key}), interner, counted=False)
+        rows = frozen.shown(*find_rows(frozen, {c: values[c] for c in key}, {}), interner, counted=False)
         raise shared_keys(Keyed(table, tuple(state.relation.schema.names[column] for column in key)), rows)
 
 
