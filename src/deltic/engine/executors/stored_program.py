@@ -13,7 +13,7 @@ from deltic.engine.operators.binding import value_of
 from deltic.engine.operators.query import Environment, Evaluation, no_inner_engine
 from deltic.engine.plan.plan import Plan
 from deltic.engine.protocol import Engine
-from deltic.engine.recursion.component_of import component_of
+from deltic.engine.recursion.component import component_of
 from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.refresh import CostHistories
 from deltic.engine.storage.kinds import RelationKind

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -72,7 +72,6 @@ from deltic.engine.recursion.termination import Termination
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.basis import Basis
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.run import Run, add_runs
 from deltic.engine.storage.state import State
 from deltic.program.queries import When
@@ -100,65 +99,56 @@ class CompiledEpoch:
     check: Callable[[int], None]
 
 
-class RelationTables(Protocol):
+class RelationTables(ABC):
     """The tables that compiled code needs for one kind of relation, beside the common ones, and its kernel."""
 
     def own(self, state: State) -> Iterator[Arrangement]:
-        """Yield the arrangements of a relation: its contents, other orders, and last that of its counts, or of its
-        drift.
-        """
+        """Yield the arrangements of a relation: its contents, other orders, and those beside them."""
+        yield state.contents
+        yield from (a for a in state.built.values() if a is not state.contents)
+        yield from self.beside(state)
+
+    @abstractmethod
+    def beside(self, state: State) -> Iterable[Arrangement]:
+        """Return further arrangements of a relation, the last that of its counts, or of its drift."""
 
     def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
         """Return the `found` arrangements with several rows for each key: their numbers, and how many rows."""
+        return {}
 
     def arrange(self, loop: CompiledLoop) -> None:
-        """Fill the tables that relations of this kind need."""
+        """Fill the tables that relations of this kind need beside the common ones."""
+        return
 
     def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
-        """Start to continue an epoch."""
+        """Start to continue an epoch; the loop itself has filled the common fields of the progress."""
+        return
 
+    @abstractmethod
     def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
         """Call the kernel."""
 
     def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
-        """Handle the rows of the `found` arrangements, which have become runs."""
+        """Handle the rows of the `found` arrangements, which have become runs. The epoch keeps those of lost rows."""
+        return
 
     def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
         """Return the epoch to vectorised code."""
+        return
 
 
-class SetTables:
+class SetTables(RelationTables):
     """Tables of recursive sets. Each has its counts, as far as the strategy stores them."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._keeps = strategy is Strategy.NESTED, strategy is not Strategy.FULL
 
-    def own(self, state: State) -> Iterator[Arrangement]:
-        """Yield the contents, other orders, and the counts."""
+    def beside(self, state: State) -> Iterable[Arrangement]:
         assert state.counts is not None
-        yield state.contents
-        yield from (a for a in state.built.values() if a is not state.contents)
-        yield state.counts
-
-    def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
-        """Return nothing: the `found` arrangements hold plain rows."""
-        return {}
-
-    def arrange(self, loop: CompiledLoop) -> None:
-        """Do nothing: the common tables suffice."""
-
-    def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
-        """Do nothing: the loop itself fills all fields of the progress."""
+        return (state.counts,)
 
     def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
-        """Call the kernel for sets."""
         return kernel.iterate(loop.arrays, loop.heap, progress, loop.thresholds, *self._keeps)
-
-    def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
-        """Do nothing: the epoch itself keeps the derivations of lost rows."""
-
-    def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
-        """Do nothing: the loop has checked for termination."""
 
 
 class CompiledLoop:
@@ -331,13 +321,15 @@ class CompiledLoop:
         Raises DomainOverflow if a computed value has no place.
         """
         self._enter(epoch.queue)
-        progress = self._begun()
+        progress = np.zeros(kernel.P_FIELDS, np.int64)
+        progress[kernel.P_QUERY] = kernel.NONE
         self.kind.begin(self, epoch, progress)
         self._attach(epoch.lost)
         try:
             self._iterate_all(epoch, progress)
         finally:
-            self._count(progress)
+            self.environment.visits.rows += int(progress[kernel.P_VISITED])
+            self._add_actuals()
         self.kind.end(epoch, progress)
         epoch.queue.from_heap(self.heap, self.relations[:, R_WIDTH].tolist())
         return int(progress[kernel.P_DONE])
@@ -348,7 +340,7 @@ class CompiledLoop:
             status = self._iterate(epoch, progress)
             if status == kernel.OVERFLOW:
                 epoch.check(int(progress[kernel.P_NOW]))
-                raise self._overflow()
+                raise next(overflow for binding in self._bindings for overflow in binding.tables.overflows())
             if status == kernel.ASKS:
                 status = self._answer(progress)
             if status != kernel.ASKS:
@@ -368,28 +360,11 @@ class CompiledLoop:
         self.levels.clear()
         self.heap = queue.to_heap(int(self.relations[:, R_WIDTH].max()))
 
-    def _begun(self) -> Ints:
-        """Return the progress of a loop that starts."""
-        progress = np.zeros(kernel.P_FIELDS, np.int64)
-        progress[kernel.P_QUERY] = kernel.NONE
-        return progress
-
-    def _overflow(self) -> DomainOverflow:
-        """Return the error for a value without a place."""
-        return next(overflow for binding in self._bindings for overflow in binding.tables.overflows())
-
-    def _count(self, progress: Ints) -> None:
-        """Count the visited rows."""
-        self.environment.visits.rows += int(progress[kernel.P_VISITED])
-        self._add_actuals()
-
     def _is_built(self) -> bool:
-        """Return whether the tables fit the present layouts and have all arrangements."""
+        """Return whether the tables fit the present layouts, and have exactly the arrangements that are built now."""
         bases = (self._basis, *(binding.basis for binding in self._bindings))
-        return all(basis is not None and basis.holds for basis in bases) and self._has_all()
-
-    def _has_all(self) -> bool:
-        """Return whether the tables have exactly the component's arrangements that are built now."""
+        if not all(basis is not None and basis.holds for basis in bases):
+            return False
         present = [a for state in self.states.values() for a in self.kind.own(state)]
         return len(present) == len(self.own) and all(map(operator.is_, present, self.own))
 

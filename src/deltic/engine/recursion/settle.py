@@ -26,9 +26,9 @@ from deltic.engine.operators.search import Derivations, ExcludedRows
 from deltic.engine.parallel import run_all
 from deltic.engine.recursion.lost import LostRows
 from deltic.engine.recursion.pending import Candidates, PendingQueue
-from deltic.engine.recursion.signed.by_iteration import ByIteration
 from deltic.engine.recursion.signed.examination import Examination
 from deltic.engine.recursion.signed.priority import admission_of, admitted
+from deltic.engine.recursion.signed.reading import ByIteration
 from deltic.engine.recursion.signed.relation_function import FunctionOutput, RelationFunction
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.storage.arrangement import Descriptors, descriptors, time_array

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from deltic.circuit.iterations import Deadline, circle_error, limit_error
 from deltic.engine.recursion.signed.oscillation import ClosingRelations, CycleWatch
 from deltic.engine.recursion.signed.priority import Depth
 from deltic.engine.storage.arrangement import present
-from deltic.program.histories import BY_ITERATION
+from deltic.program.definitions import Definition
+from deltic.program.histories import BY_ITERATION, Examined
+from deltic.program.operators.linear import Expanded
+from deltic.program.queries import Query
 
 
 @dataclass(frozen=True)
 class Bounds:
     """The static properties of a recursion: its relations, those that close its cycles, and its limits.
 
-    `computing` are the rules that compute new values from recursive rows. Without one, every recursion of sets
-    terminates. In a `signed` recursion rows appear and disappear. If rows are admitted by their values, iterations
-    `jump`.
+    `computing` is what computes new values from recursive rows. In a `signed` recursion rows appear and disappear. If
+    rows are admitted by their values, iterations `jump`.
     """
 
     relations: Sequence[str]
@@ -105,3 +107,13 @@ def _rows(closing: ClosingRelations) -> int:
     """Return the number of distinct rows of the relations in one store."""
     runs = [state.contents.runs for state in closing.relations.values() if state.contents.runs]
     return sum(len(present(of_one)[1]) for of_one in runs)
+
+
+def computing(queries: Iterable[Query], definitions: Iterable[Definition]) -> tuple[str, ...]:
+    """Return the rules and the functions of rows that compute new values from recursive rows, as text.
+
+    Without one, every recursion of sets terminates.
+    """
+    functions = (each.function for each in definitions if isinstance(each, Examined))
+    made = [each.operator.arguments().strip("[]") for each in functions if isinstance(each, Expanded)]
+    return tuple(dict.fromkeys([*(query.rule.spoken() for query in queries if query.computes), *made]))

@@ -26,10 +26,10 @@ from deltic.engine.executors.shards.plan import (
 )
 from deltic.engine.executors.shards.recursion import MaintenanceChoice, RecursionPlacement, in_rounds, reads_of, way_of
 from deltic.engine.executors.shards.shard_keys import columns_of_key, homes_of
+from deltic.engine.recursion.termination import computing
 from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
-from deltic.program.operators.linear import Expanded
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
 from deltic.values.types import Column, Schema
@@ -192,10 +192,10 @@ class _LayOut:
             self._chain(query, pieces, self.rounds.course)
         stage = max((self.epoch.known.get(name, 0) for name in (*stratum.relations, *below)), default=0)
         steps, timed = tuple(self.rounds.course.steps), self.rounds.timed
-        computing = tuple(dict.fromkeys([q.rule.spoken() for q, _ in inner if q.computes] + self._making(stratum)))
-        way = self.ways[stratum]
+        definitions = (self.program.relations[name].definition for name in stratum.relations)
+        made, way = computing((query for query, _ in inner), definitions), self.ways[stratum]
         levels, closing = self._levels(stratum)
-        iterate = Iterate(stratum, stage, steps, levels, closing, frozenset(timed), computing, way.why, way.is_chosen)
+        iterate = Iterate(stratum, stage, steps, levels, closing, frozenset(timed), made, way.why, way.is_chosen)
         self.epoch.add(iterate)
         self.epoch.known |= dict.fromkeys(timed, stage + 1)
         self.strata.append(replace(stratum, relations=tuple(timed)))
@@ -218,12 +218,6 @@ class _LayOut:
                 level[name] = max((level[n] + 1 for n in read), default=0)
         of_each = tuple(tuple(n for n in level if level[n] == i) for i in range(max(level.values()) + 1))
         return of_each, tuple(n for n in level if delay_of(self.program.relations[n].definition))
-
-    def _making(self, stratum: Stratum) -> list[str]:
-        """Return the functions of single rows that compute new values in a recursion."""
-        definitions = (self.program.relations[name].definition for name in stratum.relations)
-        functions = (each.function for each in definitions if isinstance(each, Examined))
-        return [each.operator.arguments().strip("[]") for each in functions if isinstance(each, Expanded)]
 
     def _probe_below(self, stratum: Stratum, inner: Iterable[tuple[Query, list[Piece]]]) -> Iterator[str]:
         """Yield the placed relations from below that rounds probe. They are sent to these placements before."""

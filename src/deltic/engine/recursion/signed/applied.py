@@ -55,9 +55,6 @@ class Recompute(RelationFunction):
         super().__init__(sources, environment)
         self._crossing, self._result = crossing, Timeline(target, environment)
 
-    def restart(self) -> None:
-        """Do nothing: it has no state in memory."""
-
     def look(self, name: str, now: int) -> Run:
         return merge_runs(self._crossing.value(self.present(now)), self._result.between(BEGINNING, now).negated())
 
@@ -71,9 +68,6 @@ class ByDerivative(RelationFunction):
     def __init__(self, crossing: _Crossing, sources: Sequence[State], target: State, environment: Environment) -> None:
         super().__init__(sources, environment)
         self._crossing, self._target = crossing, target
-
-    def restart(self) -> None:
-        """Do nothing: it has no state in memory."""
 
     def begin(self) -> None:
         super().begin()

@@ -5,7 +5,7 @@ Compiled code supports examinations of sets of rows, and of groups whose totals 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from deltic.engine.kernels.component import (
     R_VALUE,
 )
 from deltic.engine.kernels.types import Ints
-from deltic.engine.recursion.compiled_loop import CompiledEpoch, CompiledLoop, KernelResult
+from deltic.engine.recursion.compiled_loop import CompiledEpoch, CompiledLoop, KernelResult, RelationTables
 from deltic.engine.recursion.signed.examination import Examination, Examinations, RowSets
 from deltic.engine.recursion.signed.grouped import is_compiled, moves
 from deltic.engine.recursion.signed.priority import admission_of, order_of
@@ -40,7 +40,7 @@ from deltic.engine.storage.state import State
 from deltic.program.histories import delay_of
 
 
-class HistoryTables:
+class HistoryTables(RelationTables):
     """Tables of histories. Each has its rows by iteration, the totals of its groups, and last the drift of its rows."""
 
     def __init__(self, states: Mapping[str, State], examined: Examinations) -> None:
@@ -52,15 +52,11 @@ class HistoryTables:
         examination = self._examined.get(name)
         return self._none[name] if examination is None else examination.drift
 
-    def own(self, state: State) -> Iterator[Arrangement]:
-        """Yield the contents, other orders, the rows by iteration, and the drift."""
-        yield state.contents
-        yield from (a for a in state.built.values() if a is not state.contents)
-        yield from (a for (role, _), a in state.auxiliary.items() if role == "iterations")
-        yield self._drift(state.relation.name)
+    def beside(self, state: State) -> Iterable[Arrangement]:
+        by_iteration = (a for (role, _), a in state.auxiliary.items() if role == "iterations")
+        return (*by_iteration, self._drift(state.relation.name))
 
     def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
-        """Return the arrangements of groups' totals, with the number of slots of each."""
         return {int(loop.row(name)[R_FOUND]): each.slots.width + 1 for name, each in self._running.items()}
 
     def arrange(self, loop: CompiledLoop) -> None:
@@ -107,18 +103,15 @@ class HistoryTables:
         progress[progress_of.P_LAST], progress[progress_of.P_DEPTH] = depth.last, depth.depth
 
     def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
-        """Call the kernel for histories."""
         end = epoch.termination
         limits = not epoch.begins, end.depth.jumps, end.watched
         return kernel.follow_histories(loop.arrays, loop.heap, progress, loop.thresholds, *limits)
 
     def flush(self, loop: CompiledLoop, found: Mapping[str, tuple[Run, ...]]) -> None:
-        """Store the found totals."""
         for name, running in self._running.items():
             running.totals.runs = found[name]
 
     def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
-        """Store the depth that was reached."""
         depth = epoch.termination.depth
         depth.last, depth.depth = int(progress[progress_of.P_LAST]), int(progress[progress_of.P_DEPTH])
 

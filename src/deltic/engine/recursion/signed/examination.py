@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from deltic.engine.kernels.histories import examine_rows
+from deltic.engine.operators.kernel import KERNELS
 from deltic.engine.operators.query import Environment
-from deltic.engine.recursion.signed.by_iteration import ByIteration
-from deltic.engine.recursion.signed.group_kernel import GroupKernel
-from deltic.engine.recursion.signed.reading import Entries, HistoryGroups
+from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups
 from deltic.engine.storage.arrangement import Arrangement, descriptors
+from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate, plain
 from deltic.engine.storage.state import State
+from deltic.program.definitions import Definition
 from deltic.program.histories import Examined
 
 
@@ -43,11 +44,6 @@ class Examination(ABC):
         self.by_iteration: tuple[ByIteration, ...] = ()
         self.drift = Arrangement(source.canonical, source.domains)
 
-    @property
-    def _until(self) -> int:
-        """Return the delay: how many iterations later the target's rows are present."""
-        return self.definition.delay
-
     def build(self) -> None:
         """Build the orders in which groups are read."""
         for groups in self.read:
@@ -62,9 +58,9 @@ class Examination(ABC):
         """Start an epoch."""
         self.drift.layout, self.drift.runs = self.order.layout, ()
 
-    @abstractmethod
     def drifts(self, change: Run) -> None:
         """Add a change of the source to the drift. Not called in a bootstrap."""
+        self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
 
     @abstractmethod
     def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
@@ -100,19 +96,45 @@ class Examinations:
 class RowSets(Examination):
     """The set of the source's rows: each row is a group."""
 
-    def drifts(self, change: Run) -> None:
-        self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
-
     def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         own = words
         if self.source.layout is not self.target.layout:
             own = self.target.layout.pack(self.source.layout.unpack(words), words.shape[1])
         kept = self.source.contents.runs, self.target.contents.runs, self.drift.runs
-        actions, following, visited = examine_rows(words, own, now, self._until, *map(descriptors, kept))
+        actions, following, visited = examine_rows(words, own, now, self.definition.delay, *map(descriptors, kept))
         self.environment.visits.rows += visited
         moved, again = np.flatnonzero(actions), following >= 0
         change = Run(own[:, moved], weights=plain(actions[moved]))
         return ExaminationResult(change, words[:, again], following[again].astype(np.int32))
+
+
+class GroupKernel:
+    """A kernel between two relations that are empty before and after each use, with the layouts of other relations."""
+
+    def __init__(self, definition: Definition, source: State, target: State, environment: Environment) -> None:
+        self._source, self._target = _like(source), _like(target)
+        (read,) = definition.sources
+        self._kernel = KERNELS[type(definition)](definition, {read: self._source}, self._target, environment)
+
+    def apply(self, rows: Run) -> Run:
+        """Return the value of the definition for these rows."""
+        nothing = Run(self._target.no_rows()[0])
+        if not len(rows):
+            return nothing
+        self._source.delta, self._source.contents.runs = rows, (rows,)
+        try:
+            return self._kernel.change() or nothing
+        finally:
+            self._source.delta, self._source.contents.runs = None, ()
+            for arrangement in self._target.auxiliary.values():
+                arrangement.runs = arrangement.before = ()
+
+
+def _like(state: State) -> State:
+    """Return an empty relation with the layout of another."""
+    made = State(state.relation, RelationKind.TRANSIENT, state.domains, state.is_set)
+    made.contents.layout = state.layout
+    return made
 
 
 class GroupFunction(Examination):
@@ -144,14 +166,14 @@ class GroupFunction(Examination):
         entries = self.rows.entries(groups)
         past = self.results.entries(self.results.groups_like(self.rows, groups))
         self.environment.visits.rows += len(entries) + len(past)
-        result, old = self._function(entries.until(now)), past.until(now + self._until)
+        result, old = self._function(entries.until(now)), past.until(now + self.definition.delay)
         lost = self.results.canonical(old.words, old.weights)
         rows = np.concatenate([result.words, lost.words], axis=1)
         moved, sums = consolidate(rows, np.concatenate([result.all_weights(), -lost.all_weights()]))
         following = entries.next(now, groups.shape[1])
         again = following >= 0
         if again.any():
-            again &= self._drifts(groups)
+            again &= self.rows.changed(groups, self.drift.runs)
         probes = self.rows.canonical(groups[:, again], np.zeros(int(again.sum()), np.int64))
         times = following[again].astype(np.int32)
         return ExaminationResult(Run(moved, weights=plain(sums)), probes.words, times)
@@ -163,11 +185,6 @@ class GroupFunction(Examination):
             assert self.definition.function is not None
             self.kernel = GroupKernel(self.definition.function, self.source, self.target, self.environment)
         return self.kernel.apply(rows)
-
-    def _drifts(self, groups: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return the mask of the groups whose drift is not zero."""
-        left = self.rows.entries(groups, self.drift.runs).summed()
-        return np.bincount(left.groups, minlength=groups.shape[1]) > 0
 
 
 class EachRow(Examination):

@@ -11,8 +11,7 @@ from deltic.engine.kernels.running import nearest_values, weights_of_values
 from deltic.engine.operators.groups import GroupedRows
 from deltic.engine.operators.totals import GroupTotals
 from deltic.engine.operators.values import OF_64_BITS
-from deltic.engine.recursion.signed.by_iteration import Ints, mask_of, place_of
-from deltic.engine.recursion.signed.reading import HistoryGroups
+from deltic.engine.recursion.signed.reading import HistoryGroups, Ints, mask_of, place_of
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.interner import is_labelled
 from deltic.engine.storage.layout import Raw

@@ -13,7 +13,7 @@ from deltic.engine.accumulators.sum import WRAPPED
 from deltic.engine.kernels import aggregates as kernel
 from deltic.engine.kernels.component import G_COLUMNS, M_COLUMNS, NOBODY, P_COLUMNS, V_COLUMNS, V_LIMIT, X_COLUMNS
 from deltic.engine.kernels.types import Table
-from deltic.engine.recursion.signed.by_iteration import ByIteration
+from deltic.engine.recursion.signed.reading import ByIteration
 from deltic.engine.recursion.signed.running import RunningGroups
 from deltic.engine.storage.layout import Domain, Layout, Place
 from deltic.program.operators.aggregate import GroupedAggregate

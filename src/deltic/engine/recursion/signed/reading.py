@@ -1,4 +1,8 @@
-"""Reads the entries of groups in the histories of a relation."""
+"""Reads the entries of groups in the histories of a relation: those of all iterations, or of one.
+
+Beside the orders of a relation, its rows are stored by group and iteration, so that the changes of a group at one
+iteration are adjacent.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.kernels.histories import ranges
+from deltic.engine.kernels.running import next_iterations
 from deltic.engine.storage.arrangement import Arrangement, descriptors
-from deltic.engine.storage.run import Run, Weights, Words, consolidate, plain
+from deltic.engine.storage.layout import Domain, Layout, Place, Raw
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain, sort_order
 from deltic.engine.storage.state import State
+from deltic.values.types import Type
 
-Positions = npt.NDArray[np.int64]
+Words1 = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Entries:
     """Rows of groups with the changes of their weights, each at its iteration, and the number of its group."""
 
-    groups: Positions
+    groups: Ints
     words: Words
-    times: Positions
+    times: Ints
     weights: Weights
 
     def __len__(self) -> int:
@@ -46,7 +54,7 @@ class Entries:
         kept = starts[sums != 0]
         return Entries(groups[kept], words[:, kept], np.zeros(len(kept), np.int64), sums[sums != 0])
 
-    def next(self, now: int, count: int) -> Positions:
+    def next(self, now: int, count: int) -> Ints:
         """Return the next iteration at which each of `count` groups has an entry, −1 if there is none."""
         never = np.iinfo(np.int64).max
         later = self.times > now
@@ -55,16 +63,17 @@ class Entries:
         return np.where(result == never, -1, result)
 
 
-def entries_at(runs: Sequence[Run], ranges: Positions, width: int) -> Entries:
-    """Return the entries of groups in these ranges int64[runs, groups, 2] of runs whose rows have `width` words."""
+def _entries(runs: Sequence[Run], least: Words, same: Words1) -> Entries:
+    """Return the entries that agree, in the bits of the mask `same`, with the least possible row of each group."""
+    where = ranges(least, least | ~same[:, None], descriptors(runs)).reshape(len(runs), least.shape[1], 2)
     none = np.empty(0, np.int64)
-    parts = [(none, np.empty((width, 0), np.uint64), none, none)]
-    parts += [_part(run, *where.T) for run, where in zip(runs, ranges, strict=True)]
+    parts = [(none, np.empty((len(least), 0), np.uint64), none, none)]
+    parts += [_part(run, *each.T) for run, each in zip(runs, where, strict=True)]
     of, words, times, weights = zip(*parts, strict=True)
     return Entries(np.concatenate(of), np.concatenate(words, axis=1), np.concatenate(times), np.concatenate(weights))
 
 
-def _part(run: Run, first: Positions, end: Positions) -> tuple[Positions, Words, Positions, Weights]:
+def _part(run: Run, first: Ints, end: Ints) -> tuple[Ints, Words, Ints, Weights]:
     lengths = end - first
     at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
     times = run.times[at].astype(np.int64) if run.times.size else np.zeros(len(at), np.int64)
@@ -78,16 +87,12 @@ class HistoryGroups:
     def __init__(self, state: State, keys: Sequence[int]) -> None:
         self.state, self.keys = state, len(keys)
         self.order = (*keys, *(c for c in state.canonical if c not in keys))
-        self._arrangement = state.declare(self.order)
+        self.arrangement = state.declare(self.order)
+        """The relation in this order."""
 
     def build(self) -> None:
         """Build the order."""
         self.state.arrangement(self.order)
-
-    @property
-    def arrangement(self) -> Arrangement:
-        """The relation in this order."""
-        return self._arrangement
 
     def arranged(self, run: Run) -> Run:
         """Return a run of the relation in this order."""
@@ -103,7 +108,7 @@ class HistoryGroups:
         raws = other.arrangement.layout.unpack(groups)
         return self._packed(raws[: self.keys], groups.shape[1])
 
-    def _packed(self, keys: Sequence[npt.NDArray[np.uint64]], count: int) -> Words:
+    def _packed(self, keys: Sequence[Raw], count: int) -> Words:
         rest = [np.zeros(count, np.uint64)] * (len(self.order) - self.keys)
         packed = self.arrangement.layout.pack([*keys, *rest], count)
         return consolidate(packed, np.zeros(count, np.int64), keep_zeros=True)[0]
@@ -111,15 +116,12 @@ class HistoryGroups:
     def entries(self, groups: Words, runs: Sequence[Run] | None = None) -> Entries:
         """Return the entries of the groups, in this relation or in other runs in its order."""
         runs = self.arrangement.runs if runs is None else runs
-        count = groups.shape[1]
-        result = ranges(groups, groups | self._rest()[:, None], descriptors(runs)).reshape(len(runs), count, 2)
-        return entries_at(runs, result, len(groups))
+        return _entries(runs, groups, mask_of(self.arrangement.layout, self.keys))
 
-    def _rest(self) -> npt.NDArray[np.uint64]:
-        """Return the mask of all columns after the key."""
-        layout = self.arrangement.layout
-        masks = [np.array([p.mask % (1 << 64)], np.uint64) for p in layout.places[self.keys :]]
-        return layout.pack([*[np.zeros(1, np.uint64)] * self.keys, *masks], 1)[:, 0]
+    def changed(self, groups: Words, runs: Sequence[Run]) -> npt.NDArray[np.bool_]:
+        """Return the mask of the groups whose changes in these runs do not sum to zero."""
+        left = self.entries(groups, runs).summed()
+        return np.bincount(left.groups, minlength=groups.shape[1]) > 0
 
     def canonical(self, words: Words, weights: Weights) -> Run:
         """Return rows of this order, with weights, in canonical order."""
@@ -129,3 +131,74 @@ class HistoryGroups:
         packed = self.state.layout.pack([raws[c] for c in self.state.canonical], words.shape[1])
         rows, sums = consolidate(packed, weights, keep_zeros=True)
         return Run(rows, weights=plain(sums))
+
+
+def iterations() -> Domain:
+    """Return the domain of a column of iterations."""
+    return Domain(Type.INT64, 0, 31, empty=False)
+
+
+class ByIteration:
+    """The rows of `state` as (keys, iteration, other columns), with their times and weights."""
+
+    def __init__(self, state: State, keys: Sequence[int]) -> None:
+        self.state, self.keys = state, tuple(keys)
+        self.others = tuple(c for c in state.canonical if c not in self.keys)
+        domains = state.domains
+        columns = (*(domains[c] for c in self.keys), iterations(), *(domains[c] for c in self.others))
+        self.arrangement: Arrangement = state.keep("iterations", self.keys, columns)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the rows."""
+        return self.arrangement.layout
+
+    @property
+    def time(self) -> Place:
+        """The place of the iteration."""
+        return self.layout.places[len(self.keys)]
+
+    def add(self, change: Run, now: int) -> None:
+        """Add a change of the history at one iteration."""
+        raws, count = self.state.layout.unpack(change.words), len(change)
+        words = self._packed([raws[c] for c in self.keys], now, [raws[c] for c in self.others], count)
+        order = sort_order(words)
+        weights = change.weights[order] if change.weights.size else change.weights
+        self.arrangement.runs = add_runs(self.arrangement.runs, Run(words[:, order], change.times, weights))
+
+    def _packed(self, keys: Sequence[Raw], now: int, others: Sequence[Raw], count: int) -> Words:
+        return self.layout.pack([*keys, np.full(count, now, np.uint64), *others], count)
+
+    def probe(self, keys: Sequence[Raw], now: int) -> Words:
+        """Return the least possible row of each group at an iteration."""
+        count = len(keys[0]) if keys else 1
+        return self._packed(keys, now, [np.zeros(count, np.uint64)] * len(self.others), count)
+
+    def entries(self, keys: Sequence[Raw], now: int) -> Entries:
+        """Return the changes of some sorted groups at an iteration."""
+        return _entries(self.arrangement.runs, self.probe(keys, now), mask_of(self.layout, len(self.keys) + 1))
+
+    def following(self, keys: Sequence[Raw], now: int) -> Ints:
+        """Return the next iteration at which each group has an entry, −1 if there is none."""
+        words, group = self.probe(keys, now + 1), mask_of(self.layout, len(self.keys))
+        result: Ints = next_iterations(words, group, place_of(self.time), descriptors(self.arrangement.runs))
+        return result
+
+    def rows(self, words: Words) -> list[Raw]:
+        """Return the columns of rows that are in this order, in the relation's declared order."""
+        raws = self.layout.unpack(words)
+        result = dict(zip((*self.keys, -1, *self.others), raws, strict=True))
+        return [result[c] for c in self.state.canonical]
+
+
+def mask_of(layout: Layout, columns: int) -> Words1:
+    """Return the mask of the first columns in each word of a row."""
+    mask = np.zeros(layout.words, np.uint64)
+    for place in layout.places[:columns]:
+        mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
+    return mask
+
+
+def place_of(place: Place) -> Ints:
+    """Return a place as kernels take it, see `kernels.running`."""
+    return np.array([place.word, place.shift, place.mask], np.int64)

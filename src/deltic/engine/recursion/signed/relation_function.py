@@ -52,9 +52,9 @@ class RelationFunction(ABC):
         if self._left is None or self._mark.runs is not self._left:
             self.restart()
 
-    @abstractmethod
     def restart(self) -> None:
-        """Discard all state in memory."""
+        """Discard all state in memory: by default there is none."""
+        return
 
     def drift(self, source: State, change: Run) -> None:
         """Add a change of an input to the drift. Not called in a bootstrap."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.engine.accumulators.slots import ROWS, NoResult, Totals
@@ -21,10 +20,9 @@ from deltic.engine.operators.extremes import last_column
 from deltic.engine.operators.groups import GroupedRows, starts_of_groups
 from deltic.engine.operators.query import Environment
 from deltic.engine.operators.totals import GroupTotals
-from deltic.engine.recursion.signed.by_iteration import ByIteration, iterations, mask_of, place_of
 from deltic.engine.recursion.signed.examination import Examination, ExaminationResult
 from deltic.engine.recursion.signed.extremes import IN_ORDER, ValuesByIteration, is_in_order
-from deltic.engine.recursion.signed.reading import Entries, HistoryGroups
+from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups, iterations, mask_of, place_of
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.layout import Domain, Raw
 from deltic.engine.storage.run import Run, Words, add_runs, consolidate, plain
@@ -48,9 +46,6 @@ class RunningGroups(Examination):
         self.values = [ValuesByIteration(columns, self.groups) for columns in self.slots.ordered]
         self.read = (HistoryGroups(source, keys), *(values.groups for values in self.values))
 
-    def drifts(self, change: Run) -> None:
-        self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
-
     def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         keys = self._keys(words)
         entries = self.entries.entries(keys, now)
@@ -60,11 +55,10 @@ class RunningGroups(Examination):
         self._keep(keys, now, totals, new)
         moved = self._moved(keys, totals, new, now)
         following = self.entries.following(keys, now) if self.drift.runs else np.full(len(totals), -1)
-        again = following >= 0
+        again, probes = following >= 0, self.source.layout.pack(self._padded(keys), len(totals))
         if again.any():
-            again &= self._drifted(keys)
-        probes = self.source.layout.pack(self._padded(keys), len(again))[:, again]
-        return ExaminationResult(moved, probes, following[again].astype(np.int32))
+            again &= self.read[0].changed(probes, self.drift.runs)
+        return ExaminationResult(moved, probes[:, again], following[again].astype(np.int32))
 
     def _keys(self, words: Words) -> list[Raw]:
         """Return the keys of the groups of some sorted rows. Without keys there is one group."""
@@ -120,7 +114,7 @@ class RunningGroups(Examination):
 
     def _moved(self, keys: Sequence[Raw], totals: Totals, new: Totals, now: int) -> Run:
         """Return the change of the target: its new rows less those before, less its entries at this iteration."""
-        past = self.past.entries(keys, now + self._until)
+        past = self.past.entries(keys, now + self.definition.delay)
         self.environment.visits.rows += len(past)
         target, there = self.target.layout, self.past.rows(past.words)
         words, weights = [target.pack(there, len(past))], [-past.weights]
@@ -133,12 +127,6 @@ class RunningGroups(Examination):
             self.groups.report(missing, keys)
         moved, sums = consolidate(np.concatenate(words, axis=1), np.concatenate(weights))
         return Run(moved, weights=plain(sums))
-
-    def _drifted(self, keys: Sequence[Raw]) -> npt.NDArray[np.bool_]:
-        """Return the mask of the groups whose drift is not zero."""
-        words = self.source.layout.pack(self._padded(keys), _count(keys))
-        left = self.read[0].entries(words, self.drift.runs).summed()
-        return np.bincount(left.groups, minlength=_count(keys)) > 0
 
 
 def _count(keys: Sequence[Raw]) -> int:
