@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.storage.dictionary import UNKNOWN
-from deltic.engine.storage.interner import Interner, is_labelled
+from deltic.engine.storage.interner import Interner, is_labelled, of_words, words_of
 from deltic.engine.storage.layout import Column, Layout, Nulls, Values
 from deltic.engine.storage.run import Weights, Words
-from deltic.engine.storage.words import of_words, words_of
 from deltic.values import numbers_of, of_numbers
 from deltic.values.types import Kind, Schema, Type
 

@@ -56,9 +56,10 @@ class Dictionary(ABC):
         kept = [_read(stretch.arrays()["values"]) for stretch in self._kept]
         return pa.concat_arrays([pa.array([], self.type.arrow), *kept]).slice(0, count)
 
-    @abstractmethod
     def find(self, value: Any) -> int | None:
         """Return the id of a Python value, or None if it has none."""
+        number = int(self.find_all(pa.array([value], self.type.arrow))[0])
+        return None if number == UNKNOWN else number
 
     @abstractmethod
     def encode(self, column: pa.Array) -> Values:

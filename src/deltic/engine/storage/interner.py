@@ -27,7 +27,6 @@ from deltic.engine.storage.dictionary import UNKNOWN, Dictionary
 from deltic.engine.storage.layout import Values
 from deltic.engine.storage.texts import Texts
 from deltic.engine.storage.value_order import LARGE, DecimalOrder, Positions
-from deltic.engine.storage.words import of_words, words_of
 from deltic.values.types import Kind, Type
 
 # Held while restored values are numbered: all threads must use the same numbering.
@@ -79,15 +78,18 @@ class Interner(dict[Type, "Dictionary"]):
 
 def _empty(type_: Type) -> Dictionary:
     """Return a dictionary without values."""
-    return (Composites if type_.is_composite else Decimals if is_wide(type_) else Texts)(type_)
+    return (Numbered if type_.is_composite else Decimals if is_wide(type_) else Texts)(type_)
 
 
 class Numbered(Dictionary):
-    """A dictionary of values that are Python objects, each identified by a key."""
+    """The dictionary of a type of arrays, structs or maps, as Python objects. Equal values have the same key.
+
+    Times inside them are stored as integers, because Python's times have a smaller range than Arrow's.
+    """
 
     def __init__(self, type_: Type) -> None:
         super().__init__(type_)
-        self._count = 0
+        self._count, self._plain = 0, _plain(type_)
 
     def restore(self, count: int, kept: Sequence[StoredArrays]) -> None:
         self._count, self._kept = count, kept
@@ -109,27 +111,22 @@ class Numbered(Dictionary):
     def _ids(self) -> _Numbering:
         with _numbering:
             if "_ids" not in vars(self):
-                vars(self)["_ids"] = self._numbered(self._array)
+                named = self.python(self._array)
+                vars(self)["_ids"] = _Numbering.of([_key(value, self.type) for value in named], named)
             result: _Numbering = vars(self)["_ids"]
             return result
-
-    def _numbered(self, values: pa.Array) -> _Numbering:
-        """Return the numbering of distinct values."""
-        return _Numbering.of(named := values.to_pylist(), named)
 
     @property
     def values(self) -> Sequence[Any]:
         """Return the values by id."""
         return self._ids.named
 
-    def find(self, value: Any) -> int | None:
-        return self._ids.get(value)
-
     def encode(self, column: pa.Array) -> Values:
-        return _by_distinct(column, self._ids.numbers)
+        result = self.python(column)
+        return np.fromiter((self._ids.number(_key(v, self.type), v) for v in result), np.int64, len(result))
 
     def find_all(self, column: pa.Array) -> Values:
-        return _by_distinct(column, self._ids.known)
+        return self._ids.known([_key(value, self.type) for value in self.python(column)])
 
     def take(self, ids: Values) -> pa.Array:
         """Return the values of ids: few of them one by one, many by one Arrow gather."""
@@ -142,29 +139,29 @@ class Numbered(Dictionary):
                 self._array = array = pa.concat_arrays([array, self._arrow(values[len(array) :])])
         return array.take(pa.array(ids))
 
+    def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
+        keys = self._sort_keys(column)
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
     def places(self, ids: Values, heads: None, values: pa.Array) -> Positions:
         if _MERGED * len(values) < len(ids):
-            return np.array([bisect_left(ids, key, key=self._sort_key) for key in self._sort_keys(values)], np.int64)
+            keys, by_key = self._sort_keys(values), lambda number: _sort_key(self.values[number], self.type)
+            return np.array([bisect_left(ids, key, key=by_key) for key in keys], np.int64)
         both = pa.concat_arrays([self.take(ids), values])
         new = self.sort_indices(both) >= len(ids)
         positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
         return positions
 
     def _sort_keys(self, column: pa.Array) -> list[Any]:
-        """Return sort keys of a column's values."""
-        return self.python(column)
-
-    def _sort_key(self, number: int) -> Any:
-        """Return the sort key of an id's value."""
-        return self.values[number]
+        return [_sort_key(value, self.type) for value in self.python(column)]
 
     def python(self, column: pa.Array) -> list[Any]:
         """Return the values of a column in the representation of `values`."""
-        result: list[Any] = column.to_pylist()
+        result: list[Any] = column.cast(self._plain).to_pylist()
         return result
 
     def _arrow(self, values: Sequence[Any]) -> pa.Array:
-        return pa.array(values, self.type.arrow)
+        return pa.array(values, self._plain).cast(self.type.arrow)
 
 
 class Decimals(Numbered):
@@ -177,26 +174,21 @@ class Decimals(Numbered):
         super().__init__(type_)
         self.order = DecimalOrder(self)
 
-    def find(self, value: Any) -> int | None:
-        low, is_small = self._small(pa.array([value], self.type.arrow))
-        if is_small[0]:
-            return int(low[0])
-        number = super().find(value)
-        return None if number is None else LARGE + number
-
     def encode(self, column: pa.Array) -> Values:
-        low, is_small = self._small(column)
-        values = low.copy()
-        if not is_small.all():
-            values[~is_small] = LARGE + super().encode(column.filter(pa.array(~is_small)))
-        return values
+        return self._mapped(column, lambda large: self._ids.numbers(large))
 
     def find_all(self, column: pa.Array) -> Values:
-        low, is_small = self._small(column)
+        return self._mapped(column, lambda large: self._ids.known(large))
+
+    def _mapped(self, column: pa.Array, numbers_of: Callable[[Sequence[Any]], Values]) -> Values:
+        """Return the values of decimals, with the number of each large one, UNKNOWN for those without one."""
+        low, high = words_of(column)
+        large = (high != low >> 63) | (low <= -LARGE) | (low >= LARGE)
         values = low.copy()
-        if not is_small.all():
-            large = super().find_all(column.filter(pa.array(~is_small)))
-            values[~is_small] = np.where(large == UNKNOWN, UNKNOWN, LARGE + large)
+        if large.any():
+            encoded = column.filter(pa.array(large)).dictionary_encode()  # only distinct values are looked up
+            numbers = numbers_of(encoded.dictionary.to_pylist())[encoded.indices.to_numpy(zero_copy_only=False)]
+            values[large] = np.where(numbers == UNKNOWN, UNKNOWN, LARGE + numbers)
         return values
 
     def decode(self, ids: Values) -> pa.Array:
@@ -207,54 +199,8 @@ class Decimals(Numbered):
         low[large], high[large] = words_of(self.take(ids[large] - LARGE))
         return of_words(low, high, self.type)
 
-    def _small(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Return the low words of a column's integers, and the mask of the small ones."""
-        low, high = words_of(column)
-        return low, (high == low >> 63) & (low > -LARGE) & (low < LARGE)
-
-
-class Composites(Numbered):
-    """The dictionary of a type of arrays, structs or maps. Equal values have the same key.
-
-    Times inside them are stored as integers, because Python's times have a smaller range than Arrow's.
-    """
-
-    def __init__(self, type_: Type) -> None:
-        super().__init__(type_)
-        self._plain = _plain(type_)
-
-    def find(self, value: Any) -> int | None:
-        (result,) = self.python(pa.array([value], self.type.arrow))
-        return self._ids.get(_key(result, self.type))
-
-    def encode(self, column: pa.Array) -> Values:
-        result = self.python(column)
-        return np.fromiter((self._ids.number(_key(v, self.type), v) for v in result), np.int64, len(result))
-
-    def find_all(self, column: pa.Array) -> Values:
-        result = self.python(column)
-        return np.fromiter((self._ids.get(_key(v, self.type), UNKNOWN) for v in result), np.int64, len(result))
-
     def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
-        keys = self._sort_keys(column)
-        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-
-    def _sort_keys(self, column: pa.Array) -> list[Any]:
-        return [_sort_key(value, self.type) for value in self.python(column)]
-
-    def _numbered(self, values: pa.Array) -> _Numbering:
-        named = self.python(values)
-        return _Numbering.of([_key(value, self.type) for value in named], named)
-
-    def _sort_key(self, number: int) -> Any:
-        return _sort_key(self.values[number], self.type)
-
-    def python(self, column: pa.Array) -> list[Any]:
-        result: list[Any] = column.cast(self._plain).to_pylist()
-        return result
-
-    def _arrow(self, values: Sequence[Any]) -> pa.Array:
-        return pa.array(values, self._plain).cast(self.type.arrow)
+        return Dictionary.sort_indices(self, column)
 
 
 class _Numbering(dict[Any, int]):
@@ -291,13 +237,6 @@ class _Numbering(dict[Any, int]):
             self[key] = number = len(self.named)
             self.named.append(value)
         return number
-
-
-def _by_distinct(column: pa.Array, numbers_of: Callable[[Sequence[Any]], Values]) -> Values:
-    """Return the number of each value of a column. Only the distinct values are looked up."""
-    encoded = column.dictionary_encode()
-    numbers = numbers_of(encoded.dictionary.to_pylist())
-    return numbers[encoded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
 
 
 def _plain(type_: Type) -> pa.DataType:
@@ -349,3 +288,18 @@ def _sort_key(value: Any, type_: Type) -> Any:
             return (1, *((_sort_key(k, type_.key), _sort_key(v, type_.value.type)) for k, v in value))
         case _:
             return (1, value)
+
+
+def words_of(column: pa.Array) -> tuple[Values, Values]:
+    """Return the low and the high words of a column of decimals without NULL, as read-only views.
+
+    Arrow stores decimals as integers in units of the last digit, as two 64-bit words, low word first.
+    """
+    words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
+    return words[:, 0], words[:, 1]
+
+
+def of_words(low: Values, high: Values, type_: Type) -> pa.Array:
+    """Return the column of decimals of these words, the inverse of `words_of`."""
+    words = np.ascontiguousarray(np.stack([low, high], axis=1))
+    return pa.Array.from_buffers(type_.arrow, len(low), [None, pa.py_buffer(words)])
