@@ -16,7 +16,7 @@ import pytest
 from deltic import Shards
 from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.executors.shards import staged_rows
-from deltic.engine.executors.shards.settlement import Settlement
+from deltic.engine.executors.shards.inquiries import Settlement
 from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability

@@ -169,7 +169,7 @@ def test_a_relation_is_dropped() -> None:
     change(store, "r", {(1, 2): 1})
     store.drop(["r"])
     assert set(store.states) == {"s"}
-    assert {name.relation for name in store.sizes()} == {"s"}
+    assert {name.relation for name in store.arrangements()} == {"s"}
     assert store.nbytes == 0
 
 
@@ -185,7 +185,8 @@ NAMED = [
 def test_names_do_not_depend_on_the_order_of_declarations(seed: int) -> None:
     shuffled = random.Random(seed).sample(NAMED, len(NAMED))
     names = [
-        set(IncrementalEngine(lower(check([parse("\n".join(t))]))).executor.store.sizes()) for t in (NAMED, shuffled)
+        set(IncrementalEngine(lower(check([parse("\n".join(t))]))).executor.store.arrangements())
+        for t in (NAMED, shuffled)
     ]
     assert names[0] == names[1]
 
@@ -194,7 +195,7 @@ def test_sizes_are_those_of_arrangements() -> None:
     store = two_relations(RelationKind.SET)
     change(store, "r", {(i, i): 1 for i in range(100)})
     store.arrange("r", (1, 0))
-    sizes = store.sizes()
+    sizes = {name: arrangement.nbytes for name, arrangement in store.arrangements().items()}
     assert sizes[Name("r", "rows", (1, 0))] == sizes[Name("r", "counts", (0, 1))] == 800
     assert sum(sizes.values()) == store.nbytes
     assert str(Name("r", "rows", (1, 0))) == "r rows [1,0]"

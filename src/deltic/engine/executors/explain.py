@@ -56,7 +56,7 @@ def explain(circuit: Circuit, view: str, full: bool, recursions: Sequence[str], 
     named. `recursions` are the formulas of its rules; `storing` explains what the executor stores and searches.
     """
     sections = _in_full(circuit, view, recursions) if full else _in_short(circuit, view, recursions)
-    return "\n\n".join([_text(sections), storing, *([] if full else [_MORE])])
+    return "\n\n".join([text_of(sections), storing, *([] if full else [_MORE])])
 
 
 def _in_short(circuit: Circuit, view: str, recursions: Sequence[str]) -> dict[str, Sequence[str]]:
@@ -82,13 +82,7 @@ def _in_full(circuit: Circuit, view: str, recursions: Sequence[str]) -> dict[str
 def queries(name: str, program: Program, relations: Iterable[RelationPlan], full: bool = True) -> str:
     """Explain what is stored of a view and of the relations below it, and their delta queries; bounded if not full."""
     lines = list(_lines(name, program, relations))
-    return _text({_QUERIES: lines if full else bounded(lines, _FEW)})
-
-
-def stored_queries(name: str, stored: StoredProgram, full: bool) -> str:
-    """Explain what one store has of a view and of the relations below it, and their delta queries."""
-    relations = maintenance(stored.program.below(name), stored, plans=full)
-    return queries(name, stored.program, relations, full)
+    return text_of({_QUERIES: lines if full else bounded(lines, _FEW)})
 
 
 def formulas(name: str, stored: StoredProgram, signed: bool) -> Iterator[str]:
@@ -100,7 +94,8 @@ def formulas(name: str, stored: StoredProgram, signed: bool) -> Iterator[str]:
             yield from StratumFormulas(program, stratum, lambda query: plans[query.rule, query.delta].met()).lines()
 
 
-def _text(sections: Mapping[str, Sequence[str]]) -> str:
+def text_of(sections: Mapping[str, Sequence[str]]) -> str:
+    """Return sections with their titles, without empty ones."""
     return "\n\n".join(
         "\n".join([f"{title}:", *(f"  {line}" for line in lines)]) for title, lines in sections.items() if lines
     )

@@ -223,6 +223,10 @@ class Arrangement:
         self.before = tuple(made[run] for run in self.before)
         return None if beside is None else made[beside]
 
+    def adapted(self, run: Run, layout: Layout) -> Run:
+        """Return a run that was packed by `layout` in the present layout; the same run if the layouts are equal."""
+        return run if layout == self.layout else self.repacked(run, layout, self.layout)
+
     def repacked(self, run: Run, old: Layout, new: Layout) -> Run:
         """Repack a run of an old layout of these columns in a new one, which fits the present domains."""
         columns = zip(self.order, old.unpack(run.words), old.places, strict=True)

@@ -214,6 +214,14 @@ def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Column]
     return result
 
 
+def concatenated(parts: Sequence[Column]) -> Column:
+    """Return the values of several parts of a column as one."""
+    values = np.concatenate([values for values, _ in parts])
+    if all(nulls is None for _, nulls in parts):
+        return values, None
+    return values, np.concatenate([np.zeros(len(v), np.bool_) if n is None else n for v, n in parts])
+
+
 def reaches(columns: Sequence[Column]) -> list[tuple[int, int]]:
     """Return the least and the greatest value of each column that is not NULL; the least is greater if there is none.
 

@@ -205,10 +205,6 @@ class Store:
             columns = tuple(names[c] for c in name.order) if name.role in ("rows", "counts") else ()
             yield Size(name.relation, name.role, columns, len(arrangement), arrangement.nbytes)
 
-    def sizes(self) -> dict[Name, int]:
-        """Return the memory of each arrangement, in bytes."""
-        return {name: arrangement.nbytes for name, arrangement in self.arrangements().items()}
-
     @property
     def nbytes(self) -> int:
         """Return the memory of all runs, in bytes."""

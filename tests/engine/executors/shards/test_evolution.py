@@ -15,6 +15,7 @@ from deltic.engine.executors.shards.files import files_of, read_description
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.reference import from_arrow
+from deltic.engine.storage.store import Store
 from deltic.errors import IterationLimitError
 from deltic.program.compiling import program_of
 from tests.conformance.engines import Driver, in_tasks, on_shards
@@ -146,7 +147,7 @@ def test_a_view_that_is_replaced_when_something_is_due_changes_by_both():
     assert log.changes({}) == {"before": {(1, 7): 1, (2, 8): 1}}
 
 
-@pytest.mark.parametrize(("of", "failing"), [(Shard, "_search"), (DefinedStep, "run"), (Shard, "end"), (Shard, "fit")])
+@pytest.mark.parametrize(("of", "failing"), [(Shard, "_search"), (DefinedStep, "run"), (Shard, "end"), (Store, "fit")])
 @pytest.mark.parametrize("executor", ["process", "job"])
 def test_a_failure_leaves_the_engine_as_it_was(of, failing, executor, monkeypatch):
     circuit = circuit_of(TEN)

@@ -15,7 +15,7 @@ from deltic.engine.plan.frequencies import Values
 from deltic.engine.plan.measured import Relations
 from deltic.engine.storage.arrow import Encoded
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, Nulls
+from deltic.engine.storage.layout import Column, Nulls, concatenated
 from deltic.engine.storage.state import State
 from deltic.program.program import Program
 
@@ -76,15 +76,8 @@ class _Given:
             state = self._states[self._names[name]]
             parts = [state.layout.values(state.rows()[0])]
             parts += [self._batches[name][0]] if name in self._batches else []
-            self._columns[name] = [_joined(column) for column in zip(*parts, strict=True)]
+            self._columns[name] = [concatenated(column) for column in zip(*parts, strict=True)]
         return self._columns[name]
-
-
-def _joined(parts: Sequence[Column]) -> Column:
-    """Return the concatenated values of the parts."""
-    nulls = [np.zeros(len(values), np.bool_) if n is None else n for values, n in parts]
-    is_plain = all(n is None for _, n in parts)
-    return np.concatenate([values for values, _ in parts]), None if is_plain else np.concatenate(nulls)
 
 
 def _plain(values: Values, nulls: Nulls) -> Values:

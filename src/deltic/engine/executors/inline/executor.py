@@ -12,7 +12,7 @@ from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import extension
 from deltic.engine.executors.executor import Executed, Host, StateHolder
-from deltic.engine.executors.explain import DECISIONS, explain, formulas, maintenance, stored_queries
+from deltic.engine.executors.explain import DECISIONS, explain, formulas, maintenance, queries, text_of
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
@@ -162,18 +162,18 @@ class InlineExecutor(StateHolder):
         return self.running.forgetting.tables(self.program.below(self.program.sinks[view]))
 
     def explain(self, name: str, full: bool) -> str:
-        running, below = self.running, self.program.below(self.program.sinks[name])
-        relation = self.program.sinks[name]
-        recursions = list(formulas(relation, running, signed=not full))
-        text = explain(self.circuit, name, full, recursions, stored_queries(relation, running, full))
+        running, relation = self.running, self.program.sinks[name]
+        below, recursions = self.program.below(relation), list(formulas(relation, running, signed=not full))
+        stored = queries(relation, self.program, maintenance(below, running, plans=full), full)
+        text = explain(self.circuit, name, full, recursions, stored)
         if forgotten := list(running.forgetting.lines(below)):
             forgotten += [_PINNED] * running.forgetting.has_forgotten
-            text += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
-        if lines := running.plans.lines(below, running.states, running.evaluations):
-            text += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
-        if lines := list(running.strata.decisions(below)):
-            text += f"\n\n{DECISIONS}:\n" + "\n".join(f"  {line}" for line in lines)
-        return text
+        more = {
+            "what watermarks leave behind": forgotten,
+            PLAN: running.plans.lines(below, running.states, running.evaluations),
+            DECISIONS: list(running.strata.decisions(below)),
+        }
+        return "\n\n".join(filter(None, [text, text_of(more)]))
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         return tuple(maintenance(self.program.below(self.program.sinks[name]), self.running))

@@ -17,7 +17,7 @@ from deltic.engine.changes import Changes
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import kept_relations, passed_to_new, rows_in_new_orders
 from deltic.engine.executors.inline.boundary import Boundary
-from deltic.engine.executors.inline.contents import Contents
+from deltic.engine.executors.inline.contents import NO_BATCHES, Contents
 from deltic.engine.executors.inline.epoch_runner import EpochRunner, Grow
 from deltic.engine.executors.inline.forgetting import Forgetting
 from deltic.engine.executors.inline.strata import Strata
@@ -108,25 +108,33 @@ class LocalProgram(StoredProgram):
 
         Return the changes of the views relative to the old program.
         """
-        _, changes = self.runner.run(partial(self._begin, old, kept, batches), old.store.fit)
+
+        def changes() -> Changes:
+            self.environment.visits.rows += rows_in_new_orders(self.states, old.states, kept)
+            return self.boundary.changes_from(old.boundary, kept)
+
+        return self.compute(self.without(kept), old, batches, changes)
+
+    def compute(
+        self,
+        new: Collection[str],
+        old: LocalProgram | None = None,
+        batches: Mapping[str, Encoded] = NO_BATCHES,
+        changes: Callable[[], Changes] = lambda: Changes({}),
+    ) -> Changes:
+        """Compute new relations, with new tables from batches. Return the changes of the views: by default none.
+
+        Domains are shared with the `old` program.
+        """
+
+        def epoch(grow: Grow) -> Changes:
+            self.boundary.change_tables(batches, "trust")
+            self.strata.run(grow, new)
+            return changes()
+
+        _, result = self.runner.run(epoch, (old or self).store.fit)
         self.store.end_epoch()
-        return changes
-
-    def _begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded], grow: Grow) -> Changes:
-        self.boundary.change_tables(batches, "trust")
-        self.strata.run(grow, self.without(kept))
-        self.environment.visits.rows += rows_in_new_orders(self.states, old.states, kept)
-        return self.boundary.changes_from(old.boundary, kept)
-
-    def compute(self, new: Collection[str], old: LocalProgram | None = None) -> None:
-        """Compute new relations; no table and no view changes. Domains are shared with the `old` program."""
-        self.runner.run(partial(self._compute, new), self.store.fit if old is None else old.store.fit)
-        self.store.end_epoch()
-
-    def _compute(self, new: Collection[str], grow: Grow) -> Changes:
-        self.boundary.change_tables({}, "error")
-        self.strata.run(grow, new)
-        return Changes({})
+        return result
 
     def without(self, kept: Collection[str]) -> list[str]:
         """Return the relations that are not kept."""

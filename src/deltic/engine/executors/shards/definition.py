@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.executors.options import Options
@@ -39,14 +38,10 @@ class ShardDefinition:
     def of_other(self, circuit: Circuit) -> ShardDefinition:
         """Return the definition of another circuit, laid out with the same options."""
         other = ShardDefinition.of(circuit, self.given)
-        return other.with_other(rounds=self.rounds, outgrown=self.outgrown, copied=self.copied)
+        return replace(other, rounds=self.rounds, outgrown=self.outgrown, copied=self.copied)
 
     @property
     def maintained(self) -> MaintenanceChoice:
         """The options that decide how the program is laid out."""
         options, copied = self.options, frozenset(self.copied)
         return MaintenanceChoice(options.strategies, options.refresh, self.rounds, self.outgrown, copied, options.keys)
-
-    def with_other(self, **options: Any) -> ShardDefinition:
-        """Return the same program with other options for its layout."""
-        return replace(self, **options)

@@ -21,7 +21,7 @@ from deltic.engine.executors.shards.plan import Iterate, Key
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.storage.arrow import Encoded, encode_batch
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.layout import Column, concatenated
 from deltic.engine.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.storage.state import State
 from deltic.values.hashing import xxhash64
@@ -94,9 +94,5 @@ def joined(batches: Sequence[Encoded]) -> Encoded:
     """Concatenate batches of one table."""
     if len(batches) == 1:
         return batches[0]
-    columns = []
-    for parts in zip(*(columns for columns, _ in batches), strict=True):
-        values = np.concatenate([values for values, _ in parts])
-        nulls = [np.zeros(len(v), bool) if n is None else n for v, n in parts]
-        columns.append((values, np.concatenate(nulls) if any(n is not None for _, n in parts) else None))
+    columns = [concatenated(parts) for parts in zip(*(columns for columns, _ in batches), strict=True)]
     return columns, np.concatenate([weights for _, weights in batches])

@@ -18,7 +18,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
-from deltic.engine.executors.explain import DECISIONS, explain, maintenance, queries
+from deltic.engine.executors.explain import DECISIONS, explain, maintenance, queries, text_of
 from deltic.engine.executors.shards.building import NOTHING, after, build, rows_in
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.definition import ShardDefinition
@@ -172,7 +172,7 @@ class ShardsExecutor:
         their rows would pass through this process, nor if a program that remembers epochs would recompute anything from
         present rows.
         """
-        definition = self.definition.with_other(**options)
+        definition = replace(self.definition, **options)
         if not self.has_begun:
             self._place_nothing(definition, changes, is_for_copies=options.keys() == {"copied"})
             return 0
@@ -208,7 +208,7 @@ class ShardsExecutor:
             try:
                 return self._extended(definition, rows)
             except Outgrown as error:
-                definition = definition.with_other(outgrown=definition.outgrown.union(error.relations))
+                definition = replace(definition, outgrown=definition.outgrown.union(error.relations))
 
     def _extended(self, definition: ShardDefinition, rows: Mapping[str, Changed]) -> Executed:
         """Run the epoch that continues with another definition, whose tables in `rows` start with these rows."""
@@ -245,7 +245,7 @@ class ShardsExecutor:
 
     def image(self) -> Image:
         for shard in self.shards:
-            shard.fit()
+            shard.store.fit()
         about = {
             "in rounds": sorted(self.placed.in_rounds),
             "copied": dict(self.copied),
@@ -259,9 +259,9 @@ class ShardsExecutor:
         refuse_other(about, definition.options.shards)
         outgrown = frozenset(about["in rounds"])
         copied = {n: why for n, why in about.get("copied", {}).items() if n in self.program.relations}
-        written = definition.with_other(outgrown=outgrown, copied=copied)
+        written = replace(definition, outgrown=outgrown, copied=copied)
         if definition.rounds != "auto" and PlacedProgram.of(written).in_rounds != outgrown:
-            restored = self._restored(saved, tables_alone, written.with_other(rounds="auto"))
+            restored = self._restored(saved, tables_alone, replace(written, rounds="auto"))
             restored.place(rounds=definition.rounds, outgrown=frozenset())
         else:
             restored = self._restored(saved, tables_alone, written)
@@ -280,7 +280,7 @@ class ShardsExecutor:
             if not isinstance(error, Outgrown):
                 raise
             outgrown = definition.outgrown.union(error.relations)
-            return self._restored(saved, tables_alone, definition.with_other(outgrown=outgrown))
+            return self._restored(saved, tables_alone, replace(definition, outgrown=outgrown))
         return restored
 
     def _load(self, saved: Saved, tables_alone: bool) -> None:
@@ -333,10 +333,10 @@ class ShardsExecutor:
         below, count = self.program.below(self.program.sinks[name]), self.definition.options.shards
         sections = [self.plan.explain(below, count)]
         sections += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
-        if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
-            sections.append("\n".join([f"copies, whose changes go to all {count} shards:", *copied]))
-        if lines := [line for shard in self.shards for line in shard.decisions(below)]:
-            sections.append("\n".join([f"{DECISIONS}:", *(f"  {line}" for line in lines)]))
+        copied = [f"{name}: {why}" for name, why in self.copied.items() if name in below]
+        decisions = [line for shard in self.shards for line in shard.decisions(below)]
+        more = text_of({f"copies, whose changes go to all {count} shards": copied, DECISIONS: decisions})
+        sections += filter(None, [more])
         if full:
             sections.append(queries(self.program.sinks[name], self.program, self.maintenance(name)))
         return explain(self.circuit, name, full, (), "\n\n".join(sections))

@@ -15,9 +15,8 @@ from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import Iterate, ShardPlan
-from deltic.engine.executors.shards.rounds import in_rounds, kept_as, termination_of
+from deltic.engine.executors.shards.rounds import in_rounds, report_of_rounds, termination_of
 from deltic.engine.executors.shards.shard import Shard
-from deltic.engine.executors.shards.task_memory import reason_in_rounds
 from deltic.engine.interrupts import postponed
 from deltic.engine.prepared import unfailing
 from deltic.engine.recursion.driver import run_rounds
@@ -74,7 +73,7 @@ class ShardGroup:
     def forget_changes(self) -> None:
         """Forget the changes of the epoch, which are part of the rows."""
         for shard in self.shards:
-            shard.forget_changes()
+            shard.store.end_epoch()
 
     def keep(self) -> None:
         """Make the epoch final."""
@@ -136,18 +135,9 @@ class ShardGroup:
         rounds = run_rounds(GroupRounds(self.shards, step), termination_of(step, self.plan.program, options, deepest))
         for shard in self.shards:
             shard.finish_rounds(step)
-        return ComponentReport(
-            step.stratum.relations,
-            kept_as(step),
-            "bootstrap" if was_empty else "update",
-            in_rounds(rounds, len(self.shards)),
-            sum(self.changed_rows(name) for name in self.plan.followed(step)),
-            sum(self.changed_rows(name) for name in step.stratum.relations),
-            self._visited() - visited,
-            time.perf_counter() - started,
-            sum(shard.states[name].nbytes for shard in self.shards for name in step.timed),
-            reason_in_rounds(self.plan, step, self.stores, options.task_memory),
-        )
+        cost = self._visited() - visited, time.perf_counter() - started
+        given = self.plan, step, self.stores, options.task_memory, was_empty, in_rounds(rounds, len(self.shards))
+        return report_of_rounds(*given, self.changed_rows, cost)
 
     def _visited(self) -> int:
         return sum(shard.environment.visits.rows for shard in self.shards)

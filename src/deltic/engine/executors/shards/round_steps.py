@@ -177,8 +177,7 @@ class RoundSteps(Steps):
 
         def parts() -> Iterator[tuple[int, Words, Weights]]:
             for layout, run in self._staying.pop(name, ()):
-                there = run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
-                yield from by_time(there)
+                yield from by_time(state.contents.adapted(run, layout))
             for columns, weights, times in received:
                 for time in np.unique(times).tolist() if times.size else (0,):
                     chosen = times == time if times.size else slice(None)

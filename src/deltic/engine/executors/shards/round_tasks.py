@@ -8,20 +8,16 @@ the rounds have left. So each step runs once, and only the last job's result is 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from deltic.engine.executors.shards.exchange import Inbox, waiting_in
 from deltic.engine.executors.shards.messages import Message, sent
 from deltic.engine.executors.shards.plan import Iterate, Step
-from deltic.engine.executors.shards.rounds import in_rounds, kept_as
 from deltic.engine.executors.shards.shard import Shard
-from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, TaskWork, handed_on, opened, save
+from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, handed_on, opened
 from deltic.engine.files.files import Files
 from deltic.engine.recursion.pending import FIRST, RoundId
-from deltic.engine.result import ComponentReport
-from deltic.engine.storage.store import Store
 
 
 @dataclass(frozen=True)
@@ -97,45 +93,3 @@ class Round(Task):
         shard.hold(self._step)
         self._save(shard, files, outcome)
         return iter(())
-
-
-@dataclass
-class RoundsTaken:
-    """The rounds of a recursion, as far as they were run."""
-
-    step: Iterate
-    amid: Amid
-    shards: int
-    jobs: int = 0
-    here: int = 0
-    """The number of rounds that ran in the driver's process."""
-    work: TaskWork = field(default_factory=TaskWork)
-    started: float = field(default_factory=time.perf_counter)
-    seconds: float = 0.0
-
-    def end(self) -> None:
-        """Record the end of the rounds."""
-        self.seconds = time.perf_counter() - self.started
-
-    def report(self, rows_in: int, rows: Mapping[str, int], stores: Sequence[Store], way: str) -> ComponentReport:
-        """Return the report, with the numbers of changed rows below and of each relation, and the written stores."""
-        relations = self.step.stratum.relations
-        return ComponentReport(
-            relations,
-            kept_as(self.step),
-            "bootstrap" if self.amid.was_empty else "update",
-            f"{in_rounds(self.jobs + self.here, self.shards)}, {self.jobs:,} of them a job each",
-            rows_in,
-            sum(rows.get(name, 0) for name in relations),
-            self.work.visited,
-            self.seconds,
-            sum(store.states[name].nbytes for store in stores for name in self.step.timed),
-            way,
-        )
-
-
-def hold(shard: Shard, number: int, step: Iterate, files: Files, before: str, outcome: Outcome) -> None:
-    """Write the state of a shard between the rounds of this recursion, with its pending rows."""
-    one = Amid(shard.rounds[step.stratum].first(), shard.rounds[step.stratum].waiting)
-    shard.hold(step)
-    outcome.include(Outcome(states={shard.number: save(shard, files, before)}, amid={number: one}))

@@ -6,17 +6,20 @@ What must hold, in addition to the rules of the driver, its queue and its settle
 * All changes of a round reach every placement of their relation before any is pushed through the rules, and stay
   separate from older rows until all are: by multilinearity each is pushed once.
 * Derivations reach their home before the next round is chosen, and are queued there.
+* All rows of a group are on one shard, with the relation that is computed from them, so the examinations of one store
+  also work on a shard. The epoch's changes are stored with the relation: an examination reads its drift from there
+  after rows were repacked, and in the next job.
 * A round that lacked room is settled again from the same candidates, repacked; nothing of it has entered the queue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from deltic.engine.executors.options import Options
-from deltic.engine.executors.shards.histories import Drifts
-from deltic.engine.executors.shards.plan import Iterate
+from deltic.engine.executors.shards.plan import Iterate, ShardPlan
+from deltic.engine.executors.shards.task_memory import reason_in_rounds
 from deltic.engine.executors.shards.times import by_time, of_times
 from deltic.engine.operators.query import Environment
 from deltic.engine.recursion.driver import settle_round
@@ -26,11 +29,13 @@ from deltic.engine.recursion.signed.choosing import examinations_of
 from deltic.engine.recursion.signed.oscillation import rest_of
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.recursion.termination import Bounds, Termination
+from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.storage.state import Role, State
+from deltic.engine.storage.store import Store
 from deltic.program.histories import History
 from deltic.program.program import Program
 
@@ -55,7 +60,6 @@ class Rounds:
         self.timed = {name: states[name] for name in sorted(step.timed)}
         self._examined = examinations_of(self.homes, environment)
         self._settlers = {name: self._settler(state) for name, state in self.homes.items()}
-        self._drifts = Drifts(self._examined, lambda state: self._kept(state, _CHANGED))
         self._was_held = any((_CHANGED, state.canonical) in state.auxiliary for state in self.timed.values())
         self.forget()
 
@@ -70,7 +74,7 @@ class Rounds:
         self._packed = {name: state.layout for name, state in self.homes.items()}
         self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
         self._taken: dict[str, tuple[Layout, Candidates]] = {}
-        self._drifts.forget()
+        self._drifts: dict[str, tuple[Layout, ...]] = {}
         self.reached = -1
 
     def build(self) -> None:
@@ -118,9 +122,8 @@ class Rounds:
         """Repack pending rows whose relation was repacked."""
         for name, state in self.homes.items():
             if (packed := self._packed[name]) is not state.layout:
-                contents, now = state.contents, state.layout
-                self._queue.repack(name, partial(contents.repacked, old=packed, new=now))
-                self._packed[name] = now
+                self._queue.repack(name, partial(state.contents.adapted, layout=packed))
+                self._packed[name] = state.layout
 
     def first(self) -> RoundId | None:
         """Return the first round with pending entries."""
@@ -144,7 +147,7 @@ class Rounds:
         Raises DomainOverflow if a value of a group has no place. Once there is room and all is restored, it may be
         repeated.
         """
-        self._drifts.keep_up()
+        self._load_drifts()
 
         def enter(name: str, change: Run) -> None:
             self.change(name, change, kept=True)
@@ -160,15 +163,26 @@ class Rounds:
         """Return the candidates of a relation, repacked in its present layout."""
         if name not in self._taken:
             return None
-        state, (layout, (words, weights)) = self.homes[name], self._taken[name]
-        if layout is state.layout:
+        contents, (layout, (words, weights)) = self.homes[name].contents, self._taken[name]
+        if layout is contents.layout:
             return words, weights
-        moved = state.contents.repacked(Run(words, weights=weights), layout, state.layout)
+        moved = contents.adapted(Run(words, weights=weights), layout)
         return moved.words, moved.all_weights()
 
     def settle_again(self) -> None:
         """Prepare to settle the round again, with rows that may have been repacked."""
-        self._drifts.forget()
+        self._drifts = {}
+
+    def _load_drifts(self) -> None:
+        """Load the drift of all groups, in the present layouts, if it is missing or rows were repacked."""
+        for name, examination in self._examined.by_source.items():
+            packed = tuple(part.layout for part in (examination.source, examination.target, examination.order))
+            known = self._drifts.get(name, ())
+            if len(known) != len(packed) or any(a is not b for a, b in zip(known, packed, strict=True)):
+                examination.begin()
+                for run in self._kept(examination.source, _CHANGED).runs:
+                    examination.drifts(run)
+                self._drifts[name] = packed
 
     def change(self, name: str, run: Run, kept: bool) -> None:
         """Set the change of a relation in this round, at home or at another placement, whose rows may be `kept`."""
@@ -216,10 +230,7 @@ class Rounds:
     def _let_be_before(self) -> None:
         """Restore the versions before the epoch as `before`."""
         for arrangement, layout, runs in self._started:
-            arrangement.before = tuple(
-                run if layout is arrangement.layout else arrangement.repacked(run, layout, arrangement.layout)
-                for run in runs
-            )
+            arrangement.before = tuple(arrangement.adapted(run, layout) for run in runs)
 
     def hold(self) -> None:
         """Store pending rows with the relations, to be written, and restore the versions before the epoch."""
@@ -240,7 +251,7 @@ class Rounds:
             for role in _HELD:
                 held = self._kept(state, role)
                 for run in held.runs:
-                    there = run if held.layout == state.layout else held.repacked(run, held.layout, state.layout)
+                    there = state.contents.adapted(run, held.layout)
                     if role == "waiting":
                         self.receive(name, there)
                     else:
@@ -262,9 +273,31 @@ def termination_of(step: Iterate, program: Program, options: Options, deepest: i
     return Termination(Bounds(*known, options.iteration_limit, options.recursion_timeout), deepest)
 
 
-def kept_as(step: Iterate) -> str:
-    """Return how rounds maintain a recursion, for reports."""
-    return "signed" if step.stratum.signed else Strategy.NESTED.value
+def report_of_rounds(
+    plan: ShardPlan,
+    step: Iterate,
+    stores: Sequence[Store],
+    limit: int | None,
+    was_empty: bool,
+    rounds: str,
+    rows: Callable[[str], int],
+    cost: tuple[int, float],
+) -> ComponentReport:
+    """Return the report on a recursion in rounds, with the rows visited and the seconds that they cost.
+
+    `rounds` says how many there were, and `rows` returns how many rows of a relation have changed.
+    """
+    return ComponentReport(
+        step.stratum.relations,
+        "signed" if step.stratum.signed else Strategy.NESTED.value,
+        "bootstrap" if was_empty else "update",
+        rounds,
+        sum(map(rows, plan.followed(step))),
+        sum(map(rows, step.stratum.relations)),
+        *cost,
+        sum(store.states[name].nbytes for store in stores for name in step.timed),
+        reason_in_rounds(plan, step, stores, limit),
+    )
 
 
 def in_rounds(rounds: int, shards: int) -> str:

@@ -42,7 +42,7 @@ class Shard(RoundSteps):
         self._conflicts, self._stages = conflicts, stages or self.plan.stages
         self._forget()
         self.environment.visits.rows = 0
-        self.fit()
+        self.store.fit()
         self._before = Moment.of(self)
 
     def run(self, stage: int, inbox: Inbox) -> list[Message]:
@@ -52,7 +52,7 @@ class Shard(RoundSteps):
         """
         self._sent.append(self._encoded(inbox))
         earlier = [step for steps in self._stages[:stage] for step in steps]
-        return self._checked(stage, self._settled(stage, earlier, self._sent[-1:]))
+        return self._settled(stage, earlier, self._sent[-1:])
 
     def run_alone(self, stage: int, inboxes: Sequence[Inbox], earlier: Sequence[Step]) -> list[Message]:
         """Take the steps of a stage, after the `earlier` steps that it needs, in a shard that took no others.
@@ -60,19 +60,14 @@ class Shard(RoundSteps):
         `inboxes` are those of all stages up to it. Faults of the earlier steps were reported by their stages.
         """
         self._sent = [self._encoded(inbox) for inbox in inboxes]
-        return self._checked(stage, self._settled(stage, earlier, self._sent, is_behind=True))
-
-    def _checked(self, stage: int, messages: list[Message]) -> list[Message]:
-        """Check the keys of tables after the first stage, and return the stage's messages."""
-        if not stage:
-            self._check_keys()
-        return messages
+        return self._settled(stage, earlier, self._sent, is_behind=True)
 
     def _settled(
         self, stage: int, earlier: Sequence[Step], new: Sequence[Mapping[str, list[Received]]], is_behind: bool = False
     ) -> list[Message]:
         """Take the steps of a stage, with `new` messages; if the shard `is_behind`, take the `earlier` ones first.
 
+        After the first stage the keys of tables are checked.
         If a value has no place, the state is repacked, and the stage restarts. If that reassigns labels, which rows
         from before the epoch cannot follow, the epoch restarts.
         """
@@ -85,13 +80,19 @@ class Shard(RoundSteps):
                     raise Renumbered
                 is_behind = is_behind or self.store.is_renumbered()
                 if is_behind:
-                    self._go_back()
-                    self._retake(earlier)
+                    sent = self._sent
+                    self._start_again()
+                    self._sent = sent
+                    for step in filter(self.has_work, earlier):
+                        list(self.take(step))
                     if is_alone:
                         self.environment.faults.clear()
-                self.fit()
+                self.store.fit()
                 moment, is_behind = Moment.of(self), False
-                return [message for step in self._stages[stage] for message in self._counted(step)]
+                messages = [message for step in self._stages[stage] for message in self._counted(step)]
+                if not stage:
+                    self._check_keys()
+                return messages
             except DomainOverflow as error:
                 growth.make_room(error)
                 if moment is not None:
@@ -106,22 +107,11 @@ class Shard(RoundSteps):
             return list(self.take(step))
         return self.work.of((self.plan.placed[made].home,), lambda: list(self.take(step)), made)
 
-    def _go_back(self) -> None:
-        """Return to the start of the epoch, with fitting layouts and the received messages."""
-        sent = self._sent
-        self._start_again()
-        self._sent = sent
-
     def _start_again(self) -> None:
         """Return to where the epoch started or resumed, with fitting layouts."""
         self.roll_back()
-        self.fit()
+        self.store.fit()
         self._before = Moment.of(self)
-
-    def _retake(self, steps: Sequence[Step]) -> None:
-        for step in filter(self.has_work, steps):
-            for _ in self.take(step):
-                pass
 
     def round_alone(self, step: Iterate, now: RoundId, inboxes: Sequence[Inbox]) -> list[Message]:
         """Take the last stage of a round with these inboxes, in a shard that has the pending rows of the round.
@@ -155,10 +145,6 @@ class Shard(RoundSteps):
         for state in [state for state in self.store.changed() if state.relation.name not in followed]:
             state.compact()
             state.delta = None
-
-    def forget_changes(self) -> None:
-        """Forget the changes of the epoch, which are part of the state."""
-        self.store.end_epoch()
 
     def roll_back(self) -> None:
         """Return to the state before the epoch, or to where it resumed here."""

@@ -69,7 +69,7 @@ class Steps(StoredProgram):
         updating = (step for step in steps if isinstance(step, Define | Derive | Recur))
         self._updates = {plan.makes(step)[0]: self._update_of(step) for step in updating}
         store.end_evolution()
-        self.fit()
+        store.fit()
 
     def _search_of(self, query: Query) -> Evaluation:
         return self.evaluation(plan(query), reads_as_named=query.head in self.plan.timed)
@@ -110,10 +110,6 @@ class Steps(StoredProgram):
         """Build all column orders that queries probe, so that they are written once instead of built by each task."""
         for evaluation in self._searches.values():
             evaluation.build()
-
-    def fit(self) -> None:
-        """Repack outgrown layouts."""
-        self.store.fit()
 
     def _make_room(self, all_sent: Iterable[Mapping[str, list[Received]]]) -> None:
         """Extend domains to the values of messages."""
@@ -233,7 +229,7 @@ class Steps(StoredProgram):
             return
         batch = CountChanges()
         for layout, run in self._staying.pop(name, ()):
-            batch.add_run(run if layout is state.layout else state.contents.repacked(run, layout, state.layout))
+            batch.add_run(state.contents.adapted(run, layout))
         for columns, weights in sent:
             words, summed = packed(state, columns, weights)
             batch.add_run(Run(words, weights=plain(summed)))

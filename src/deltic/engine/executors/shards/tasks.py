@@ -260,7 +260,7 @@ class Task:
         )
         yield from together_few(files, changes, self.direct)
         shard.end()
-        shard.forget_changes()
+        shard.store.end_epoch()
         self._save(shard, files, outcome)
         if (frozen := self.options.frozen) is not None and any(a.apart(frozen) for a in shard.store.merging()):
             outcome.apart.add(shard.number)
@@ -367,5 +367,5 @@ def store_of(
 def save(shard: Shard, files: Files, before: str | None, mark: str = "") -> str:
     """Write the new runs of a shard between epochs. Return its new description's name; `before` is the last one."""
     shard.build()
-    shard.fit()
+    shard.store.fit()
     return write_state(files, image_of(shard.store), before, shard.histories.written(), mark)

@@ -25,7 +25,7 @@ from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.process import Begun, ProcessShards, ShardsExecuted
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
-from deltic.engine.executors.shards.task_memory import Outgrown, reason_in_rounds
+from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.executors.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.executors.spark.compacting import Compacting, RunEach
 from deltic.engine.executors.spark.job_descriptions import some_of
@@ -235,9 +235,7 @@ class SparkShards(ProcessShards):
         outcome.states = {**begun.states, **outcome.states}
         stores = self._written_stores(plan, outcome.states)
         for each in begun.rounds:
-            rows_in = sum(outcome.rows_in.get(name, 0) for name in plan.followed(each.step))
-            way = reason_in_rounds(plan, each.step, stores, options.task_memory)
-            report = each.report(rows_in, outcome.rows_in, stores, way)
+            report = each.report(outcome.rows_in, stores)
             outcome.reports.append(report)
             add_costs(outcome.costs, {report.relations[:1]: (report.rows_visited, report.seconds)})
         outcome.read += self.files.traffic.fetched - fetched

@@ -10,6 +10,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, apart, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Executor, Host, MakeExecutor
+from deltic.engine.executors.explain import text_of
 from deltic.engine.executors.placed import Placed
 from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.shards.staged_rows import StagedRows
@@ -234,7 +235,7 @@ class PlacedExecutor:
         if self._last is None:
             return text
         lines = [f"the last epoch ran {self._last.summary}", *self._last.alternatives]
-        return f"{text}\n\nplacement:\n" + "\n".join(f"  {line}" for line in lines)
+        return f"{text}\n\n{text_of({'placement': lines})}"
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
         return self.there.maintenance(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,17 +12,18 @@ from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.group import GroupRounds, closing_of
 from deltic.engine.executors.shards.messages import Mailbox, Message
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.round_tasks import Begin, Round, RoundsTaken, hold
-from deltic.engine.executors.shards.rounds import termination_of
+from deltic.engine.executors.shards.round_tasks import Begin, Round
+from deltic.engine.executors.shards.rounds import in_rounds, report_of_rounds, termination_of
 from deltic.engine.executors.shards.shard import Shard
-from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, TaskWork, opened, wake
+from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, TaskWork, opened, save, wake
 from deltic.engine.executors.spark.job_descriptions import some_of
 from deltic.engine.files.files import Files
 from deltic.engine.recursion.driver import run_rounds
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.recursion.signed.oscillation import ClosingRelations
 from deltic.engine.recursion.termination import Termination
-from deltic.engine.storage.store import Renumbered
+from deltic.engine.result import ComponentReport
+from deltic.engine.storage.store import Renumbered, Store
 
 
 @dataclass
@@ -38,7 +40,7 @@ class Reached:
     since: int = 0
     done: list[Outcome] = field(default_factory=list)
     """The outcomes of the jobs that ran stages."""
-    rounds: list[RoundsTaken] = field(default_factory=list)
+    rounds: list[JobRounds] = field(default_factory=list)
 
     def total(self, last: Outcome) -> Outcome:
         """Return the outcome of the whole epoch, including that of the last job."""
@@ -73,18 +75,14 @@ class RoundJobs:
             begun = self._begin(reached, last)
             waking = wake(range(self.options.shards))
             reached.states, reached.messages = begun.states, [*waking, *begun.following]
-            reached.since, reached.taken = last + 1, self._as_written(reached)
+            reached.since = last + 1
+            if reached.taken is not None:  # after the first job relations are written under their own names
+                reached.taken = {name: name for name in self.plan.program.relations}
             reached.done.append(begun)
             for number, step in enumerate(self.plan.iterated):
                 if step.stage == last:
                     self._iterate(reached, number, begun.amid[number])
         return reached
-
-    def _as_written(self, reached: Reached) -> Mapping[str, str] | None:
-        """Return the names of taken relations within the epoch: after the first job they are written under their own
-        names.
-        """
-        return None if reached.taken is None else {name: name for name in self.plan.program.relations}
 
     def _begin(self, reached: Reached, last: int) -> Outcome:
         """Run the stages up to the one in which rounds start."""
@@ -98,23 +96,30 @@ class RoundJobs:
 
     def _iterate(self, reached: Reached, number: int, amid: Amid) -> None:
         """Run the rounds of a recursion on all shards."""
-        step = self.plan.iterated[number]
-        termination = termination_of(step, self.plan.program, self.options, amid.reached)
-        rounds = _JobRounds(self, reached, number, amid, termination)
+        termination = termination_of(self.plan.iterated[number], self.plan.program, self.options, amid.reached)
+        started, rounds = time.perf_counter(), JobRounds(self, reached, number, amid, termination)
         run_rounds(rounds, termination)
-        rounds.taken.end()
+        rounds.seconds = time.perf_counter() - started
         reached.states = rounds.outcome.states
-        reached.rounds.append(rounds.taken)
+        reached.rounds.append(rounds)
 
 
-class _JobRounds:
-    """Runs the rounds of a recursion in an epoch of several jobs; `outcome` is that of the last job."""
+class JobRounds:
+    """Runs the rounds of a recursion in an epoch of several jobs; `outcome` is that of the last job, `work` of all."""
 
     def __init__(self, jobs: RoundJobs, reached: Reached, number: int, amid: Amid, termination: Termination) -> None:
         self._jobs, self._number, self._termination = jobs, number, termination
-        self._step, self._names = jobs.plan.iterated[number], reached.taken
-        self.taken = RoundsTaken(self._step, amid, jobs.options.shards)
+        self._step, self._names, self._was_empty = jobs.plan.iterated[number], reached.taken, amid.was_empty
         self.outcome = Outcome(states=dict(reached.states), amid={number: amid})
+        self.work, self.seconds = TaskWork(), 0.0
+        self._by_jobs = self._here = 0
+
+    def report(self, rows: Mapping[str, int], stores: Sequence[Store]) -> ComponentReport:
+        """Return the report, with the numbers of changed rows of relations, and the written stores."""
+        plan, options = self._jobs.plan, self._jobs.options
+        rounds = f"{in_rounds(self._by_jobs + self._here, options.shards)}, {self._by_jobs:,} of them a job each"
+        given = plan, self._step, stores, options.task_memory, self._was_empty, rounds
+        return report_of_rounds(*given, lambda name: rows.get(name, 0), (self.work.visited, self.seconds))
 
     @property
     def _between(self) -> Amid:
@@ -147,8 +152,8 @@ class _JobRounds:
         messages = [*wake(range(jobs.options.shards)), *self.outcome.following]
         what = f"{jobs.label}: {some_of(step.stratum.relations)}: {step.round_label(now)}"
         self.outcome = jobs.run(messages, tasks, what)
-        self.taken.jobs += 1
-        self.taken.work.add(self.outcome)
+        self._by_jobs += 1
+        self.work.add(self.outcome)
 
     def _take_here(self) -> None:
         """Run rounds in this process, as long as few rows are pending."""
@@ -159,8 +164,12 @@ class _JobRounds:
             for shard in shards:
                 shard.roll_back()
         for shard in shards:
-            self.taken.work.add(TaskWork(shard.environment.visits.rows, faults=list(shard.environment.faults)))
-            hold(shard, self._number, self._step, files, self.outcome.states[shard.number], outcome)
+            self.work.add(TaskWork(shard.environment.visits.rows, faults=list(shard.environment.faults)))
+            rounds = shard.rounds[self._step.stratum]
+            between = Amid(rounds.first(), rounds.waiting)
+            shard.hold(self._step)
+            states = {shard.number: save(shard, files, self.outcome.states[shard.number])}
+            outcome.include(Outcome(states=states, amid={self._number: between}))
         self.outcome = outcome
 
     def _shards(self) -> list[Shard]:
@@ -180,7 +189,7 @@ class _JobRounds:
             for shard in shards:
                 shard.begin("trust")
                 shard.load(self._step, derived.get(shard.number, {}))
-            self.taken.here += run_rounds(rounds, self._termination, lambda: rounds.waiting <= few)
+            self._here += run_rounds(rounds, self._termination, lambda: rounds.waiting <= few)
         except Renumbered:
             return False
         return True

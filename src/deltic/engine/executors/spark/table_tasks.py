@@ -13,10 +13,9 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.executors.executor import Host
 from deltic.engine.executors.options import Options
-from deltic.engine.executors.shards.comparison import Comparison
+from deltic.engine.executors.shards.inquiries import Comparison, Settled, Settlement
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
-from deltic.engine.executors.shards.settlement import Settled, Settlement
 from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit, StagedRows, StagingArea
 from deltic.engine.executors.spark.compacting import RunEach
 from deltic.engine.files.files import Files
