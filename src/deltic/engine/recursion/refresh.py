@@ -9,7 +9,7 @@ from deltic.engine.operators.search import Visits
 from deltic.engine.parallel import processor_time
 from deltic.engine.recursion.component import RecursiveComponent
 from deltic.engine.recursion.costs import CostForecast, CostProfile
-from deltic.engine.recursion.epoch import Check, bootstrap, update
+from deltic.engine.recursion.epoch import bootstrap, update
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.refresh import QUICK, AbandonedError, Changes, CostHistory, Policy, Refresh, changes_of
 from deltic.engine.result import ComponentReport
@@ -38,28 +38,20 @@ class Recursive:
 
     def run(self) -> ComponentReport:
         """Update the component, and set the `delta` of its relations."""
-        return self._reported(
-            lambda: (
-                changes := changes_of((name, self.lower[name].delta) for name in sorted(self.follows)),
-                *self._act(changes),
-            )
-        )
+        changes = changes_of((name, self.lower[name].delta) for name in sorted(self.follows))
+        return self._reported(changes, lambda: self._act(changes))
 
     def begin(self) -> ComponentReport | None:
         """Compute the component from all that is below it. None if nothing is below it and nothing is due."""
         if not self.follows and not self.is_due:
             return None
+        whole = {(name, 1): len(self.lower[name].contents) for name in sorted(self.follows)}
+        return self._reported(whole, lambda: (self._bootstrap(), "it is new"))
 
-        def act() -> tuple[Changes, str, str]:
-            whole = {(name, 1): len(self.lower[name].contents) for name in sorted(self.follows)}
-            return whole, self._bootstrap(), "it is new"
-
-        return self._reported(act)
-
-    def _reported(self, act: Callable[[], tuple[Changes, str, str]]) -> ComponentReport:
-        """Run `act`, which returns the changes below, the action and its reason, and report it."""
+    def _reported(self, changes: Changes, act: Callable[[], tuple[str, str]]) -> ComponentReport:
+        """Run `act`, which returns the action and its reason, and report it with the changes below."""
         visited, started = self._visits.rows, time.perf_counter()
-        changes, action, reason = act()
+        action, reason = act()
         states = self.component.states.values()
         return ComponentReport(
             self.relations,
@@ -135,12 +127,9 @@ class Recursive:
         return "update"
 
     def _bootstrap(self) -> str:
-        return self._recorded(lambda check: bootstrap(self.component, self.lower, check))
-
-    def _recorded(self, run: Callable[[Check], None]) -> str:
         """Compute the component from nothing, and record the cost profile."""
         profile, started, visited = CostProfile(), processor_time(), self._visits.rows
-        run(lambda now: profile.reach(now, processor_time() - started))
+        bootstrap(self.component, self.lower, lambda now: profile.reach(now, processor_time() - started))
         profile.finish(processor_time() - started, self._visits.rows - visited, self._size())
         self.history.profile = profile
         return "bootstrap"

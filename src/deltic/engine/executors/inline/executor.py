@@ -21,7 +21,6 @@ from deltic.engine.options import EngineOptions
 from deltic.engine.phases import Phases
 from deltic.engine.plan.plans import PLAN, Plans
 from deltic.engine.plan.replanning import run_by_plan
-from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage import spilling
@@ -81,15 +80,8 @@ class InlineExecutor(StateHolder):
         tables = {name: len(delta) for name in changes if (delta := program.boundary.table(name).delta)}
         program.store.end_epoch()
         phases.end("version")
-        result = EpochResult(
-            epoch.changes,
-            tables,
-            program.visited,
-            components=tuple(program.work.reports),
-            work=program.work.strata,
-            decisions=None if program is present else program.plans.decisions,
-            phases=phases.seconds,
-        )
+        decisions = None if program is present else program.plans.decisions
+        result = replace(program.result(epoch.changes, tables), decisions=decisions, phases=phases.seconds)
 
         def abort() -> None:
             program.store.roll_back(epoch.before)
@@ -106,15 +98,8 @@ class InlineExecutor(StateHolder):
             program.boundary.make_room(batches)
             changes = program.begin(old, kept, batches)
         version = self.version.following(program.program, [program.store], program.fewer)
-        partial = old.forgetting.partial(program.program, kept)
-        result = EpochResult(
-            changes,
-            {},
-            program.visited,
-            components=tuple(program.work.reports),
-            work=program.work.strata,
-            extension=extension(old.program, program.program, kept, partial=partial),
-        )
+        became = extension(old.program, program.program, kept, partial=old.forgetting.partial(program.program, kept))
+        result = replace(program.result(changes, {}), extension=became)
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
 
     def _plans_of(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Plans:

@@ -28,6 +28,7 @@ from deltic.engine.options import EngineOptions
 from deltic.engine.plan.planner import plans_of
 from deltic.engine.plan.plans import Plans
 from deltic.engine.protocol import Engine
+from deltic.engine.result import EpochResult
 from deltic.engine.storage.arrow import Encoded
 from deltic.engine.storage.image import restored
 from deltic.engine.storage.spilling import Space
@@ -71,12 +72,17 @@ class LocalProgram(StoredProgram):
 
     # Epochs
 
+    def result(self, changes: Changes, tables: Mapping[str, int]) -> EpochResult:
+        """Return the result of the present epoch: changes of views, and the numbers of changed rows of tables."""
+        reports, work = tuple(self.work.reports), self.work.strata
+        return EpochResult(changes, tables, self.visited, components=reports, work=work)
+
     def run(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[StoreSnapshot, Changes]:
         """Run an epoch in which tables change by batches. Return the state before it and the changes of the views."""
         self.boundary.make_room(batches)
         constants = [state.relation.name for state in self.boundary.pending_constants()]
         changed = frozenset([*(self.program.tables[name] for name in batches), *constants])
-        relations = self.strata.may_change(changed)
+        relations = self.strata.course(changed).relations
         return self.runner.run(partial(self._epoch, batches, conflicts), relations=relations)
 
     def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: Grow) -> Changes:

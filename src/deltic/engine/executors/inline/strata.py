@@ -48,11 +48,8 @@ class Strata:
                 self._steps.append(stored.defined(name))
         self._courses: dict[frozenset[str], _Course] = {}
 
-    def may_change(self, relations: frozenset[str]) -> frozenset[str]:
-        """Return the relations that may change in an epoch that changes these. Cached."""
-        return self._course(relations).relations
-
-    def _course(self, changed: frozenset[str]) -> _Course:
+    def course(self, changed: frozenset[str]) -> _Course:
+        """Return the possible work of an epoch that changes these relations. Cached."""
         if changed not in self._courses:
             if len(self._courses) >= _COURSES:
                 self._courses.clear()
@@ -81,7 +78,7 @@ class Strata:
             self._end_change(self._states[name])
         changed = {name for name, state in self._states.items() if state.delta is not None}
         self._work.forget()
-        for step in self._steps if new else self._course(frozenset(changed)).steps:
+        for step in self._steps if new else self.course(frozenset(changed)).steps:
             begins = step.relations[0] in new
             if begins or not step.follows.isdisjoint(changed) or step.is_due:
                 self._environment.check()

@@ -180,7 +180,7 @@ class ShardsExecutor:
         if options.keys() == {"copied"} and other.computes and remembered(self.program):
             return 0
         try:
-            built = self._build(definition, other, self.version.epoch)
+            built = self.holder.build(PlacedProgram(definition, other.plan), other, self.version.epoch)
         except Outgrown as more:
             return self.place(**options | {"outgrown": definition.outgrown.union(more.relations)})
         self._take(built)
@@ -214,7 +214,7 @@ class ShardsExecutor:
         """Run the epoch that continues with another definition, whose tables in `rows` start with these rows."""
         other, due = self._evolution(definition, rows), self._run_due()
         try:
-            built = self._build(definition, other, self.version.epoch + 1)
+            built = self.holder.build(PlacedProgram(definition, other.plan), other, self.version.epoch + 1)
         except (IterationLimitError, CountOverflowError) as error:
             raise error.naming_views(other.program.views_over(error.relations[0])) from None
         finally:
@@ -231,10 +231,6 @@ class ShardsExecutor:
             return evolution(NOTHING, definition)
         placed, rows = self.placed, rows_in(self.holder.stores())
         return evolution(Former(placed.program, placed.plan, placed.options, rows, begun), definition)
-
-    def _build(self, definition: ShardDefinition, other: ShardEvolution, epoch: int) -> ShardsExecuted:
-        """Compute what a definition needs and lacks. The state is unchanged until the result is installed."""
-        return self.holder.build(PlacedProgram(definition, other.plan), other, epoch)
 
     def _take(self, built: ShardsExecuted) -> None:
         """Install what was built."""
