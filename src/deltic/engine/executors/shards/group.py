@@ -134,7 +134,7 @@ class ShardGroup:
         deepest = max(shard.rounds[step.stratum].deepest for shard in self.shards)
         rounds = run_rounds(GroupRounds(self.shards, step), termination_of(step, self.plan.program, options, deepest))
         for shard in self.shards:
-            shard.finish_rounds(step)
+            shard.rounds[step.stratum].finish()
         cost = self._visited() - visited, time.perf_counter() - started
         given = self.plan, step, self.stores, options.task_memory, was_empty, in_rounds(rounds, len(self.shards))
         return report_of_rounds(*given, self.changed_rows, cost)
@@ -163,13 +163,13 @@ class GroupRounds:
 
     def first(self) -> RoundId | None:
         """Return the first round with pending entries on any shard."""
-        firsts = (shard.rounds[self._step.stratum].first() for shard in self._shards)
+        firsts = (shard.rounds[self._step.stratum].queue.first() for shard in self._shards)
         return min((first for first in firsts if first is not None), default=None)
 
     @property
     def waiting(self) -> int:
         """Return the number of pending rows on all shards."""
-        return sum(shard.rounds[self._step.stratum].waiting for shard in self._shards)
+        return sum(shard.rounds[self._step.stratum].queue.waiting for shard in self._shards)
 
     def take(self, now: RoundId) -> int:
         """Run a round on all shards."""

@@ -108,10 +108,6 @@ class RoundSteps(Steps):
         self.rounds[step.stratum].end_round()
         self.rounds[step.stratum].hold()
 
-    def finish_rounds(self, step: Iterate) -> None:
-        """Set the changes of the relations, when nothing is pending on any shard."""
-        self.rounds[step.stratum].finish()
-
     def _admit(self, received: Mapping[str, list[Received]]) -> None:
         """Make room for all values of a round's messages."""
         self._make_room([received])

@@ -46,7 +46,7 @@ class Begin(Task):
         for number, step in enumerate(self.plan.iterated):
             if step.stage == self.last:
                 rounds = shard.rounds[step.stratum]
-                outcome.amid[number] = Amid(rounds.first(), rounds.waiting, rounds.is_empty, rounds.deepest)
+                outcome.amid[number] = Amid(rounds.queue.first(), rounds.queue.waiting, rounds.is_empty, rounds.deepest)
                 shard.hold(step)
         shard.end_before(self.last + 1)
         self._save(shard, files, outcome)
@@ -88,7 +88,7 @@ class Round(Task):
 
     def finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Message]:
         rounds, amid = shard.rounds[self._step.stratum], outcome.amid[self.number]
-        amid.wait(rounds.first(), rounds.waiting)
+        amid.wait(rounds.queue.first(), rounds.queue.waiting)
         amid.reached = rounds.reached
         shard.hold(self._step)
         self._save(shard, files, outcome)

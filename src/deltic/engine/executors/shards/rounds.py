@@ -70,7 +70,8 @@ class Rounds:
 
     def forget(self) -> None:
         """Discard the epoch."""
-        self._queue = PendingQueue(self.step.levels, self.environment.thresholds.large)
+        self.queue = PendingQueue(self.step.levels, self.environment.thresholds.large)
+        """The pending rows."""
         self._packed = {name: state.layout for name, state in self.homes.items()}
         self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
         self._taken: dict[str, tuple[Layout, Candidates]] = {}
@@ -116,29 +117,20 @@ class Rounds:
         """Queue derivations of a relation at their iterations."""
         self._keep_up()
         for time, words, weights in by_time(run):
-            self._queue.of(name).add(Run(words, weights=plain(weights)), time)
+            self.queue.of(name).add(Run(words, weights=plain(weights)), time)
 
     def _keep_up(self) -> None:
         """Repack pending rows whose relation was repacked."""
         for name, state in self.homes.items():
             if (packed := self._packed[name]) is not state.layout:
-                self._queue.repack(name, partial(state.contents.adapted, layout=packed))
+                self.queue.repack(name, partial(state.contents.adapted, layout=packed))
                 self._packed[name] = state.layout
-
-    def first(self) -> RoundId | None:
-        """Return the first round with pending entries."""
-        return self._queue.first()
-
-    @property
-    def waiting(self) -> int:
-        """Return the number of pending rows. A row that several parts of a batch derived counts once for each."""
-        return self._queue.waiting
 
     def take(self, now: RoundId) -> None:
         """Take the pending entries of a round. All earlier rounds are final."""
         self.environment.check()
         self._keep_up()
-        taken = self._queue.take(now)
+        taken = self.queue.take(now)
         self._taken = {name: (self.homes[name].layout, candidates) for name, candidates in taken.items()}
 
     def settle(self, now: RoundId) -> None:
@@ -157,7 +149,7 @@ class Rounds:
         effects = settle_round(names, self._repacked, self._settlers, now.iteration, enter)
         self._taken = {}
         self._keep_up()
-        effects.wait_in(self._queue)
+        effects.wait_in(self.queue)
 
     def _repacked(self, name: str) -> Candidates | None:
         """Return the candidates of a relation, repacked in its present layout."""
@@ -237,7 +229,7 @@ class Rounds:
         self._let_be_before()
         self._keep_up()
         for name, state in self.homes.items():
-            entries = list(self._queue.of(name).drain())
+            entries = list(self.queue.of(name).drain())
             again = [(time, words, NO_WEIGHTS) for time, words, weights in entries if not weights.any()]
             waiting = [entry for entry in entries if entry[2].any()]
             for role, result in zip(_HELD, (waiting, again), strict=True):
@@ -256,7 +248,7 @@ class Rounds:
                         self.receive(name, there)
                     else:
                         self._keep_up()
-                        self._queue.of(name).reconsider(there.words, there.times)
+                        self.queue.of(name).reconsider(there.words, there.times)
 
     def _kept(self, state: State, role: Role) -> Arrangement:
         """Return the arrangement of a relation's pending rows or changes."""

@@ -174,14 +174,8 @@ class Steps(StoredProgram):
                 self.work.reports += filter(None, [self._updates[name].run()])
             case Recur():
                 self.work.reports.append(self._recur(step))
-            case Send() | Present() | Move():
-                yield from self._handed_on(step)
             case Search():
                 yield from self._search(step)
-
-    def _handed_on(self, step: Send | Present | Move) -> Iterator[Message]:
-        """Pass on a relation's change, or all its rows."""
-        match step:
             case Send(source=source, target=target):
                 delta = self.states[source].delta
                 assert delta is not None

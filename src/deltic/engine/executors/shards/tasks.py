@@ -205,7 +205,7 @@ class Task:
             arrangement.frozen = self.options.frozen
         for step in over:
             shard.load(step, {})
-            shard.finish_rounds(step)
+            shard.rounds[step.stratum].finish()
         return shard
 
     def take_steps(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Message]:

@@ -166,7 +166,7 @@ class JobRounds:
         for shard in shards:
             self.work.add(TaskWork(shard.environment.visits.rows, faults=list(shard.environment.faults)))
             rounds = shard.rounds[self._step.stratum]
-            between = Amid(rounds.first(), rounds.waiting)
+            between = Amid(rounds.queue.first(), rounds.queue.waiting)
             shard.hold(self._step)
             states = {shard.number: save(shard, files, self.outcome.states[shard.number])}
             outcome.include(Outcome(states=states, amid={self._number: between}))
