@@ -21,6 +21,7 @@ TEXTS = {
     "two-commas": "CREATE TABLE q (a INT,, b INT)",
     "last-comma": "CREATE TABLE q (a INT,)",
     "part-of-a-large-value": "SELECT abs(abs(abs(abs(abs(abs(abs(id))))))) + INTERVAL 7 YEAR FROM t",
+    "name-in-double-quotes": 'CREATE TABLE q ("unit price" INT)',
     "type": "CREATE TABLE q (a INTT)",
     "default": "CREATE TABLE q (a INT DEFAULT 'x')",
     "default-column": "CREATE TABLE q (a INT DEFAULT b, b INT)",

@@ -63,7 +63,8 @@ class Cursor:
     def name(self, what: str) -> exp.Identifier:
         """Go behind the name of a relation or column; raises ProgramError where there is none."""
         if self.at_end or not is_name(self.rest[0]):
-            self.refuse(f"expected {what}")
+            is_text = not self.at_end and self.rest[0].token_type is TokenType.STRING
+            self.refuse(f"expected {what}", f"a name in quotes is `{self.rest[0].text}`" if is_text else "")
         self.position += 1
         if self.sees("."):
             raise token_error(
