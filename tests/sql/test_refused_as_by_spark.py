@@ -89,6 +89,11 @@ ANSWERED: dict[str, list[Any]] = {
     "SELECT collect_list(map('x', map('y', a))) FROM t WHERE a = 1": [([[("x", [("y", 1)])]],)],
     "SELECT max_by(m, a)['k'], size(array_agg(m)), first(m)['k'], size(array_agg(DISTINCT m)) FROM t": [(1, 2, 1, 1)],
     "SELECT a, size(collect_list(m) OVER (ORDER BY a)) FROM t": [(1, 1), (2, 1), (3, 2)],
+    "SELECT a, max_by(b, b, 2) OVER (ORDER BY a) FROM t": [(1, ["x"]), (2, ["y", "x"]), (3, ["y", "x"])],
+    "SELECT typeof(-NULL), typeof(abs(NULL)), typeof(round(NULL, 2)), typeof(ceil(NULL, 2)), typeof(floor(NULL, -1))": [
+        ("double", "double", "double", "decimal(23,2)", "decimal(21,0)")
+    ],
+    "SELECT k, x FROM t LATERAL VIEW OUTER explode(m) AS k, x": [("k", 1), (None, None), ("k", 1)],
     "SELECT explode(array(1, 2)), explode(array(a, 5)) FROM t WHERE a = 1": [(1, 1), (1, 5), (2, 1), (2, 5)],
     f"SELECT a, x FROM {_XS} LEFT JOIN LATERAL explode(xs) AS e(x) ON x > 5": [(1, None), (9, None)],
     f"SELECT a, x FROM {_XS} LEFT JOIN LATERAL (SELECT a + 1 AS x WHERE a > 5)": [(1, None), (9, 10)],

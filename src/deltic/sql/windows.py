@@ -174,7 +174,8 @@ class _Window:
 
     def _in_order(self, found: LoweredAggregates) -> LoweredAggregates:
         """An aggregate that puts values one after the other: in the order of the window, unless it has its own."""
-        if not self.order or self.node.find(exp.WithinGroup) or found.calls[0].function not in _IN_ORDER:
+        has_own = self.node.find(exp.WithinGroup, exp.ArgMax, exp.ArgMin) is not None
+        if not self.order or has_own or found.calls[0].function not in _IN_ORDER:
             return found
         (call,) = found.calls
         keys = self.window.args["order"].expressions

@@ -88,6 +88,11 @@ def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
         message = f"{source.written(node)} takes an array or a map, and its argument is {types.written(array.type)}"
         raise source.error(node, message)
     given = values.place(node, Typed(column(array.name), array.value_type))
+    parts: list[_Shown] = [("col", given)]
+    if array.type.kind is Kind.MAP:
+        both = {"key": "map_keys", "value": "map_values"}.items()
+        made = [(name, values.column(values.typed(_call(function, given)), name)) for name, function in both]
+        parts = [(name, values.place(node, Typed(column(c.name), c.value_type))) for name, c in made]
     place = _numbered(generator, values, _count(given, generator.is_outer))
     if generator.name == "inline":
         if array.type.kind is not Kind.ARRAY or array.type.element.type.kind is not Kind.STRUCT:
@@ -95,9 +100,8 @@ def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
         row = values.place(node, values.typed(_call("get", given, place)))
         fields = array.type.element.type.fields
         return [(f.name, exp.Dot(this=row.copy(), expression=exp.to_identifier(f.name, quoted=True))) for f in fields]
-    parts = [("key", "map_keys"), ("value", "map_values")] if array.type.kind is Kind.MAP else [("col", "")]
     shown = [("pos", _there(place, given) if generator.is_outer else place)] if generator.name == "posexplode" else []
-    return [*shown, *((name, _call("get", _call(part, given) if part else given, place)) for name, part in parts)]
+    return [*shown, *((name, _call("get", part, place)) for name, part in parts)]
 
 
 def _stacked(generator: _Generator, values: BlockValues) -> list[_Shown]:

@@ -235,7 +235,7 @@ def negated(value: Typed) -> Typed:
     """The number or interval with the other sign; NULL where it is undefined."""
     type_ = value.type.type
     if value.is_null:
-        return coerced(value, Type.INT32)
+        return coerced(value, Type.FLOAT64)
     if type_ is Type.STRING:
         return negated(coerced(value, Type.FLOAT64))
     if not (type_.is_numeric or type_ in INTERVALS):

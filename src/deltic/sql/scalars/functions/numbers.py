@@ -25,7 +25,7 @@ def _number(value: Typed, function: str = "") -> Typed:
     """A number."""
     type_ = as_signed(value.type.type)
     if value.is_null:
-        return coerced(value, INT)
+        return coerced(value, DOUBLE)
     if not (type_.is_numeric or type_ is Type.STRING):
         raise Mismatch("a number is taken here")
     return coerced(value, DOUBLE if type_ is Type.STRING else type_)
@@ -36,7 +36,7 @@ def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
     number = _number(value)
     type_ = number.type.type
     if places is not None:
-        own = value if value.type.type is Type.STRING else number
+        own = value if value.is_null or value.type.type is Type.STRING else number
         return _decimal_toward(name, own, int(literal_of(places, f"the places of {name}", INT)))
     if type_.is_integer:
         return coerced(number, LONG)
@@ -51,7 +51,8 @@ rule("floor", of="floor round_decimal")(partial(_toward, "floor"))
 
 def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
     """A decimal of fewer places."""
-    decimal = coerced(value, _DECIMALS.get(value.type.type) or as_decimal(as_signed(value.type.type)))
+    written = Type.STRING if value.is_null else value.type.type
+    decimal = coerced(value, _DECIMALS.get(written) or as_decimal(as_signed(written)))
     type_ = decimal.type.type
     if places < type_.scale:
         return _nearest(name, decimal, places)
