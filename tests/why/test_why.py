@@ -214,3 +214,58 @@ def test_an_operator_without_an_explanation_is_named():
             change.insert("t", [(a,)])
     with pytest.raises(UnsupportedError, match="the operator integrate is not explained"):
         made.why("sums", (1,))
+
+
+def test_steps_of_subsumption_name_the_rule_that_derives_the_row_and_the_subsumption():
+    made = Pipeline()
+    made.datalog(
+        """.decl edge(x: symbol, y: symbol, d: number)
+.input edge
+.decl dist(x: symbol, d: number)
+dist("a", 0).
+dist(y, d + e) :- dist(x, d), edge(x, y, e).
+dist(x, c) <= dist(x, d) :- d <= c.
+.decl next(x: symbol, d: number)
+next(x, d) :- edge(_, x, d).
+next(x, c) <= next(x, d) :- d <= c.
+"""
+    )
+    with made.transaction() as change:
+        change.insert("edge", [("a", "b", 3), ("a", "c", 1), ("c", "b", 1), ("b", "c", 5)])
+    named = {str(step): (step.by, step.place) for step in made.why("dist", ("b", 2)).steps()}
+    less = "\ndist(x, c) <= dist(x, d) :- d <= c."
+    derived = "dist(y, d + e) :- dist(x, d), edge(x, y, e)."
+    assert named['dist("a", 0) @1'] == ('dist("a", 0).' + less, "<datalog>:4:1")
+    assert named['dist("b", 2) @3'] == (derived + less, "<datalog>:5:1")
+    root = made.why("next", ("b", 1)).root
+    assert (root.by, root.place) == (
+        "next(x, d) :- edge(_, x, d).\nnext(x, c) <= next(x, d) :- d <= c.",
+        "<datalog>:8:1",
+    )
+    assert {way.rule for way in made.why_not("dist", ("c", 6)).ways} == {'dist("a", 0).' + less + "\n" + derived}
+
+
+def test_rows_that_exclude_others_are_premises():
+    """Without all of them the definition gives other rows."""
+    made = Pipeline()
+    made.sql(
+        "CREATE TABLE a (x INT); CREATE TABLE b (x INT, y INT);"
+        "CREATE VIEW common AS SELECT x FROM a INTERSECT ALL SELECT x FROM b;"
+        "CREATE VIEW rest AS SELECT x FROM a EXCEPT ALL SELECT DISTINCT x FROM b;"
+        "CREATE VIEW twice AS SELECT x FROM a WHERE (SELECT count(*) FROM b WHERE b.x = a.x) NOT IN (0, 1)"
+    )
+    made.execute("INSERT INTO a VALUES (1), (1)")
+    made.execute("INSERT INTO b VALUES (1, 1), (1, 2)")
+    for view in ("common", "twice"):
+        leaves = {*made.why(view, (1,)).leaves()}
+        assert leaves == {("a", (1,)), ("b", (1, 1)), ("b", (1, 2))}
+        assert leaves == {(row.table, (*json.loads(row.row).values(),)) for row in made.lineage(view, (1,))}
+    assert made.why("rest", (1,)).leaves() == [("a", (1,))]
+    assert check_all(made) == 3
+
+
+def test_only_a_pipeline_tries_changes(pipeline):
+    past = pipeline.snapshot()
+    for ask in (past.needed, past.impact, past.missing):
+        with pytest.raises(UnsupportedError, match="ask the pipeline, or fill another"):
+            ask("joined", (2, "fr"))

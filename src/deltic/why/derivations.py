@@ -17,7 +17,7 @@ from deltic.why.explanation import Absence, Note
 from deltic.why.relations import Bound, Relation, RelationScope, Row, Rows, named, same
 from deltic.why.rows import PASSED, Evaluator, unexplained
 
-_SAMPLE = 10
+SAMPLE = 10
 """The number of rows of a group that are shown; of others only the count is."""
 
 
@@ -36,40 +36,49 @@ Premise = Fact | Absence | Note
 class Derivation:
     """Premises that together derive a row, and the values of the joined columns.
 
-    In a recursion, `lasts` says whether all of them also hold at the end.
+    In a recursion, `lasts` says whether all of them also hold at the end. `is_whole` is False if some are only counted.
     """
 
     premises: tuple[Premise, ...] = ()
     variables: Bound = field(default_factory=dict)
     lasts: bool = True
+    is_whole: bool = True
+    part: tuple[int, int] | None = None
+    """The part of the outermost union that derives the row, and the number of its parts."""
 
     def with_(self, other: Derivation) -> Derivation:
         """The conjunction of both derivations."""
-        variables = {**self.variables, **other.variables}
-        return Derivation((*self.premises, *other.premises), variables, self.lasts and other.lasts)
+        premises, variables = (*self.premises, *other.premises), {**self.variables, **other.variables}
+        lasts, is_whole = self.lasts and other.lasts, self.is_whole and other.is_whole
+        return Derivation(premises, variables, lasts, is_whole, self.part)
 
 
 class RowDerivations:
-    """Enumerates the derivations of rows of nodes."""
+    """Enumerates the derivations of rows of nodes: all of them, or as many as a row has copies.
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.of = evaluator
+    A row of a set has one copy, and each copy of another row has a derivation.
+    """
+
+    def __init__(self, evaluator: Evaluator, of_copies: bool = False) -> None:
+        self.of, self._is_of_copies = evaluator, of_copies
+        self.copies = self if of_copies else RowDerivations(evaluator, of_copies=True)
 
     def of_row(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The derivations of a row of a node; none if the row is absent."""
         leaf = self.of.leaf(scope, number)
-        schema = scope.circuit.type_of(number).schema
+        type_ = scope.circuit.type_of(number)
         if isinstance(leaf, tuple):
             yield from self.of_row(*leaf, row)
             return
         if leaf is not None:
-            if self.of.rows(scope, number, named(row, schema)).get(row, 0) > 0:
+            if self.of.rows(scope, number, named(row, type_.schema)).get(row, 0) > 0:
                 yield Derivation((Fact(leaf, row),), lasts=self.of.in_the_end(leaf, row))
             return
         operator = scope.circuit.nodes[number].operator
         if type(operator) not in _DERIVATIONS:
             raise unexplained(operator)
-        yield from _DERIVATIONS[type(operator)](self, scope, number, row)
+        ways = _DERIVATIONS[type(operator)](self, scope, number, row)
+        yield from islice(ways, 1) if self._is_of_copies and type_.is_set else ways
 
     def of_constant(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A constant row has no premises."""
@@ -96,41 +105,19 @@ class RowDerivations:
 
     def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of one of the inputs; if other inputs subtract copies, a note with the counts."""
-        inputs = scope.circuit.nodes[number].inputs
-        taken = [i for i in inputs if isinstance(scope.circuit.nodes[i].operator, ops.Negate)]
-        left = self._what_is_left(scope, number, row, taken) if taken else Derivation()
-        for i in inputs:
-            yield from (way.with_(left) for way in self.of_row(scope, i, row))
-
-    def _what_is_left(self, scope: RelationScope, number: int, row: Row, taken: list[int]) -> Derivation:
-        """A note with the number of copies and of subtracted copies, and why no more are subtracted."""
-        values = named(row, scope.circuit.type_of(number).schema)
-        counts = [self.of.rows(scope, i, values).get(row, 0) for i in scope.circuit.nodes[number].inputs]
-        there, less = sum(c for c in counts if c > 0), -sum(c for c in counts if c < 0)
-        of = ", ".join(self._names(scope, i) for i in taken)
-        result = Derivation(
-            (Note(f"{there:,} cop{'y' if there == 1 else 'ies'} of it, less {less:,} for rows of {of}"),)
-        )
-        for i in taken:
-            result = result.with_(self._spared(scope, scope.circuit.nodes[i].inputs[0], values))
-        return result
-
-    def _spared(self, scope: RelationScope, number: int, bound: Bound) -> Derivation:
-        """Rows that reduce the weight of a node's rows, without which more copies would be subtracted."""
-        node = scope.circuit.nodes[number]
-        if isinstance(node.operator, ops.Plus):
-            taken = (scope.circuit.nodes[i] for i in node.inputs)
-            below = [n.inputs[0] for n in taken if isinstance(n.operator, ops.Negate)]
-            rows = ((i, next(iter(self.of.rows(scope, i, bound)), None)) for i in below)
-            ways = (next(self.of_row(scope, i, row), Derivation()) for i, row in rows if row is not None)
-            return reduce(Derivation.with_, ways, Derivation())
-        if isinstance(node.operator, ops.Map):
-            passed = self.of.passed(scope, number, bound)
-            return Derivation() if passed is None else self._spared(scope, node.inputs[0], passed)
-        if isinstance(node.operator, (*PASSED, ops.FlatMap, ops.Aggregate)):
-            keys = self.of.grouped(scope, number, bound) if not isinstance(node.operator, PASSED) else bound
-            return self._spared(scope, node.inputs[0], keys)
-        return Derivation()
+        inputs, left = scope.circuit.nodes[number].inputs, Derivation()
+        if taken := [i for i in inputs if subtracts(scope, i)]:
+            values = named(row, scope.circuit.type_of(number).schema)
+            counts = [self.of.rows(scope, i, values).get(row, 0) for i in inputs]
+            there, less = sum(c for c in counts if c > 0), -sum(c for c in counts if c < 0)
+            if there <= less:
+                return
+            of = ", ".join(self._names(scope, i) for i in taken)
+            note = Note(f"{there:,} cop{'y' if there == 1 else 'ies'} of it, less {less:,} for rows of {of}")
+            left = Derivation((note,))
+        for place, i in enumerate(inputs):
+            for way in self.of_row(scope, i, row):
+                yield replace(way.with_(left), part=(place, len(inputs)))
 
     def of_differentiate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the input, whose weight was smaller an epoch earlier."""
@@ -161,11 +148,10 @@ class RowDerivations:
 
     def _sampled(self, scope: RelationScope, given: Sequence[tuple[int, Rows]]) -> tuple[str, Derivation]:
         """Derivations of the first rows of nodes, one for each copy, and a text with their number if there are more."""
-        rows = ((i, row, max(copies, 1)) for i, each in given for row, copies in each.items())
-        ways = (way for i, row, copies in rows for way in islice(self.of_row(scope, i, row), copies))
-        taken = list(islice(ways, _SAMPLE + 1))
-        message = f", {_SAMPLE} of them shown" if len(taken) > _SAMPLE else ""
-        return message, reduce(_beside, taken[:_SAMPLE], Derivation())
+        ways = (way for i, rows in given for row in rows for way in self.copies.of_row(scope, i, row))
+        taken = list(islice(ways, SAMPLE + 1))
+        message = f", {SAMPLE} of them shown" if len(taken) > SAMPLE else ""
+        return message, reduce(_beside, taken[:SAMPLE], Derivation(is_whole=not message))
 
     def of_negate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A negated row derives nothing."""
@@ -312,6 +298,13 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     ops.Maintain: RowDerivations.of_custom,
 }
 """The function for each operator that finds the premises of a row of its output."""
+
+
+def subtracts(scope: RelationScope, number: int) -> bool:
+    """Whether a node's rows are those of a negation."""
+    node = scope.circuit.nodes[number]
+    below = node.inputs if isinstance(node.operator, ops.Map | ops.Filter) else ()
+    return isinstance(node.operator, ops.Negate) or any(subtracts(scope, i) for i in below)
 
 
 def _is_of_columns(condition: exp.Expression) -> bool:

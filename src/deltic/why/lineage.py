@@ -11,17 +11,23 @@ from dataclasses import dataclass, field, replace
 
 from deltic.catalog import ViewDefinitions
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column
+from deltic.circuit.expressions import column, columns_of
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.values.types import Column, Schema
+from deltic.why.derivations import subtracts
 from deltic.why.relations import Bound, DefinedView, RecursiveRelation, Relation, RelationScope, Row, SourceTable
 from deltic.why.rows import PASSED
 from deltic.why.search import ExplanationSearch
 
 _Traced = dict[str, int]
 """For each table, the node with the rows of a node joined with the rows of the table that they rest on."""
+
+_Parts = Sequence[tuple[str, int]]
+"""Such nodes of tables, whose columns may differ."""
+
+_NO_COLUMNS = Schema(())
 
 Origin = tuple[Row, str, Row]
 """A row of a view, a table, and a row of it."""
@@ -126,55 +132,93 @@ class _Tracing:
             return {}
         if isinstance(operator, PASSED):
             return self.of_node(scope, inputs[0])
-        if isinstance(operator, ops.Filter | ops.Antijoin):
-            rest = [self.copied(scope, i) for i in inputs[1:]]
-            return {t: self.builder.add(operator, each, *rest) for t, each in self.of_node(scope, inputs[0]).items()}
+        if isinstance(operator, ops.Filter):
+            return {t: self.builder.add(operator, each) for t, each in self.of_node(scope, inputs[0]).items()}
+        if isinstance(operator, ops.Antijoin):
+            return self._left(
+                scope, number, [*self.of_node(scope, inputs[0]).items(), *self.excluding(scope, inputs[1])]
+            )
         if isinstance(operator, ops.Map):
             return {t: self._mapped(operator, t, each) for t, each in self.of_node(scope, inputs[0]).items()}
         if isinstance(operator, ops.Join | ops.Semijoin):
-            return self._together([self._joined(scope, i, [j for j in inputs if j != i], schema) for i in inputs])
+            return self._together(
+                [pair for i in inputs for pair in self._joined(scope, i, [j for j in inputs if j != i], schema)]
+            )
         if isinstance(operator, ops.Plus):
-            taken = any(isinstance(scope.circuit.nodes[i].operator, ops.Negate) for i in inputs)
-            both = [self.of_node(scope, i) for i in inputs]
-            return self._left(scope, number, self._together(both)) if taken else self._together(both)
+            both = [pair for i in inputs for pair in self.of_node(scope, i).items()]
+            taken = [scope.circuit.nodes[i].inputs[0] for i in inputs if subtracts(scope, i)]
+            excluding = [pair for i in taken for pair in self.excluding(scope, i)]
+            return self._left(scope, number, [*both, *excluding]) if taken else self._together(both)
         if isinstance(operator, ops.Aggregate | ops.Top | ops.FlatMap):
             keys = (
                 operator.keys if isinstance(operator, ops.Aggregate) else scope.circuit.type_of(inputs[0]).schema.names
             )
             below = self.of_node(scope, inputs[0])
-            kept = {t: self._only([*keys, *self._beside(t)], each) for t, each in below.items()}
-            return self._left(scope, number, kept)
+            return self._left(scope, number, [(t, self._only(keys, t, each)) for t, each in below.items()])
         raise _NotTraced
 
-    def _joined(self, scope: RelationScope, traced: int, others: Sequence[int], schema: Schema) -> _Traced:
-        rest = [self.copied(scope, i) for i in others]
-        joined = {t: self.builder.add(ops.Join(), each, *rest) for t, each in self.of_node(scope, traced).items()}
-        return {t: self._only([*schema.names, *self._beside(t)], each) for t, each in joined.items()}
+    def excluding(self, scope: RelationScope, number: int) -> _Parts:
+        """The rows of tables without which a node would have more rows, beside those of its columns that they have."""
+        leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
+        operator, inputs = node.operator, node.inputs
+        if isinstance(leaf, tuple):
+            return self.excluding(*leaf)
+        if isinstance(leaf, DefinedView):
+            scope = self.search.evaluator.reader.scope(leaf.name, leaf.back)
+            return self.excluding(scope, scope.circuit.sinks[leaf.name])
+        if leaf is not None:
+            return []
+        if isinstance(operator, ops.Negate):
+            return [*self.of_node(scope, inputs[0]).items()]
+        below = [
+            pair
+            for i in inputs[: 1 if isinstance(operator, ops.Antijoin) else None]
+            for pair in self.excluding(scope, i)
+        ]
+        if isinstance(operator, ops.Map):
+            return [(t, self._mapped(operator, t, each)) for t, each in below]
+        if isinstance(operator, ops.Antijoin):
+            left, matches = self.copied(scope, inputs[0]), self.of_node(scope, inputs[1])
+            return [*below, *((t, self.builder.add(ops.Join(), left, each)) for t, each in matches.items())]
+        if isinstance(operator, ops.Aggregate | ops.Top | ops.Over):
+            return [
+                (t, self._only(operator.keys, t, each)) for t, each in (*below, *self.of_node(scope, inputs[0]).items())
+            ]
+        return below
 
-    def _left(self, scope: RelationScope, number: int, traced: _Traced) -> _Traced:
+    def _joined(self, scope: RelationScope, traced: int, others: Sequence[int], schema: Schema) -> _Parts:
+        rest = [self.copied(scope, i) for i in others]
+        joined = [(t, self.builder.add(ops.Join(), each, *rest)) for t, each in self.of_node(scope, traced).items()]
+        return [(t, self._only(schema.names, t, each, schema)) for t, each in joined]
+
+    def _left(self, scope: RelationScope, number: int, traced: _Parts) -> _Traced:
         """Traced rows of those rows that a node has."""
         there = self.builder.add(ops.Distinct(), self.copied(scope, number))
-        names = scope.circuit.type_of(number).schema.names
-        joined = {t: self.builder.add(ops.Join(), there, each) for t, each in traced.items()}
-        return {t: self._only([*names, *self._beside(t)], each) for t, each in joined.items()}
+        schema = scope.circuit.type_of(number).schema
+        joined = [(t, self.builder.add(ops.Join(), there, each)) for t, each in traced]
+        return self._together([(t, self._only(schema.names, t, each, schema)) for t, each in joined])
 
     def _mapped(self, operator: ops.Map, table: str, below: int) -> int:
-        beside = self._beside(table)
-        columns = [self._column(below, name) for name in beside]
-        wider = replace(
-            operator, columns=(*operator.columns, *columns), expressions=(*operator.expressions, *map(column, beside))
-        )
-        return self.builder.add(wider, below)
+        """The columns that a map computes from those of a node, with the table's beside them."""
+        beside, there = self._beside(table), {*self.builder.type_of(below).schema.names}
+        pairs = zip(operator.columns, operator.expressions, strict=True)
+        kept = [(column_, each) for column_, each in pairs if there.issuperset(columns_of(each))]
+        kept += [(self._column(below, name), column(name)) for name in beside]
+        columns, expressions = zip(*kept, strict=True)
+        return self.builder.add(ops.Map.of_defined(columns, expressions, self.builder.type_of(below).schema), below)
 
-    def _together(self, parts: Sequence[_Traced]) -> _Traced:
+    def _together(self, parts: _Parts) -> _Traced:
         result: _Traced = {}
-        for table, node in (pair for part in parts for pair in part.items()):
+        for table, node in parts:
             result[table] = self.builder.add(ops.Plus(), result[table], node) if table in result else node
         return result
 
-    def _only(self, names: Sequence[str], node: int) -> int:
-        columns = tuple(self._column(node, name) for name in names)
-        return self.builder.add(ops.Map(columns, tuple(map(column, names))), node)
+    def _only(self, names: Sequence[str], table: str, node: int, schema: Schema = _NO_COLUMNS) -> int:
+        """Those of the columns that a node has, of the types in `schema`, with the table's beside them."""
+        there = self.builder.type_of(node).schema.names
+        kept = [name for name in (*names, *self._beside(table)) if name in there]
+        columns = tuple(schema.column(name) if name in schema.names else self._column(node, name) for name in kept)
+        return self.builder.add(ops.Map(columns, tuple(map(column, kept))), node)
 
     def _column(self, node: int, name: str) -> Column:
         return self.builder.type_of(node).schema.column(name)

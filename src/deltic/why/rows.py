@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from itertools import chain, permutations
@@ -71,8 +72,15 @@ class Evaluator:
         self._entries: dict[Hashable, pa.Table] = {}
         self._rows: dict[Hashable, Rows] = {}
         self._known: dict[Hashable, Rows] = defaultdict(dict)
+        self._given: Mapping[Hashable, Rows] | None = None
         self.mapping = cache(self._mapping)
         self.condition = cache(self._condition)
+
+    def over(self, given: Mapping[Hashable, Rows]) -> Evaluator:
+        """An evaluator for relations with the given rows only, by `identity`."""
+        other = copy(self)
+        other._rows, other._given = {}, given
+        return other
 
     def leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
         """The relation or node of another circuit that a leaf reads; None for other operators."""
@@ -170,14 +178,16 @@ class Evaluator:
         if isinstance(leaf, tuple):
             return self.rows(*leaf, bound)
         if leaf is not None:
-            return self._read(leaf, bound)
+            return self.read(leaf, bound)
         operator = scope.circuit.nodes[number].operator
         if type(operator) not in _ROWS:
             raise unexplained(operator)
         return agreeing(_ROWS[type(operator)](self, scope, number, bound), scope.circuit.type_of(number).schema, bound)
 
-    def _read(self, relation: Relation, bound: Bound) -> Rows:
+    def read(self, relation: Relation, bound: Bound) -> Rows:
         """The rows of a relation with these values; a single row is not looked up again if a search has read it."""
+        if self._given is not None:
+            return agreeing(self._given.get(identity(relation), {}), relation.schema, bound)
         known, names = self._known[identity(relation)], relation.schema.names
         if len(bound) == len(names) and (row := tuple([bound[name] for name in names])) in known:
             return {row: known[row]}

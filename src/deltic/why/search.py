@@ -12,7 +12,8 @@ from deltic.circuit import operators as ops
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.values import in_order
-from deltic.why.derivations import Derivation, Fact, RowDerivations
+from deltic.why.derivations import Derivation, Fact, RowDerivations, subtracts
+from deltic.why.exclusions import Exclusions
 from deltic.why.explanation import Explanation, ExplanationStep, shown
 from deltic.why.lasting import MOST_WAYS, Ranks, Way, lasting
 from deltic.why.relations import (
@@ -48,6 +49,7 @@ class ExplanationSearch:
         self.catalog, self.version, self.through = catalog, version, through
         self.evaluator = Evaluator(VersionReader(catalog, version, others, earlier))
         self.derivations = RowDerivations(self.evaluator)
+        self.exclusions = Exclusions(self.derivations.copies)
         self._ranked: dict[RecursionBody, Ranks] = {}
 
     def row_with(self, name: str, bound: Bound) -> Row:
@@ -176,8 +178,14 @@ class ExplanationSearch:
 
     def derivations_of(self, fact: Fact) -> Iterator[Way]:
         """The derivations of a row at its iteration, each with the rule and its position in the source."""
-        for scope, number, by, place in self.rules(fact.relation):
-            yield from ((by, place, derivation) for derivation in self.derivations.of_row(scope, number, fact.row))
+        rules = self.rules(fact.relation)
+        for scope, number, *rule in rules:
+            view = self.catalog.views.get(fact.relation.name)
+            parts = view.rules if view is not None and len(rules) == 1 else ()
+            for way in self.derivations.of_row(scope, number, fact.row):
+                place, of = way.part or (0, 1)
+                by = parts[place] if len(parts) == of else rule
+                yield *by, self.exclusions.completed(scope, number, fact.row, way)
 
     def _way(self, fact: Fact) -> Way | None:
         """The derivation that explains a row: of the first ones, one that lasts if possible."""
@@ -211,13 +219,15 @@ class ExplanationSearch:
         while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | ops.Keep):
             (number,) = scope.circuit.nodes[number].inputs
         node = scope.circuit.nodes[number]
-        branches = node.inputs if isinstance(node.operator, ops.Plus) else (number,)
+        is_union = isinstance(node.operator, ops.Plus) and not any(subtracts(scope, i) for i in node.inputs)
+        branches = node.inputs if is_union else (number,)
         names = scope.definition.names
         is_view = relation.name in names
         view = self.catalog.views.get(relation.name if is_view else names[0])
         unnamed = "the query" if isinstance(relation, DefinedView) else ""
         text, place = (unnamed, "") if view is None else (view.text if is_view else "", view.place)
         known = view.rules if view is not None and is_view else ()
+        text = "\n".join(dict.fromkeys(line for part, _ in known for line in part.splitlines())) or text
         rules = known if len(known) == len(branches) else _unknown_rules(relation.name, text, place, len(branches))
         return [(scope, branch, *rule) for branch, rule in zip(branches, rules, strict=True)]
 

@@ -82,6 +82,7 @@ def check(
     helpers, inlined = strata.helpers, tuple(hints.inlined)
     return CheckedProgram(
         *(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions, applied),
+        subsumed=subsumed.helpers,
         warnings=tuple(in_order(checker.warnings)),
         word_size=size,
     )

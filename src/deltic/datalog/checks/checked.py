@@ -95,8 +95,8 @@ class CheckedProgram:
     in dependency order. `helpers` are the recursive relations that shrink while the others of their stratum grow, or
     that are `applied`, in dependency order. `inlined` are relations whose rules are expanded in others; `functions` are
     the Python functions by their names in lower case. `applied` maps relations that Python operators derive, which are
-    among the `others`, to these applications. `warnings` are about likely mistakes. Numbers have `word_size` bits, 32
-    or 64.
+    among the `others`, to these applications. `subsumed` are the relations of all and of the dominated rows of each
+    relation with subsumption. `warnings` are about likely mistakes. Numbers have `word_size` bits, 32 or 64.
     """
 
     relations: Mapping[str, CheckedRelation]
@@ -108,5 +108,6 @@ class CheckedProgram:
     inlined: tuple[str, ...] = ()
     functions: Mapping[str, OfPython] = field(default_factory=dict)
     applied: Mapping[str, Application] = field(default_factory=dict)
+    subsumed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
     word_size: int = 64

@@ -121,12 +121,24 @@ class _Lowering:
             return CatalogView(name, self._types[name], True, made.span.text, made.span.place)
         text = "\n".join(dict.fromkeys(rule.span.text for rule in self._written[name]))
         relation = self._checked.relations[name]
+        place, demand, rules = relation.span.place, relation.demand, tuple(self._parts(name))
+        return CatalogView(name, self._types[name], relation.is_hidden, text, place, demand=demand, rules=rules)
+
+    def _parts(self, name: str) -> list[tuple[str, str]]:
+        """The text and place of each part of a relation's union; with subsumption, of the union of all its rows.
+
+        In a recursion its last part, with the name of the relation as text, has the rows of the previous iteration.
+        """
+        if name in self._checked.subsumed:
+            every, gone = self._checked.subsumed[name]
+            less = dict.fromkeys(rule.span.text for rule in self._written.get(gone, ()))
+            parts = [([text] if text != name else [], place) for text, place in self._parts(every)]
+            return [("\n".join((*text, *less)), place) for text, place in parts]
         facts = [rule.span for rule in self._simplified(name) if not rule.body]
-        rules = [(f"the table {name}", relation.span.place)] if relation.is_table else []
-        rules += [("\n".join(span.text for span in facts), facts[0].place)] if facts else []
-        rules += [(rule.span.text, rule.span.place) for rule in self._rules(name)]
-        place, demand = relation.span.place, relation.demand
-        return CatalogView(name, self._types[name], relation.is_hidden, text, place, demand=demand, rules=tuple(rules))
+        relation = self._checked.relations[name]
+        own = [(f"the table {name}", relation.span.place)] if relation.is_table else []
+        own += [("\n".join(span.text for span in facts), facts[0].place)] if facts else []
+        return own + [(rule.span.text, rule.span.place) for rule in self._rules(name)]
 
     def _lower_recursive(self, stratum: Collection[str], scope: WholeCircuit) -> None:
         """Lower mutually recursive relations to a fixpoint, whose body derives each from all of the previous iteration.
