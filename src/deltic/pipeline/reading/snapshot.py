@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltic.catalog import ViewDefinitions
 from deltic.circuit.graph import Circuit
@@ -11,11 +11,12 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
-from deltic.errors import DelticError
+from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
+from deltic.pipeline.reading.reasons import RowPattern, TableRows
 from deltic.pipeline.reading.rows import Delta, Rows
 from deltic.values.types import Schema
 
@@ -88,6 +89,24 @@ class Snapshot(Reading):
         if kind == "why":
             return TextAnswer(kind, reasons.whys(view.name))
         return TextAnswer(kind, reasons.why_nots(view.name))
+
+    def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
+        """Raises UnsupportedError: only a pipeline tries changes."""
+        raise self._tries("needed")
+
+    def impact(self, table: str, row: RowPattern) -> Preview:
+        """Raises UnsupportedError: only a pipeline tries changes."""
+        raise self._tries("impact")
+
+    def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
+        """Raises UnsupportedError: only a pipeline tries changes."""
+        raise self._tries("missing")
+
+    def _tries(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{what} tries changes of a pipeline's last epoch, and these are the rows of epoch {self.epoch}: ask the "
+            f"pipeline, or fill another pipeline with the rows of these tables"
+        )
 
     @property
     def version(self) -> Version:
