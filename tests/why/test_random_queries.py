@@ -18,7 +18,6 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.circuit.oracle.interpreter import run
 from deltic.why.lineage import lineage
-from deltic.why.search import ExplanationSearch
 from tests.batches import first
 from tests.sql.against_duckdb import arrow_table, random_change
 from tests.sql.random_queries import QueryMaker, Schema, random_schema
@@ -55,7 +54,7 @@ def check(seed: int) -> int:
     tables, circuit = contents(made), made.catalog.circuit_of("v")
     checker = Checker(made.catalog, tables)
     rows = sorted((row for row, weight in checker.whole["v"] if weight > 0), key=repr)[:MOST]
-    search, names = ExplanationSearch(made.catalog, made._version(), True, (), made._earlier), made.views["v"].names
+    search, names = made._reasons()._search, made.views["v"].names
     single = set()
     for row in rows:
         explanation = search.why("v", row)
