@@ -37,7 +37,7 @@ COLUMNS = ("id", "part", "x")
 @pytest.fixture(autouse=True)
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
     monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 

@@ -53,7 +53,7 @@ def run_over(frame, task, what):
 
 def run_tasks_here(monkeypatch):
     """Let tasks read all that can be, in this process; all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_over", run_over)
     monkeypatch.setattr(staged_rows, "_FEW", 0)
     monkeypatch.setattr(tasks, "FEW", -1)

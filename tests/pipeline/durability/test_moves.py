@@ -32,7 +32,7 @@ def by_lot(monkeypatch):
     """All pipelines of a test place their epochs by one sequence of lots."""
     seeds = iter(range(10**6))
     monkeypatch.setattr("deltic.engine.executors.spark.placement.Placement", lambda *_: Anywhere(next(seeds)))
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
 
 
 def open_(place):
