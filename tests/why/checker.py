@@ -14,7 +14,6 @@ from deltic.algebra.zset import ZSet
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.inlining import inline
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.polarity import is_monotone
 from deltic.why import Absence, Explanation, ExplanationStep, Note
@@ -30,7 +29,7 @@ class Checker:
         self.whole = Interpreter(catalog.circuit).step(dict(tables))
         self.recursions: dict[str, tuple[ViewDefinitions, Circuit, int]] = {}
         for definition in catalog.definitions:
-            circuit = inline(definition.circuit)
+            circuit = definition.inlined
             for number, operator in enumerate(circuit.operators):
                 if isinstance(operator, ops.Fixpoint):
                     self.recursions |= dict.fromkeys(operator.body.sinks, (definition, circuit, number))
@@ -83,7 +82,7 @@ class Checker:
             ).append(premise.row)
         if step.at is None:
             definition = self.definitions[step.relation]
-            circuit = inline(definition.circuit)
+            circuit = definition.inlined
             return self._of_component(step, circuit, given) or any(
                 Interpreter(circuit).step(self._sources(circuit, given))[step.relation].weight(step.row) > 0
                 for _ in "1"

@@ -74,9 +74,11 @@ def check(seed: int) -> int:
 
 def groups_rest_on_absences(circuit: Circuit) -> bool:
     """Whether an aggregate or top-k has an antijoin below it: its lineage has no rows that exclude others."""
-    nodes = inline(circuit).nodes
-    groups = [i for i, node in enumerate(nodes) if isinstance(node.operator, ops.Aggregate | ops.Top | ops.Over)]
-    return any(isinstance(nodes[i].operator, ops.Antijoin) for i in inline(circuit).ancestors(groups))
+    inlined = inline(circuit)
+    groups = [
+        i for i, node in enumerate(inlined.nodes) if isinstance(node.operator, ops.Aggregate | ops.Top | ops.Over)
+    ]
+    return any(isinstance(inlined.nodes[i].operator, ops.Antijoin) for i in inlined.ancestors(groups))
 
 
 @pytest.mark.parametrize("batch", first(4, 40))

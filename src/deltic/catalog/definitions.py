@@ -13,6 +13,7 @@ from deltic.catalog.lateness import Lateness
 from deltic.catalog.storing import ColumnStorage
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
+from deltic.circuit.inlining import inline
 from deltic.circuit.operators import Source
 from deltic.circuit.tables import WEIGHT, watermark_of
 from deltic.errors import CatalogError, did_you_mean
@@ -160,6 +161,11 @@ class ViewDefinitions:
     def sources(self) -> dict[str, ZSetType]:
         """The relations that it reads, with their edge types."""
         return {op.name: ZSetType(op.schema, op.is_set) for op in self.circuit.operators if isinstance(op, Source)}
+
+    @cached_property
+    def inlined(self) -> Circuit:
+        """The circuit without calls."""
+        return inline(self.circuit)
 
     @cached_property
     def reads(self) -> tuple[str, ...]:

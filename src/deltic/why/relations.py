@@ -12,7 +12,6 @@ from deltic import values
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.inlining import inline
 from deltic.circuit.polarity import is_monotone
 from deltic.circuit.tables import from_arrow
 from deltic.engine.batches import with_weights
@@ -191,7 +190,7 @@ class VersionReader:
         definition = self._definitions[view]
         first = definition.names[0]
         if first not in self._scopes:
-            self._scopes[first] = RelationScope(inline(definition.circuit), definition)
+            self._scopes[first] = RelationScope(definition.inlined, definition)
         scope = self._scopes[first]
         for _ in range(back):
             scope = scope.before
