@@ -17,7 +17,7 @@ from deltic.circuit.expressions import COMPARISONS, cast, checked, column, conve
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.engine.operators import scalar
 from deltic.engine.operators.columns import Columns
-from deltic.engine.operators.programs import Program
+from deltic.engine.operators.programs import ColumnProgram
 from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import Interner
 from deltic.errors import EvaluationError, UnsupportedError
@@ -130,7 +130,7 @@ def test_programs_agree_with_the_reference_or_do_not_fit(seed: int) -> None:
         type_ = rng.choice(list(VALUES))
         expression = made(rng, type_, 3)
         try:
-            program = Program([expression], columns)
+            program = ColumnProgram([expression], columns)
         except UnsupportedError:
             continue
         for row, one in zip(rows, ones, strict=True):
@@ -157,7 +157,7 @@ def test_programs_agree_at_the_ends_of_types(seed: int) -> None:
     for _ in range(150):
         type_ = rng.choice((Type.INT64, Type.FLOAT64, Type.BOOLEAN))
         expression = random_scalar(rng, type_)
-        program = Program([expression], columns)
+        program = ColumnProgram([expression], columns)
         for place, row in enumerate(rows):
             (result,) = program.run(columns.where(np.arange(len(rows)) == place))
             if result is not None:
@@ -173,7 +173,7 @@ def test_a_program_of_many_rows_computes_each_block() -> None:
     money = next(c.name for c in TABLE if c.type is MONEY and c.nullable)
     doubled = exp.Add(this=column(money), expression=column(money))
     condition = exp.GT(this=column(money), expression=literal(Decimal("0.00"), MONEY))
-    sums, kept = Program([doubled], columns).run(columns)[0], scalar.keep((condition,), columns)
+    sums, kept = ColumnProgram([doubled], columns).run(columns)[0], scalar.keep((condition,), columns)
     assert sums is not None
     got = from_arrow(decode(*sums, Type.decimal(8, 2), columns.interner), Type.decimal(8, 2))
     assert got == [None if row[money] is None else 2 * row[money] for row in rows]

@@ -58,7 +58,7 @@ _COMPARE: dict[type[exp.Expression], tuple[int, bool, bool]] = {
 }
 
 
-class Program:
+class ColumnProgram:
     """Expressions on columns of the same types, without those that no program can compute."""
 
     def __init__(self, expressions: Sequence[exp.Expression], columns: Columns, conjunction: bool = False) -> None:

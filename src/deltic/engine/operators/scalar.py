@@ -37,7 +37,7 @@ from deltic.depth import deep
 from deltic.engine.operators import elements, numbers
 from deltic.engine.operators.columns import ColumnOperation, Columns, Undefined
 from deltic.engine.operators.numbers import Array, Result, stored
-from deltic.engine.operators.programs import Program
+from deltic.engine.operators.programs import ColumnProgram
 from deltic.engine.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
 from deltic.engine.operators.strict import apply
 from deltic.engine.operators.with_nulls import WITH_NULLS
@@ -81,12 +81,12 @@ def held_of_each(expressions: Sequence[exp.Expression], columns: Columns) -> lis
     return [held(expression, columns) if column is None else column for expression, column in made]
 
 
-def _program(expressions: Sequence[exp.Expression], columns: Columns, conjunction: bool = False) -> Program:
+def _program(expressions: Sequence[exp.Expression], columns: Columns, conjunction: bool = False) -> ColumnProgram:
     assert columns.programs is not None
     key = conjunction, *map(id, expressions)
     if key not in columns.programs:
-        columns.programs[key] = Program(expressions, columns, conjunction)
-    program: Program = columns.programs[key]
+        columns.programs[key] = ColumnProgram(expressions, columns, conjunction)
+    program: ColumnProgram = columns.programs[key]
     return program
 
 
