@@ -34,8 +34,6 @@ COMPRESSED = ".gz"
 Device = Literal["file", "stdin", "stdout", "json", "jsonfile", "sqlite"]
 """Where rows are read or written; `json` is standard input or output."""
 _OF_DEVICES = {"json": FileKind.JSON, "jsonfile": FileKind.JSON, "sqlite": FileKind.SQLITE, "stdin": FileKind.TEXT}
-_WHOLE = (".parquet", ".arrow", ".feather")
-"""The suffixes of formats with internal compression."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,11 @@ class RelationFile:
     def title(self) -> str:
         """The external name of the relation."""
         return self.called or self.name
+
+    @property
+    def device_file(self) -> str:
+        """The name of the database or JSON file that is its device."""
+        return self.filename or f"{self.title}.{'sqlite' if self.device == 'sqlite' else 'json'}"
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,11 @@ class TableInput(RelationFile):
     def candidates(self) -> list[str]:
         """The possible file names of this table's rows, in the order of the documentation."""
         if self.device in ("sqlite", "jsonfile"):
-            return [self.filename or f"{self.title}.{'sqlite' if self.device == 'sqlite' else 'json'}"]
+            return [self.device_file]
         if self.filename is not None:
             return [self.filename, self.filename + COMPRESSED]
         names = [self.title + ending for ending in EXTENSIONS]
-        return names + [name + COMPRESSED for name in names if not name.endswith(_WHOLE)]
+        return names + [name + COMPRESSED for name in names if form_of(Path(name))[0] in (FileKind.TEXT, FileKind.JSON)]
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.locate import COMPRESSED
 from deltic.pipeline.io.render import header_line, json_lines, printed, text_lines, unit_weights
 from deltic.values.types import Type
 
 Format = Literal["csv", "parquet", "json", "arrow"]
-GZIP = ".gz"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class RowTarget:
     @property
     def is_compressed(self) -> bool:
         """Return whether the lines are compressed."""
-        return self.format == "csv" and (self.compresses or self.path.suffix == GZIP)
+        return self.format == "csv" and (self.compresses or self.path.suffix == COMPRESSED)
 
     def header(self, signed: bool) -> list[str]:
         """Return the lines before the rows."""
@@ -64,9 +64,9 @@ class Writer(Protocol):
 def view_target(output: Output, out: Path, wanted: Format | None) -> RowTarget:
     """Return the target of a view: the directive's file, or <name>.<extension>. Delimited text may be compressed."""
     chosen = wanted or "csv"
-    path = out / (output.filename or f"{output.title}.csv{GZIP if output.compress else ''}")
+    path = out / (output.filename or f"{output.title}.csv{COMPRESSED if output.compress else ''}")
     if chosen != "csv":
-        return RowTarget(path.with_name(path.name.removesuffix(GZIP)).with_suffix(f".{chosen}"), chosen, output)
+        return RowTarget(path.with_name(path.name.removesuffix(COMPRESSED)).with_suffix(f".{chosen}"), chosen, output)
     return RowTarget(path, chosen, output, output.compress)
 
 

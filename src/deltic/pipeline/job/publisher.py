@@ -91,8 +91,7 @@ def _on_stdout(rows: pa.Table, output: Output) -> str:
 
 def _to_device(rows: pa.Table, output: Output, out: Path) -> Path:
     """Write the rows to a JSON file or a database, and return its path. Raises DelticError."""
-    extension = "sqlite" if output.device == "sqlite" else "json"
-    path = out / (output.filename or f"{output.title}.{extension}")
+    path = out / output.device_file
     if output.device == "sqlite":
         from deltic.pipeline.io.sqlite import write_sqlite
 
