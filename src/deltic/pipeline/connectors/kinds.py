@@ -54,10 +54,10 @@ def target_of(publication: Publication, spark: Any) -> ViewTarget:
 
             return DeltaTarget(place)
         case "database":
-            from deltic.pipeline.connectors.database_target import DatabaseTarget
+            from deltic.pipeline.connectors.database import DatabaseTarget
 
             return DatabaseTarget(place, publication.id)
         case _:
-            from deltic.pipeline.connectors.spark_target import SparkTarget
+            from deltic.pipeline.connectors.frames import SparkTarget
 
             return SparkTarget(filled(place["table"]), spark)
