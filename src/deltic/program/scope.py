@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
@@ -24,7 +24,6 @@ from deltic.values.types import Schema
 Bodies = Callable[["Scope", Any, Node], list[Body]]
 # Makes the relation whose change a node carries, from the node, its number and the wanted name.
 Maker = Callable[["Scope", Any, Node, int, str], str]
-Entered = TypeVar("Entered", Bodies, Maker)
 
 MOST = 8
 """The most conjunctions to which sums are multiplied out; a larger sum becomes a relation."""

@@ -129,23 +129,10 @@ def _ordinal(value: Tree, type_: Type, result: Type) -> Tree:
     return _as(call("fingerprint", cast(value, Type.STRING)), Type.INT64, result)
 
 
-def _plus(arguments: Sequence[Tree], result: Type) -> Tree:
-    return _cat(arguments, result) if result is Type.STRING else balanced(exp.Add, arguments)
-
-
 def _minus(arguments: Sequence[Tree], result: Type) -> Tree:
     if len(arguments) == 1:
         return exp.Neg(this=arguments[0])
     return exp.Sub(this=arguments[0], expression=arguments[1])
-
-
-def _divide(arguments: Sequence[Tree], result: Type) -> Tree:
-    operator: type[Tree] = exp.Div if result.is_float else exp.IntDiv
-    return operator(this=arguments[0], expression=arguments[1])
-
-
-def _cat(arguments: Sequence[Tree], result: Type) -> Tree:
-    return call("concat", *arguments)
 
 
 def _extreme(kind: type[Tree], arguments: Sequence[Tree]) -> Tree:
@@ -162,10 +149,6 @@ def _shift_unsigned(arguments: Sequence[Tree], result: Type) -> Tree:
     return cast(shifted, result)
 
 
-def _is_true(value: Tree, type_: Type) -> Tree:
-    return exp.NEQ(this=value, expression=literal(0, type_))
-
-
 def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
     """A logical operator on numbers: 0 is false, all else is true, and the result is 0 or 1.
 
@@ -173,13 +156,11 @@ def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
     """
 
     def apply(arguments: Sequence[Tree], result: Type) -> Tree:
-        return balanced(combine, [cast(_is_true(argument, result), result) for argument in arguments])
+        return balanced(
+            combine, [cast(exp.NEQ(this=argument, expression=literal(0, result)), result) for argument in arguments]
+        )
 
     return apply
-
-
-def _logical_not(arguments: Sequence[Tree], result: Type) -> Tree:
-    return cast(exp.EQ(this=arguments[0], expression=literal(0, result)), result)
 
 
 def _substring(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -196,18 +177,18 @@ def _substring(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 _SPECIAL: Mapping[str, Callable[[Sequence[Tree], Type], Tree]] = {
-    "+": _plus,
+    "+": lambda given, result: call("concat", *given) if result is Type.STRING else balanced(exp.Add, given),
     "-": _minus,
-    "/": _divide,
-    "cat": _cat,
-    "min": lambda arguments, result: _extreme(exp.Least, arguments),
-    "max": lambda arguments, result: _extreme(exp.Greatest, arguments),
+    "/": lambda given, result: (exp.Div if result.is_float else exp.IntDiv)(this=given[0], expression=given[1]),
+    "cat": lambda given, result: call("concat", *given),
+    "min": lambda given, result: _extreme(exp.Least, given),
+    "max": lambda given, result: _extreme(exp.Greatest, given),
     "bshru": _shift_unsigned,
-    "bnot": lambda arguments, result: exp.BitwiseNot(this=arguments[0]),
+    "bnot": lambda given, result: exp.BitwiseNot(this=given[0]),
     "land": _logic(exp.BitwiseAnd),
     "lor": _logic(exp.BitwiseOr),
     "lxor": _logic(exp.BitwiseXor),
-    "lnot": _logical_not,
-    "strlen": lambda arguments, result: _as(call("length", arguments[0]), Type.INT32, result),
+    "lnot": lambda given, result: cast(exp.EQ(this=given[0], expression=literal(0, result)), result),
+    "strlen": lambda given, result: _as(call("length", given[0]), Type.INT32, result),
     "substr": _substring,
 }

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from deltic.pipeline.io.values import whole
 from deltic.values.types import Kind, Type
 
 Field = Mapping[str, Any]
@@ -44,18 +45,6 @@ def _map(value: Any, type_: Type) -> Any:
     return [(of_json(key, type_.key), of_json(item, type_.value.type)) for key, item in pairs]
 
 
-def _boolean(value: Any, field: Field) -> Any:
-    return bool(value) if value in (0, 1) else value
-
-
-def _integer(value: Any, field: Field) -> Any:
-    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
-
-
-def _float(value: Any, field: Field) -> Any:
-    return float(value) if isinstance(value, Decimal | str) else value
-
-
 def _decimal(value: Any, field: Field) -> Any:
     if isinstance(value, Mapping) and value.keys() == {"scale", "value"}:
         return _of_bytes(value["value"], int(value["scale"]))
@@ -68,10 +57,6 @@ def _decimal(value: Any, field: Field) -> Any:
 def _of_bytes(text: str, scale: int) -> Decimal:
     """Return a decimal of a scale from the bytes, in base 64, of its digits as one integer."""
     return Decimal(int.from_bytes(base64.b64decode(text, validate=True), "big", signed=True)).scaleb(-scale)
-
-
-def _binary(value: Any, field: Field) -> Any:
-    return base64.b64decode(value, validate=True) if isinstance(value, str) else value
 
 
 def _date(value: Any, field: Field) -> Any:
@@ -108,12 +93,13 @@ def _span(value: Any, field: Field) -> Any:
 
 _INTEGERS = [kind for kind in Kind if kind.value.lstrip("u").startswith("int")]
 _READ: dict[Kind, Callable[[Any, Field], Any]] = {
-    **dict.fromkeys(_INTEGERS, _integer),
-    Kind.BOOLEAN: _boolean,
-    Kind.FLOAT32: _float,
-    Kind.FLOAT64: _float,
+    **dict.fromkeys(_INTEGERS, lambda value, _: whole(value)),
+    Kind.BOOLEAN: lambda value, _: bool(value) if value in (0, 1) else value,
+    **dict.fromkeys(
+        (Kind.FLOAT32, Kind.FLOAT64), lambda value, _: float(value) if isinstance(value, Decimal | str) else value
+    ),
     Kind.DECIMAL: _decimal,
-    Kind.BINARY: _binary,
+    Kind.BINARY: lambda value, _: base64.b64decode(value, validate=True) if isinstance(value, str) else value,
     Kind.DATE: _date,
     Kind.TIMESTAMP: _instant,
     Kind.TIMESTAMP_NTZ: _clock,
