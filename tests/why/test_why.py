@@ -82,6 +82,13 @@ def test_questions_of_sql(pipeline):
         pipeline.sql("EXPLAIN WHY NOT")
 
 
+def test_of_rows_with_null_the_first_is_explained():
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE t (a STRING, b INT); CREATE VIEW v AS SELECT a, b FROM t")
+    pipeline.sql("INSERT INTO t VALUES ('x', 1), (NULL, 2)")
+    assert "v(NULL, 2)" in str(pipeline.why("v", {}))
+
+
 def test_the_lineage_of_a_group_has_all_of_its_rows():
     made = Pipeline()
     made.sql("CREATE TABLE o (who STRING, n INT); CREATE VIEW s AS SELECT who, sum(n) AS t FROM o GROUP BY who")

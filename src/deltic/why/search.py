@@ -64,7 +64,7 @@ class ExplanationSearch:
         """The rows with these values, in order."""
         rows = self.evaluator.rows_of(self.relation(name), bound)
         there = (row for row, weight in rows.items() if weight > 0)
-        return sorted(there, key=lambda row: [in_order(value) for value in row])
+        return sorted(there, key=in_order)
 
     def relation(self, name: str) -> DefinedView | SourceTable:
         """The view of that name, or the table."""

@@ -27,6 +27,8 @@ TEXTS = {
     "default-column": "CREATE TABLE q (a INT DEFAULT b, b INT)",
     "char": "CREATE TABLE q (a CHAR)",
     "varchar-inside": "CREATE TABLE q (a ARRAY<VARCHAR(3)>)",
+    "returning": "INSERT INTO t VALUES (1, 'x') RETURNING nope",
+    "mutual-recursion": "CREATE VIEW w AS WITH MUTUALLY RECURSIVE x (a INT) AS (SELECT 1) SELECT a FROM x",
     "index": "CREATE INDEX i ON t (id)",
     "check": "CREATE TABLE q (a INT, CHECK (a > 1))",
     "foreign-key": "CREATE TABLE q (a INT, FOREIGN KEY (a) REFERENCES t (id))",

@@ -116,7 +116,7 @@ def _json(row: Sequence[Any], schema: Schema) -> str:
 def bound(name: str, schema: Schema, row: RowPattern) -> dict[str, Any]:
     """The values by column, in their stored form; raises DelticError for unknown columns and wrong types."""
     if not isinstance(row, Mapping):
-        if isinstance(row, str) or len(row) != len(schema):
+        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != len(schema):
             message = count_of(len(schema), "column")
             raise DelticError(
                 f"{name} has {message}: {', '.join(schema.names)}; give a value of each, or a dict of some"

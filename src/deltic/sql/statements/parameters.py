@@ -16,7 +16,7 @@ import numpy as np
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokenizer_core import Token, TokenType
 
-from deltic.errors import ProgramError, count_of, did_you_mean
+from deltic.errors import DelticError, ProgramError, count_of, did_you_mean
 from deltic.sql.statements.reading import Tokens, token_error
 from deltic.sql.text import SourceText
 
@@ -46,8 +46,12 @@ def filled(statements: Sequence[Tokens], args: Args | None, source: SourceText) 
     """The statements with values in the places of parameters.
 
     Raises ProgramError for a parameter without a value, a value without its `?`, one of a type that SQL has not, and a
-    definition with parameters: it would be kept without their values.
+    definition with parameters: it would be kept without their values; DelticError for a value in the place of a list.
     """
+    if args is not None and (isinstance(args, str | bytes) or not hasattr(args, "__len__")):
+        raise DelticError(
+            f"args: expected a list of values, or a dict of them by name, found {args!r}; write [{args!r}]"
+        )
     used: list[str] = []
     results: list[Tokens] = [list(_filled(tokens, args, used, source)) for tokens in statements]
     if args is not None and not isinstance(args, Mapping) and statements and len(used) < len(args):

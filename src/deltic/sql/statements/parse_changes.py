@@ -48,7 +48,7 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     if isinstance(target, exp.Schema):
         target, columns = target.this, tuple(target.expressions)
     _refuse(cursor, target, partition="PARTITION")
-    _refuse(cursor, node, where="REPLACE WHERE")
+    _refuse(cursor, node, where="REPLACE WHERE", returning="RETURNING")
     if node.args.get("alternative"):
         hint = "write INSERT INTO … ON CONFLICT (key) DO UPDATE SET column = excluded.column"
         raise token_error(

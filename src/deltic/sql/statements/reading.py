@@ -197,6 +197,7 @@ class _Parser(DelticParser):
         self.raise_error("a statement of another dialect")
 
 
+_MUTUAL = "write DECLARE RECURSIVE VIEW name (columns with types), then CREATE VIEW for each of the views"
 # What sqlglot says where the type of a CAST is none.
 _NO_TYPE = "Expected TYPE after CAST"
 # What it calls that which it expected, and what it is.
@@ -217,7 +218,9 @@ def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> Progra
         return token_error(source, last, f"the statement ends too early, after `{last.text}`{wanted}")
     if error.message == _NO_TYPE:
         return token_error(source, result, f"there is no type {_shown(result, source)}")
-    return token_error(source, result, f"`{_shown(result, source)}` cannot stand here{wanted}")
+    words = [token.text.upper() for token in tokens if token.end <= result.end][-2:]
+    remedy = _MUTUAL if words == ["MUTUALLY", "RECURSIVE"] else ""
+    return token_error(source, result, f"`{_shown(result, source)}` cannot stand here{wanted}", remedy)
 
 
 def _shown(token: Token, source: SourceText) -> str:
