@@ -15,6 +15,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any, ClassVar, Literal, Self
 
 from deltic.errors import ChangeError, DelticError
@@ -65,7 +67,8 @@ class ConflictError(TableError):
         message = ", and ".join(f"{_what(kind)}: {listed(kind.rows, kind.total)}" for kind in kinds)
         super().__init__(
             f"table {table}: the transaction would {message}; nothing was changed. "
-            'Pass conflicts="normalize" to ignore such changes.'
+            'To ignore such changes: conflicts="normalize" in Python, INSERT and DELETE in SQL; '
+            "a table with a key takes upsert, by HTTP op=upsert"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -129,7 +132,7 @@ class AbsentKeys(KeysError):
     def _text(self) -> str:
         return (
             f"table {self.table}: the transaction would {self.what} by key rows that are absent: {self._listed('')}; "
-            'nothing was changed. Pass conflicts="normalize" to ignore such changes, or use upsert.'
+            'nothing was changed. To ignore such changes: conflicts="normalize" in Python, DELETE or UPDATE in SQL.'
         )
 
 
@@ -141,7 +144,8 @@ class SharedKeys(KeysError):
     def _text(self) -> str:
         return (
             f"table {self.table}: several rows would have the key {self._listed(' keys')}; nothing was changed. "
-            "Delete the present row in the same transaction, or use upsert, UPDATE or MERGE"
+            "If the change has both rows, drop duplicates, or make the table without a key. If one of them is present, "
+            "use upsert (in SQL ON CONFLICT, by HTTP op=upsert), UPDATE or MERGE"
         )
 
 
@@ -158,8 +162,20 @@ def joined(errors: Sequence[DelticError]) -> DelticError:
 
 def listed(rows: Sequence[Sequence[Any]], total: int) -> str:
     """Return the first of `total` rows as text, and how many are left out."""
-    examples = ", ".join("(" + ", ".join(map(repr, row)) + ")" for row in rows[:SHOWN])
+    examples = ", ".join(map(written, map(tuple, rows[:SHOWN])))
     return f"{examples} and {total - SHOWN:,} more" if total > SHOWN else examples
+
+
+def written(value: Any) -> str:
+    """Return a value as people write it, and a row as a tuple: (1, 'ada', 9.50, 2026-01-31 12:00:00+00:00, NULL)."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, tuple | list):
+        parts = ", ".join(map(written, value))
+        return f"({parts})" if isinstance(value, tuple) else f"[{parts}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {written(part)}" for name, part in value.items()) + "}"
+    return str(value) if isinstance(value, Decimal | date | timedelta) else repr(value)
 
 
 def _what(kind: Conflict) -> str:

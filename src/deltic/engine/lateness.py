@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,8 +49,7 @@ class LateRows:
     @property
     def summary(self) -> str:
         """Return a text about them, with examples."""
-        examples = [[str(v) if isinstance(v, date) else v for v in row] for row in self.examples]
-        return f"{self}: {listed(examples, self.count)}"
+        return f"{self}: {listed(self.examples, self.count)}"
 
     def __str__(self) -> str:
         rows = f"{self.count:,} late row{'s' * (self.count != 1)}"
