@@ -182,6 +182,8 @@ def test_a_view_by_a_dataframe_is_kept_and_replaced(spark, tmp_path):
         pipeline.table("t", {"a": "int64"})
         pipeline.view("v", pipeline["t"].to_spark().where("a > 1"))
         pipeline.view("v", pipeline["t"].to_spark().where("a > 2"), replace=True)
+        with pytest.raises(CatalogError, match=r"there is a view v already; .* pass replace=True"):
+            pipeline.view("v", pipeline["t"].to_spark())
         with pytest.raises(CatalogError, match="hidden"):
             pipeline.view("w", pipeline["t"].to_spark(), hidden=True)
     with deltic.Pipeline(spark, state=tmp_path) as pipeline:

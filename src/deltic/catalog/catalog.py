@@ -288,7 +288,8 @@ class Catalog:
 
 
 def _taken(name: str, what: str) -> CatalogError:
-    return CatalogError(f"{name} is already {what}; choose another name, or replace or drop that one")
+    replacing = "; pipeline.view replaces a view with replace=True" if what.startswith("a view") else ""
+    return CatalogError(f"{name} is already {what}; choose another name, or drop that one first{replacing}")
 
 
 def _origin(kind: str, front: str, place: str) -> str:

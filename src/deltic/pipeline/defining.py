@@ -212,6 +212,8 @@ class Defining(Watching):
 
         if hidden:
             raise CatalogError(f"view {name}: a DataFrame makes a view that is read; `hidden` is for circuits")
+        if name in self.catalog.views and not replace:
+            raise CatalogError(f"there is a view {name} already; choose another name, or pass replace=True")
         query = query_of(frame, name, self._schemas)
         return self.define(f"CREATE {'OR REPLACE ' * replace}VIEW {quoted(name)} AS {query}", "sql", f"<{name}>")
 

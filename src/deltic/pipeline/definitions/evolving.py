@@ -134,7 +134,8 @@ class DefinitionChanger:
             if catalog.tables[name] != tables[name]:
                 raise CatalogError(
                     f"{name} is a table and holds rows, and {catalog.tables[name]} could not hold them; "
-                    f"drop {name} first"
+                    f"ALTER TABLE {name}, as by deltic sql --state DIR, changes it and keeps its rows; "
+                    f"or drop {name} first"
                 )
 
     @property
