@@ -17,7 +17,7 @@ from deltic.circuit import operators as ops
 from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.inline import boundary
-from deltic.engine.operators import scalar
+from deltic.engine.operators import programs, scalar
 from deltic.engine.recursion import epoch, settle
 from deltic.engine.storage import arrangement
 from deltic.engine.storage import state as relation
@@ -137,13 +137,19 @@ def _settled_once(right):
     return settle_once
 
 
+def _defined_divisions(arithmetic):
+    """A division by zero has a value."""
+    return lambda self, node, undefined: arithmetic(self, node, 0)
+
+
 FIRST = (1, 0)
 ENGINE_MUTATIONS = {
     "counts forgotten": (relation.State, "change_set", lambda f: _without_counts),
     "later derivations forgotten": (settle, "settle", _settled_once),
     "only the first iteration": (epoch._Epoch, "first", lambda f: lambda self: FIRST if f(self) == FIRST else None),
     "constants in no epoch": (boundary, "constant_change", lambda f: lambda *args: None),
-    "undefined values kept": (scalar, "any_null", lambda f: lambda *nulls: None),
+    "undefined values kept": (programs._Assembler, "_arithmetic", _defined_divisions),
+    "the first condition alone": (scalar, "keep", lambda f: lambda conditions, columns: f(conditions[:1], columns)),
     "merging loses a run": (arrangement, "add_runs", lambda f: lambda runs, run, frozen=None: (*runs[1:], run)),
 }
 

@@ -6,6 +6,7 @@ Catches a program that computes a wrong value where it should not fit, and one t
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -21,6 +22,7 @@ from deltic.engine.operators.programs import ColumnProgram
 from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import Interner
 from deltic.errors import EvaluationError, UnsupportedError
+from deltic.functions import call
 from deltic.values import from_arrow, in_order, to_arrow
 from deltic.values.types import Column, Schema, Type
 from tests.differential.expressions import EXTREME, SCHEMA, random_row, random_scalar
@@ -179,3 +181,15 @@ def test_a_program_of_many_rows_computes_each_block() -> None:
     assert got == [None if row[money] is None else 2 * row[money] for row in rows]
     by_program = Columns(columns.values, columns.types, columns.count, columns.interner, programs={})
     assert scalar.keep((condition,), by_program).tolist() == kept.tolist()
+
+
+def test_conditions_of_which_some_have_no_program_are_all_tested() -> None:
+    rng = random.Random(1)
+    _, columns = filled(rng, 200)
+    money = next(c.name for c in TABLE if c.type is MONEY and c.nullable)
+    text = next(c.name for c in TABLE if c.type is Type.STRING)
+    positive = exp.GT(this=column(money), expression=literal(Decimal("0.00"), MONEY))
+    short = exp.EQ(this=call("upper", column(text)), expression=literal("A", Type.STRING))
+    by_program = replace(columns, programs={})
+    for conditions in [(positive, short), (short, positive)]:
+        assert scalar.keep(conditions, by_program).tolist() == scalar.keep(conditions, columns).tolist()

@@ -64,8 +64,8 @@ class ColumnProgram:
     def __init__(self, expressions: Sequence[exp.Expression], columns: Columns, conjunction: bool = False) -> None:
         assembler = _Assembler(columns)
         made = [assembler.of(expression) for expression in expressions]
-        if conjunction and None not in made:
-            made = [assembler.conjunction([register for register in made if register is not None])]
+        if conjunction:
+            made = [assembler.conjunction(made)]
         self._expressions = expressions  # their id() is known while they live
         results = [register for register in made if register is not None]
         self._places = list(_numbered(made))
@@ -122,11 +122,11 @@ class _Assembler:
             self._known = known
             return None
 
-    def conjunction(self, registers: Sequence[int]) -> int:
-        """Return the register of AND over these."""
+    def conjunction(self, registers: Sequence[int | None]) -> int | None:
+        """Return the register of AND over these; None if one of them is None."""
         first, *others = registers
         for other in others:
-            first = self._apply(kernel.AND, first, other)
+            first = None if first is None or other is None else self._apply(kernel.AND, first, other)
         return first
 
     def _apply(self, operation: int, a: int = 0, b: int = 0, c: int = 0, given: int = 0) -> int:

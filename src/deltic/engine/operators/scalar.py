@@ -81,6 +81,7 @@ def held_of_each(expressions: Sequence[exp.Expression], columns: Columns) -> lis
     return [held(expression, columns) if column is None else column for expression, column in made]
 
 
+@deep
 def _program(expressions: Sequence[exp.Expression], columns: Columns, conjunction: bool = False) -> ColumnProgram:
     assert columns.programs is not None
     key = conjunction, *map(id, expressions)
