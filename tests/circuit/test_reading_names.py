@@ -103,6 +103,12 @@ def test_random_well_formed_circuits(nesting):
         assert parse_circuit(str(circuit)) == circuit
 
 
+def test_names_are_texts_and_no_tokens():
+    circuit = parse_circuit("%0 = source t : set{x: int64}\n%1 = sink v (%0) : set{x: int64}\n")
+    names = [*circuit.sinks, *circuit.type_of(0).schema.names]
+    assert [type(name) for name in names] == [str, str]
+
+
 @pytest.mark.parametrize(
     "query",
     [within(ops.Fixpoint(closure_body()), edge=XY), within(ops.Fixpoint(closure_body(), "full"), edge=XY), reached()],

@@ -78,6 +78,7 @@ def test_files(tmp_path):
         pipeline.table(f"t{number}", tmp_path / f"a.{ending}", key="id")
         assert [row[0] for row in sorted(pipeline[f"t{number}"])] == [1, 2], ending
         assert [column for column, _ in pipeline.tables[f"t{number}"].types.items()] == ["id", "name", "price"]
+        assert sorted(pipeline[f"t{number}"])[1][1] is None
 
 
 def test_rows_without_a_key_are_a_bag():

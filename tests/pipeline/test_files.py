@@ -69,6 +69,18 @@ def check(end, folder, schema, rows):
     assert shown(second["v"]) == shown(first["v"])
 
 
+def test_a_header_says_which_column_a_field_is_of(tmp_path):
+    pipeline = pipeline_of(Schema.of(a=Type.INT64, b=Type.INT64.or_null, c=Type.STRING))
+    (tmp_path / "t.csv").write_text("c,other,B,a\nx,9,2,1\ny,9,,3\n")
+    with pipeline.transaction() as change:
+        change.insert("t", deltic.File(tmp_path / "t.csv", headers=True))
+    assert sorted(pipeline["t"]) == [(1, 2, "x"), (3, None, "y")]
+    (tmp_path / "t.csv").write_text("c,bb,a\nx,2,1\n")
+    message = r"t\.csv:1:1: table t: no field has the name of the column b"
+    with pytest.raises(DataError, match=message), pipeline.transaction() as change:
+        change.insert("t", deltic.File(tmp_path / "t.csv", headers=True))
+
+
 def test_paths_and_what_is_wrong_with_them(tmp_path):
     pipeline = pipeline_of(Schema.of(a=Type.INT64, b=Type.STRING))
     (tmp_path / "t.tsv").write_text("1\tone\n2\ttwo\tmore\n")

@@ -259,7 +259,7 @@ class WhyOptions:
         str,
         Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
     ]
-    facts: Annotated[Path | None, folder("A folder of rows.", "no rows", "--facts", "-F")] = None
+    facts: Annotated[Path, folder("Folder of rows.", True, "--facts", "-F")] = Path()
     is_not: Annotated[bool, Option("--not", help="Explain why there is no such row.")] = False
     as_json: Json = False
     as_dot: Annotated[bool, Option("--dot", help="Print the explanation as a graph for Graphviz.")] = False

@@ -43,4 +43,4 @@ def quoted(name: str) -> str:
 
 def unquoted(text: str) -> str:
     """The name of a text that `word` wrote."""
-    return text[1:-1].replace('""', '"') if text.startswith('"') else text
+    return text[1:-1].replace('""', '"') if text.startswith('"') else str(text)  # a token is a text, too

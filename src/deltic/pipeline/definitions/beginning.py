@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.json
@@ -117,9 +118,17 @@ def _of_file(name: str, path: Path) -> pa.Table:
 
 def _delimited(delimiter: str) -> Callable[[Path], pa.Table]:
     def read(path: Path) -> pa.Table:
-        return pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
+        rows = pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
+        return pa.table([_without_empty(column) for column in rows.columns], names=rows.column_names)
 
     return read
+
+
+def _without_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of delimited text, NULL where a field is empty: Arrow reads that in columns of texts as ''."""
+    if not pa.types.is_string(column.type):
+        return column
+    return pyarrow.compute.if_else(pyarrow.compute.equal(column, ""), pa.scalar(None, column.type), column)
 
 
 def _dataset(kind: str) -> Callable[[Path], pa.Table]:

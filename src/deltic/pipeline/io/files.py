@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class File:
     """A file, or a folder of part files, of rows or changes; its suffix is the format.
 
-    The other fields are about delimited text: the delimiter, whether the first line is a header, and whether fields may
-    be quoted as in RFC 4180.
+    The other fields are about delimited text: the delimiter, whether the first line names the columns of the fields,
+    which may be in any order then, and whether fields may be quoted as in RFC 4180.
     """
 
     path: str | Path
@@ -51,7 +51,9 @@ class File:
         path = Path(self.path)
         if not path.exists():
             raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
-        source = TableInput(table, schema, None, self.delimiter, self.headers, self.rfc4180, key=key)
+        source = TableInput(
+            table, schema, delimiter=self.delimiter, rfc4180=self.rfc4180, by_name=self.headers, key=key
+        )
         files = files_at(source, path, signed)
         return Loader(ArrowReader(), None).load([files.rounded(rounding)])[table]
 

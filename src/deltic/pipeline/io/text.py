@@ -55,7 +55,8 @@ def header_hint(line: str, layout: FileLayout) -> str:
     """Return the advice for a malformed first line that has the names of the columns; "" if it does not."""
     words = {word.strip(' "').lower() for word in line.split(layout.delimiter)}
     is_header = layout.width > 0 and words.issuperset(name.lower() for name in layout.schema.names)
-    return "this looks like a header: say --headers, or headers=true where there is an .input" if is_header else ""
+    remedy = "deltic.File(…, headers=True), --headers, or headers=true where there is an .input"
+    return f"this looks like a header: {remedy}" if is_header else ""
 
 
 def _sign(line: str) -> tuple[int, int]:
