@@ -255,6 +255,12 @@ class ShardPlan:
         return tuple(step for step in self.steps if isinstance(step, Iterate))
 
     @cached_property
+    def works_unasked(self) -> bool:
+        """Whether each shard has work that no message brings: rounds, or definitions that follow earlier epochs too."""
+        defined = (self.program.relations[step.name].definition for step in self.steps if isinstance(step, Define))
+        return bool(self.iterated) or any(definition.is_timed for definition in defined)
+
+    @cached_property
     def timed(self) -> Mapping[str, frozenset[str]]:
         """For each placed relation whose rows have an iteration, all such relations of its recursion."""
         return {name: step.timed for step in self.iterated for name in step.timed}

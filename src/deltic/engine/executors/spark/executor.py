@@ -220,8 +220,8 @@ class SparkShards(ProcessShards):
         plan, options, message = placed.plan, placed.options, f"epoch {epoch:,}"
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
         jobs = RoundJobs(plan, options, self.files, conflicts, self.direct, self.few, self._outcome, message)
-        changes_all = taken is not None or bool(plan.iterated)
-        woken = wake(n for n in range(options.shards) if changes_all or n not in states)  # others when rows reach them
+        is_of_all = taken is not None or plan.works_unasked
+        woken = wake(n for n in range(options.shards) if is_of_all or n not in states)  # others when rows reach them
         begun = jobs.run_rounds(Reached(states, [*woken, *changes], taken))
         tasks = [
             Task(plan, options, self.files.place, begun.states, stage, conflicts, self.direct, begun.taken, begun.since)
