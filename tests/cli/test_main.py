@@ -67,6 +67,15 @@ o(x) :- i(x), n(a), n(b).
 """
 
 
+def test_explain_a_state(workshop):
+    assert command("run", "reach.dl", "--facts", "facts", "--state", "kept").status == 0
+    assert (
+        command("explain", "kept", "reaches").out == command("explain", "reach.dl", "reaches", "--facts", "facts").out
+    )
+    refused = command("explain", "kept", "reaches", "--facts", "facts")
+    assert (refused.status, "a state has its rows" in refused.err) == (2, True)
+
+
 def test_explain_the_plan_for_facts(workshop):
     workshop.write("pairs.dl", EXISTENTIAL)
     for table in "in":

@@ -19,18 +19,20 @@ _DRAWINGS = {"dot": to_dot, "mermaid": to_mermaid, "svg": to_svg}
 
 
 def explain_command(options: ExplainOptions) -> None:
-    """Print how one view or every view is kept fresh, in short or in `full`.
+    """Print how one view or every view of a program or a state is kept fresh, in short or in `full`.
 
     With a folder of facts the views are computed first, so that the plan for these facts is shown with its estimates.
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """
     program, view, form = options.program, options.view, options.output_format
-    front = front_end_of(program, options.by.language)
+    front = None if program.is_dir() else front_end_of(program, options.by.language)
+    if front is None and options.facts:
+        raise typer.BadParameter("a state has its rows: without --facts")
     if isinstance(front, CommandedFrontEnd) and (options.facts or options.by.text.define):
         message = f"programs of {front.title} have rows from commands, and no macros: without --facts, -M"
         raise typer.BadParameter(message)
-    pipeline = options.by.pipeline(program, options.facts, options.outside)
+    pipeline = options.by.opened(program, options.facts, options.outside)
     print(_text(pipeline, view, options.full) if form == "text" else _drawing(pipeline, view, form))
 
 

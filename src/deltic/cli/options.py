@@ -51,6 +51,9 @@ def read_file(told: str, default: str | bool = True) -> Any:
 
 DEFINITIONS = "All tables and views: SQL (.sql) or Datalog (.dl)."
 Program = Annotated[Path, read_file("A program: SQL (.sql), Datalog (.dl), or --language.")]
+ProgramOrState = Annotated[
+    Path, Argument(exists=True, readable=True, help="A program: SQL (.sql), Datalog (.dl), or a directory of state.")
+]
 State = Annotated[
     str | None,
     Option(
@@ -218,6 +221,15 @@ class LoadingOptions:
     text: ProgramOptions = ProgramOptions()
     language: Language = ""
 
+    def opened(self, program: Path, facts: Path | None, allow_outside: bool = False) -> Pipeline:
+        """The pipeline of a directory of state, for reading, or of a program with the rows of a folder."""
+        from deltic.pipeline.options import Durability
+        from deltic.pipeline.session import Pipeline
+
+        if not program.is_dir():
+            return self.pipeline(program, facts, allow_outside)
+        return Pipeline(state=program, functions=self.text.functions or (), durability=Durability(readonly=True))
+
     def pipeline(self, program: Path, facts: Path | None, allow_outside: bool = False) -> Pipeline:
         """A pipeline with a program, and the rows of a folder if there is one."""
         from deltic.pipeline.definitions.front_ends import front_end_of
@@ -237,7 +249,7 @@ class LoadingOptions:
 class ExplainOptions:
     """The command line of `deltic explain`."""
 
-    program: Program
+    program: ProgramOrState
     view: Annotated[str | None, Argument(help="One view; default: all.", show_default=False)] = None
     output_format: Annotated[
         ExplainFormat, Option("--format", help="Text, or a drawing for Graphviz, Mermaid, or as SVG.")
@@ -254,7 +266,7 @@ class ExplainOptions:
 class WhyOptions:
     """The command line of `deltic why`."""
 
-    program: Annotated[Path, Argument(exists=True, readable=True, help="A program, or a directory of state.")]
+    program: ProgramOrState
     row: Annotated[
         str,
         Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),

@@ -11,9 +11,7 @@ import typer
 from deltic.cli.options import WhyOptions
 from deltic.errors import DelticError
 from deltic.pipeline.names import find
-from deltic.pipeline.options import Durability
 from deltic.pipeline.reading.reasons import RowPattern, TableRows
-from deltic.pipeline.session import Pipeline
 from deltic.values import to_python
 from deltic.values.text import of_literal
 from deltic.values.types import Schema
@@ -30,7 +28,7 @@ def why_command(options: WhyOptions) -> None:
     if (o.as_dot or o.as_svg) and (o.as_json or o.is_not or o.missing):
         raise typer.BadParameter("--dot and --svg explain a present row, without --json, --not and --missing")
     form = "json" if o.as_json else "dot" if o.as_dot else "svg" if o.as_svg else "text"
-    with _opened(options) as pipeline:
+    with o.by.opened(o.program, o.facts) as pipeline:
         name, values = asked(o.row, {**pipeline.tables, **pipeline.views})
         if o.missing is not None:
             _print_sets(pipeline.missing(name, values, o.missing), form)
@@ -57,14 +55,6 @@ def _print_sets(sets: list[TableRows], form: str) -> None:
 
 def _print_json(value: Any) -> None:
     print(json.dumps(value, default=str, ensure_ascii=False, indent=2))
-
-
-def _opened(options: WhyOptions) -> Pipeline:
-    """Open the pipeline of a state, or of a program with facts."""
-    if not options.program.is_dir():
-        return options.by.pipeline(options.program, options.facts)
-    functions = options.by.text.functions or ()
-    return Pipeline(state=options.program, functions=functions, durability=Durability(readonly=True))
 
 
 def asked(row: str, schemas: dict[str, Schema]) -> tuple[str, RowPattern]:
