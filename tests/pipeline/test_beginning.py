@@ -81,6 +81,13 @@ def test_files(tmp_path):
         assert sorted(pipeline[f"t{number}"])[1][1] is None
 
 
+def test_an_empty_field_of_a_key_is_the_empty_text(tmp_path):
+    (tmp_path / "a.csv").write_text("code,name\n,\nb,c\n")
+    pipeline = Pipeline()
+    pipeline.table("t", tmp_path / "a.csv", key="code")
+    assert sorted(pipeline["t"]) == [("", None), ("b", "c")]
+
+
 def test_rows_without_a_key_are_a_bag():
     pipeline = Pipeline()
     pipeline.table("t", pd.concat([FRAME, FRAME]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,8 @@ def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:
 
     Raises CatalogError for values that are no rows, have no column names, or have an unknown type.
     """
-    rows = _read(name, given)
+    key = set(key)
+    rows = _read(name, given, key)
     fields = arrow_schema_of(rows) if is_dataframe(rows) else rows.schema
     columns = []
     for field in fields:
@@ -75,12 +76,12 @@ def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:
     return schema_of(name, Schema(tuple(columns))), rows
 
 
-def _read(name: str, given: Any) -> Any:
+def _read(name: str, given: Any, key: Container[str]) -> Any:
     """Read rows into an Arrow table; a Spark DataFrame is returned unchanged."""
     if is_dataframe(given):
         return given
     if isinstance(given, str | Path):
-        return _of_file(name, Path(given))
+        return _of_file(name, Path(given), key)
     rows = tabular(name, given, (), lambda fields: list(fields.names))
     if isinstance(rows, pa.Table):
         return rows
@@ -106,38 +107,33 @@ def _named(row: Any) -> dict[str, Any] | None:
     return row._asdict() if hasattr(row, "_asdict") else None
 
 
-def _of_file(name: str, path: Path) -> pa.Table:
-    read = _READERS.get(path.suffix.lower())
-    if read is None:
-        raise CatalogError(f"table {name}: {path} ends in none of {', '.join(_READERS)}, so that its form is not known")
+def _of_file(name: str, path: Path, key: Container[str]) -> pa.Table:
+    suffix = path.suffix.lower()
+    known = (*_DELIMITERS, *_READERS)
+    if suffix not in known:
+        raise CatalogError(f"table {name}: {path} ends in none of {', '.join(known)}, so that its form is not known")
     try:
-        return read(path)
+        return _delimited(path, _DELIMITERS[suffix], key) if suffix in _DELIMITERS else _READERS[suffix](path)
     except (OSError, pa.ArrowException) as error:
         raise CatalogError(f"table {name}: {path} cannot be read: {error}") from error
 
 
-def _delimited(delimiter: str) -> Callable[[Path], pa.Table]:
-    def read(path: Path) -> pa.Table:
-        rows = pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
-        return pa.table([_without_empty(column) for column in rows.columns], names=rows.column_names)
-
-    return read
-
-
-def _without_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of delimited text, NULL where a field is empty: Arrow reads that in columns of texts as ''."""
-    if not pa.types.is_string(column.type):
-        return column
-    return pyarrow.compute.if_else(pyarrow.compute.equal(column, ""), pa.scalar(None, column.type), column)
+def _delimited(path: Path, delimiter: str, key: Container[str]) -> pa.Table:
+    """Read delimited text. An empty field is NULL, in a column of the key the empty text."""
+    rows = pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
+    for place, (name, column) in enumerate(zip(rows.column_names, rows.columns, strict=True)):
+        if name not in key and pa.types.is_string(column.type):
+            is_empty = pyarrow.compute.equal(column, "")
+            rows = rows.set_column(place, name, pyarrow.compute.if_else(is_empty, None, column))
+    return rows
 
 
 def _dataset(kind: str) -> Callable[[Path], pa.Table]:
     return lambda path: pyarrow.dataset.dataset(path, format=kind).to_table()
 
 
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _READERS: dict[str, Callable[[Path], pa.Table]] = {
-    ".csv": _delimited(","),
-    ".tsv": _delimited("\t"),
     ".parquet": _dataset("parquet"),
     ".arrow": _dataset("ipc"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), pyarrow.json.read_json),
