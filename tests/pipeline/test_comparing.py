@@ -126,7 +126,7 @@ def test_an_error_of_a_comparison_is_that_of_the_rows(pipeline, monkeypatch):
     )
     found = pipeline._epochs.compared(sale, written(pipeline, "sale", rows, 1, monkeypatch), EVERYTHING)
     assert listed(found.to_arrow()) == [(2, "a", None, 1, 1), (2, "b", None, 1, 1)]
-    with pytest.raises(DelticError, match=r"the key id = 2: \(2, 'a', None, 1\)"), pipeline.transaction() as change:
+    with pytest.raises(DelticError, match=r"the key id = 2: \(2, 'a', NULL, 1\)"), pipeline.transaction() as change:
         change.append("sale", found)
     assert list(pipeline["sale"]) == [(1, "a", None, 1)]
     lost = written(pipeline, "sale", rows, 1, monkeypatch)

@@ -151,7 +151,7 @@ def test_null_is_looked_up_and_shown_in_errors():
     assert driver.lookup("v", x=None) == {(None, "x"), (None, None)}
     assert driver.lookup("v", x=None, t="x") == {(None, "x")}
     assert driver.lookup("v", x=7) == set()
-    with pytest.raises(Exception, match=r"\(None, 'x'\)"):
+    with pytest.raises(Exception, match=r"\(NULL, 'x'\)"):
         driver.apply({"a": [((None, "x"), 1)]})
 
 
