@@ -26,6 +26,7 @@ from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
     ARITHMETIC,
     BITWISE,
+    BY_ORDER,
     COMPARISONS,
     FEW,
     SAFE,
@@ -51,6 +52,7 @@ from deltic.circuit.expressions.trees import (
 __all__ = [
     "ARITHMETIC",
     "BITWISE",
+    "BY_ORDER",
     "COMPARISONS",
     "FEW",
     "SAFE",

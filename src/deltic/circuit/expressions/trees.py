@@ -11,7 +11,16 @@ from sqlglot import exp
 from deltic.circuit.expressions.lambdas import BoundElement, HigherOrder
 
 EQUALITIES: tuple[type[exp.Expression], ...] = (exp.NullSafeEQ, exp.NullSafeNEQ)
-COMPARISONS: tuple[type[exp.Expression], ...] = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+BY_ORDER: dict[type[exp.Expression], tuple[bool, bool, bool]] = {
+    exp.EQ: (True, False, False),
+    exp.NEQ: (True, False, True),
+    exp.LT: (False, False, False),
+    exp.LTE: (False, True, True),
+    exp.GT: (False, True, False),
+    exp.GTE: (False, False, True),
+}
+"""Comparisons by equality or less-than: whether by equality, whether operands change sides, whether it is negated."""
+COMPARISONS = tuple(BY_ORDER)
 ARITHMETIC: tuple[type[exp.Expression], ...] = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Pow)
 BITWISE: tuple[type[exp.Expression], ...] = (
     exp.BitwiseAnd,

@@ -8,8 +8,7 @@ are arbitrary. Registers 0 and 1 are for intermediate results of floats.
 
 Fields that are no registers: COLUMN has the index of a column in A; CONSTANT has the state in A. QUOTIENT, REMAINDER,
 DIVIDE and FLOAT_DIVIDE have in C the state of a division by zero. WITHIN has the least value in C, the greatest in the
-constant; MULTIPLY_BY, ROUND and FROM_INTEGER have their factor there, DIVIDE the digits that the quotient is to have
-more.
+constant; ROUND and FROM_INTEGER have their factor there, DIVIDE the digits that the quotient is to have more.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from deltic.engine.kernels.types import U64, Int, Ints, Table
 
 NULL, MISFIT = 1, 2
 # Operations on one operand, or none.
-COLUMN, CONSTANT, WITHIN, MULTIPLY_BY, ROUND, FROM_INTEGER, NOT, IS_NULL = range(8)
+COLUMN, CONSTANT, WITHIN, ROUND, FROM_INTEGER, NOT, IS_NULL = range(7)
 # Operations on two operands, which are NULL where one is.
-ADD, SUBTRACT, MULTIPLY, QUOTIENT, REMAINDER, DIVIDE, EQUAL, LESS = range(8, 16)
-FLOAT_ADD, FLOAT_SUBTRACT, FLOAT_MULTIPLY, FLOAT_DIVIDE = range(16, 20)
+ADD, SUBTRACT, MULTIPLY, QUOTIENT, REMAINDER, DIVIDE, EQUAL, LESS = range(7, 15)
+FLOAT_ADD, FLOAT_SUBTRACT, FLOAT_MULTIPLY, FLOAT_DIVIDE = range(15, 19)
 # Operations that look at NULLs themselves.
-AND, OR, SAME, COALESCE, SELECT = range(20, 25)
+AND, OR, SAME, COALESCE, SELECT = range(19, 24)
 OPERATION, TARGET, A, B, C, GIVEN = range(6)
 # Rows that are computed at a time.
 _BLOCK = 256
@@ -114,10 +113,6 @@ def _of_one(operation: Int, a: Int, low: Int, given: Int) -> tuple[Int, Int]:
     value, state = a, np.int64(0)
     if operation == WITHIN:
         if a < low or a > given:
-            state = np.int64(MISFIT)
-    elif operation == MULTIPLY_BY:
-        value = a * given
-        if abs(np.float64(a) * np.float64(given)) >= _ROOM:
             state = np.int64(MISFIT)
     elif operation == ROUND:
         size, factor = _size(a), np.uint64(given)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.expressions import COMPARISONS, Checked, is_conversion, is_literal
+from deltic.circuit.expressions import BY_ORDER, COMPARISONS, Checked, is_conversion, is_literal
 from deltic.engine.kernels import columnwise as kernel
 from deltic.engine.kernels.memory import address_of
 from deltic.engine.operators import numbers
@@ -47,15 +47,6 @@ _FLOATS: dict[type[exp.Expression], int] = {
     exp.Div: kernel.FLOAT_DIVIDE,
 }
 _NUMERIC = (*_SUMS, *_PRODUCTS, *_DIVISIONS, exp.Neg, exp.SafeNegate, exp.Cast)
-# Comparisons by LESS or EQUAL: whether the operands change sides, and whether the result is negated.
-_COMPARE: dict[type[exp.Expression], tuple[int, bool, bool]] = {
-    exp.EQ: (kernel.EQUAL, False, False),
-    exp.NEQ: (kernel.EQUAL, False, True),
-    exp.LT: (kernel.LESS, False, False),
-    exp.GTE: (kernel.LESS, False, True),
-    exp.GT: (kernel.LESS, True, False),
-    exp.LTE: (kernel.LESS, True, True),
-}
 
 
 class ColumnProgram:
@@ -208,7 +199,8 @@ class _Assembler:
         return same if node.kind is exp.NullSafeEQ else self._not(same)
 
     def _compared(self, node: ColumnOperation) -> int:
-        operation, changed, negated = _COMPARE[node.kind]
+        is_equality, changed, negated = BY_ORDER[node.kind]
+        operation = kernel.EQUAL if is_equality else kernel.LESS
         if operation == kernel.LESS and any(map(is_interned, node.types)):
             raise _UnfitError
         sides = self._sides(node)
@@ -257,8 +249,9 @@ class _Assembler:
         """Return a decimal with another number of digits after the point, rounded half away from zero."""
         if scale == target:
             return register
-        operation = kernel.MULTIPLY_BY if target > scale else kernel.ROUND
-        return self._apply(operation, register, given=10 ** abs(target - scale))
+        if target > scale:
+            return self._apply(kernel.MULTIPLY, register, self._apply(kernel.CONSTANT, given=10 ** (target - scale)))
+        return self._apply(kernel.ROUND, register, given=10 ** (scale - target))
 
     def _negated(self, node: ColumnOperation) -> int:
         if not (node.result.is_integer or node.result.kind is Kind.DECIMAL):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_literal, type_of
+from deltic.circuit.expressions import BY_ORDER, COMPARISONS, columns_of, infer, is_literal, type_of
 from deltic.engine.kernels import arithmetic as kernel
 from deltic.engine.kernels.types import Ints
 from deltic.engine.plan.arithmetic import Assembler, Operand, is_arithmetic, is_short
@@ -22,15 +22,6 @@ from deltic.values.types import Type, ValueType
 # A condition of more single tests is evaluated for many rows at once instead.
 _MOST = 64
 _TRUE, _FALSE = (-1, -1), (-1, 0)
-# Comparisons by LESS or EQUAL: whether the operands change sides, and whether the result is negated.
-_BY: dict[type[exp.Expression], tuple[int, bool, bool]] = {
-    exp.EQ: (kernel.EQUAL, False, False),
-    exp.NEQ: (kernel.EQUAL, False, True),
-    exp.LT: (kernel.LESS, False, False),
-    exp.GTE: (kernel.LESS, False, True),
-    exp.GT: (kernel.LESS, True, False),
-    exp.LTE: (kernel.LESS, True, True),
-}
 
 
 def is_comparison(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
@@ -165,7 +156,8 @@ class ConditionAssembler(Assembler):
             listed = sorted({self.value_of(value) for value in test.expressions})
             array = self._address(np.array([len(listed), *listed], np.int64))
             return self.apply(kernel.CONTAINS, self.operand(test.this), (array, 0))
-        operation, changed, negated = _BY[type(test)]
+        is_equality, changed, negated = BY_ORDER[type(test)]
+        operation = kernel.EQUAL if is_equality else kernel.LESS
         type_ = type_of(test.this, self.types)
         by_label = operation == kernel.LESS and is_interned(type_)
         sides = [self._label(side, type_) if by_label else self.operand(side) for side in (test.this, test.expression)]

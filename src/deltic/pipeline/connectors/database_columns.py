@@ -50,7 +50,7 @@ WHERE attrelid = CAST(? AS regclass) AND attnum > 0 AND NOT attisdropped ORDER B
 def columns_of(database: Database, table: str) -> Schema:
     """Return the columns of a table, each nullable. CatalogError for no table, and for a type that tables lack."""
     if database.scheme == "duckdb":
-        rows = database.connection.execute(f"SELECT * FROM {quoted(table)} LIMIT 0")
+        rows = database.connection.sql(f"SELECT * FROM {quoted(table)} LIMIT 0")
         return Schema.of_arrow(rows.to_arrow_table().schema)
     columns = tuple(
         Column(name, _type_of(database.scheme, table, name, declared), nullable=True)
