@@ -24,6 +24,7 @@ from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.queries.windows import WindowCalls, written_out
+from deltic.sql.scalars import collations
 from deltic.sql.types import check_order
 from deltic.values.types import Column
 
@@ -308,15 +309,16 @@ class _Block:
         attributes = tuple(QueryColumn(i.name, c, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in result])
         out = [*scope.bound_names, *(c.name for c in columns)]
+        both = self._values.over(QueryRows(node, self._values.rows.attributes))
         if clauses.first_of:
-            both = QueryRows(node, self._values.rows.attributes)
-            node = first_of_each(clauses.first_of, QueryRows(node, attributes), self._values.over(both), order)
+            node = first_of_each(clauses.first_of, QueryRows(node, attributes), both, order)
+            both = both.over(QueryRows(node, self._values.rows.attributes))
         elif self._select.args.get("distinct"):
             rows = QueryRows(nodes.distinct(nodes.keep(node, out)), attributes)
             return limited(self._select, rows, scope, self._values.over(rows), self._over_selected(order, items))
         rows = QueryRows(node, attributes)
-        both = QueryRows(node, self._values.rows.attributes)
-        return rows.over(nodes.keep(limited(self._select, rows, scope, self._values.over(both), order).node, out))
+        keys = [_by_number(key, [item.node.unnest() for item in items]) for key in order]
+        return rows.over(nodes.keep(limited(self._select, rows, scope, both, keys).node, out))
 
     def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[SelectItem]) -> list[exp.Expression]:
         """The sort keys after DISTINCT, which may only use selected expressions.
@@ -330,10 +332,8 @@ class _Block:
 
         result = []
         for key in order:
-            whole = key.this.unnest()
-            over = replaced(key, lambda part: part in nodes, named)
-            if whole in nodes:
-                over.set("this", exp.Literal.number(nodes.index(whole) + 1))
+            over = _by_number(key, nodes)
+            over = replaced(key, lambda part: part in nodes, named) if over is key else over
             if any(self._values.is_placed(part) for part in over.find_all(exp.Column)):
                 message = "SELECT DISTINCT is ordered by what it selects"
                 raise self._scope.source.error(
@@ -341,6 +341,17 @@ class _Block:
                 )
             result.append(over)
         return result
+
+
+def _by_number(key: exp.Expression, nodes: Sequence[object]) -> exp.Expression:
+    """The sort key by number where it is one of the selected expressions, so that it needs no column of its own."""
+    whole = key.this.unnest()
+    if whole not in nodes or ordinal(key.this) is not None or collations.key(whole) is not whole:
+        return key
+    result, number = key.copy(), exp.Literal.number(nodes.index(whole) + 1)
+    number.meta.update(whole.meta)
+    result.set("this", number)
+    return result
 
 
 def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expression]:

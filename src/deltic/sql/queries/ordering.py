@@ -47,9 +47,11 @@ def limited(
     if early is not None:
         source, level = early
         order = [ops.Order(level)]
+    read = [*scope.bound_names, *rows.names]
+    stored = dict.fromkeys([*read, *(by.column for by in order)])  # ties are broken by these, too, and by no others
     top = ops.Top(scope.bound_names, tuple(order), number, skipped)
-    node = scope.nodes.builder.add(top, source)
-    return rows.over(scope.nodes.keep(node, [*scope.bound_names, *rows.names]))
+    node = scope.nodes.builder.add(top, scope.nodes.keep(source, list(stored)))
+    return rows.over(scope.nodes.keep(node, read))
 
 
 def limit_of(query: exp.Expression) -> exp.Expression | None:
