@@ -8,7 +8,6 @@ from sqlglot import exp
 
 _FRESH = "views are always fresh: there is nothing to do"
 FROM_FILES = "make a table from the file: CREATE TABLE t USING csv LOCATION 'FILE'"
-_UTC = "the time zone of SQL is UTC; to_timestamp, date_format and from_utc_timestamp convert"
 _ROLES = "there are no users: set permissions on the state's directory"
 _STATE = "leave it out: Deltic does this by itself; deltic compact rewrites a state"
 

@@ -18,12 +18,11 @@ from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import JoinSides
-from deltic.sql.queries.own import applied_rows, own_operator
 from deltic.sql.queries.pivots import pivoted
 from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import bind, is_subquery, prepared, value_of
-from deltic.sql.queries.table_functions import rows_called
+from deltic.sql.queries.table_functions import applied_rows, own_operator, rows_called
 from deltic.sql.queries.time_windows import table_function_of, windowed
 from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import BlockValues

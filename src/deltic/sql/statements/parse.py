@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import accumulate
+from typing import Literal
 
 from deltic.errors import did_you_mean
 from deltic.passwords import hidden_in
@@ -13,7 +14,6 @@ from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.identifiers import with_names
 from deltic.sql.statements.parameters import Args, filled
 from deltic.sql.statements.parse_alter import parse_alter, parse_comment
-from deltic.sql.statements.parse_brackets import parse_bracket
 from deltic.sql.statements.parse_changes import parse_change
 from deltic.sql.statements.parse_definitions import parse_create
 from deltic.sql.statements.parse_questions import parse_describe, parse_explain, parse_query, parse_show, parse_use
@@ -25,7 +25,7 @@ from deltic.sql.statements.parse_session import (
     parse_set,
 )
 from deltic.sql.statements.reading import Tokens, split, token_error
-from deltic.sql.statements.statements import CreateTable, Statement
+from deltic.sql.statements.statements import CreateTable, Statement, TransactionBracket
 from deltic.sql.text import SourceText
 from deltic.sql.variables import keeping
 
@@ -67,6 +67,22 @@ def _statement(tokens: Tokens, source: SourceText) -> Statement:
         raise token_error(source, first, f"no statement begins with `{first.text}`", hint)
     with keeping() if first.text.upper() in ("CREATE", "ALTER") else nullcontext():
         return read(Cursor(with_names(tokens, source), source))
+
+
+Word = Literal["begin", "commit", "rollback"]
+_WORDS: dict[str, Word] = {"BEGIN": "begin", "COMMIT": "commit", "ROLLBACK": "rollback"}
+
+
+def parse_bracket(cursor: Cursor) -> TransactionBracket:
+    """A statement that begins or ends a transaction."""
+    if cursor.take("START"):
+        cursor.need("TRANSACTION")
+        word: Word = "begin"
+    else:
+        word = _WORDS[cursor.tokens[0].text.upper()]
+        _ = cursor.take(word.upper()) and (cursor.take("TRANSACTION") or cursor.take("WORK"))
+    cursor.end()
+    return TransactionBracket(*cursor.span, word)
 
 
 def _inserts(tokens: Tokens) -> bool:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from deltic.circuit.expressions import balanced
 from deltic.depth import TooDeep, deep
 from deltic.errors import ProgramError, did_you_mean
 from deltic.sql.dialect import BEHIND_A_NAME, DelticParser
 from deltic.sql.remedies import of_type
-from deltic.sql.statements.chains import level
 from deltic.sql.text import SourceText
 
 Tokens = Sequence[Token]
@@ -237,3 +237,31 @@ def _unreadable(source: SourceText, error: TokenError) -> ProgramError:
     else:
         start, message = 0, "the text cannot be read as SQL"
     return ProgramError([source.at(start, start + 1, message)])
+
+
+_REGROUPED: tuple[type[exp.Expression], ...] = (exp.And, exp.Or, exp.DPipe)
+T = TypeVar("T", bound=exp.Expr | None)
+
+
+def level(tree: T) -> T:
+    """The tree with its chains of AND, OR and `||` as balanced trees: sqlglot makes a level of each operand."""
+    if tree is None:
+        return tree
+    around = exp.Paren(this=tree)
+    for node in [*around.find_all(*_REGROUPED)]:
+        if type(node.parent) is type(node):
+            continue
+        node.replace(balanced(type(node), _operands(node)))
+    return cast("T", around.this.pop())
+
+
+def _operands(node: exp.Expression) -> list[exp.Expression]:
+    """The operands of a chain, from the left."""
+    result, waiting = list[exp.Expression](), [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is type(node):
+            waiting += [part.expression, part.this]
+        else:
+            result.append(part)
+    return result

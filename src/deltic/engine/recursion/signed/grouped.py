@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.engine.accumulators.checked_sum import HALVES as HALF_SUMS
 from deltic.engine.accumulators.slots import ROWS, Linear
+from deltic.engine.accumulators.sum import HALVES as HALF_SUMS
 from deltic.engine.accumulators.sum import WRAPPED
 from deltic.engine.kernels import aggregates as kernel
 from deltic.engine.kernels.component import G_COLUMNS, M_COLUMNS, NOBODY, P_COLUMNS, V_COLUMNS, V_LIMIT, X_COLUMNS
