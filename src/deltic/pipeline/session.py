@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.commanding import CommandSession
     from deltic.pipeline.sql.planning import PlannedText
     from deltic.pipeline.sql.prepared_statement import PreparedStatement
+    from deltic.pipeline.sql.steps import SqlSession
     from deltic.sql.statements.parameters import Args
 
 
@@ -220,7 +221,7 @@ class Pipeline(Defining):
         from deltic.pipeline.sql.session_variables import results_of_text
 
         require_text(text)
-        return results_of_text(self, text, args, file)
+        return results_of_text(self._sql_session, text, args, file)
 
     def planned_sql(
         self, text: str, args: Args | None = None, file: str = "<sql>", outside: bool = True
@@ -240,9 +241,15 @@ class Pipeline(Defining):
 
         Raises DefinitionsMovedError where definitions have changed since it was planned.
         """
-        from deltic.pipeline.sql.steps import done
+        return self._sql_session.done(text.steps, text.definitions)
 
-        return done(self, text.steps, text.definitions)
+    @property
+    def _sql_session(self) -> SqlSession:
+        from deltic.pipeline.sql.steps import SqlSession
+
+        return SqlSession(
+            self, self._evolving, self._opened, lambda tables: self._refreshing.load(tables), self._engine_of
+        )
 
     def unchanged(self) -> Evolution:
         """The Evolution of a text without statements, or whose statements change nothing."""

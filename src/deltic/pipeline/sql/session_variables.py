@@ -16,13 +16,12 @@ from sqlglot.tokenizer_core import TokenType
 
 from deltic.engine.batches import TableBatch
 from deltic.errors import count_of, did_you_mean
-from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.evaluation import answered
 from deltic.pipeline.sql.planning import asked_query, planned
-from deltic.pipeline.sql.steps import present, results
+from deltic.pipeline.sql.steps import SqlSession
 from deltic.sql.names import find_name
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.parse import parse
@@ -54,27 +53,27 @@ _Result = Evolution | Transaction | Rows
 _Changed = dict[str, SessionVariable]
 
 
-def results_of_text(pipeline: Defining, text: str, args: Args | None, file: str, depth: int = 0) -> Iterator[_Result]:
+def results_of_text(session: SqlSession, text: str, args: Args | None, file: str, depth: int = 0) -> Iterator[_Result]:
     """What each statement of a text gives."""
     parts = list(_parts(text, args, file)) if _MAYBE.search(text) else []
     if not any(is_alone for _, _, is_alone in parts):
-        return results(pipeline, partial(planned, text, file, args=args))
-    return _in_turn(pipeline, parts, file, depth)
+        return session.results(partial(planned, text, file, args=args))
+    return _in_turn(session, parts, file, depth)
 
 
 def _in_turn(
-    pipeline: Defining, parts: Sequence[tuple[str, Args | None, bool]], file: str, depth: int
+    session: SqlSession, parts: Sequence[tuple[str, Args | None, bool]], file: str, depth: int
 ) -> Iterator[_Result]:
     for text, args, is_alone in parts:
         if not is_alone:
-            yield from results(pipeline, partial(planned, text, file, args=args))
+            yield from session.results(partial(planned, text, file, args=args))
             continue
-        with knowing_variables(pipeline._definitions.variables):
+        with knowing_variables(session.definitions.variables):
             (statement,) = parse(text, file, args)
         if isinstance(statement, ExecuteImmediate):
-            yield from _executed(pipeline, statement, depth)
+            yield from _executed(session, statement, depth)
         else:
-            yield _done(pipeline, statement)
+            yield _done(session, statement)
 
 
 def _parts(text: str, args: Args | None, file: str) -> Iterator[tuple[str, Args | None, bool]]:
@@ -110,35 +109,35 @@ def _is_of_session(tokens: Tokens) -> bool:
     return False
 
 
-def _done(pipeline: Defining, statement: Statement) -> _Result:
+def _done(session: SqlSession, statement: Statement) -> _Result:
     if isinstance(statement, Setting):
-        return settings(statement, pipeline._evolving.nothing())
-    variables = pipeline._definitions.variables
+        return settings(statement, session.evolving.nothing())
+    variables = session.definitions.variables
     changed = dict(variables)
     if isinstance(statement, DeclareVariable):
-        _declare(pipeline, statement, changed)
+        _declare(session, statement, changed)
     elif isinstance(statement, SetVariable):
-        _assign(pipeline, statement, changed)
+        _assign(session, statement, changed)
     elif isinstance(statement, DropVariable):
         _drop(statement, changed)
     variables.clear()
     variables.update(changed)
-    return pipeline._evolving.nothing()
+    return session.evolving.nothing()
 
 
-def _declare(pipeline: Defining, statement: DeclareVariable, variables: _Changed) -> None:
+def _declare(session: SqlSession, statement: DeclareVariable, variables: _Changed) -> None:
     for name in statement.names:
         if name.name.lower() in variables and not statement.replaces:
             hint = "write DECLARE OR REPLACE, or SET VAR"
             raise statement.source.error(name, f"there is a variable {name.name} already", hint)
     value = statement.default if statement.type is None else _cast(statement.default, statement.type)
-    ((type_, constant),) = _row(pipeline, exp.select(value), statement.source, variables)
+    ((type_, constant),) = _row(session, exp.select(value), statement.source, variables)
     for name in statement.names:
         variable = SessionVariable(name.name, type_, constant, statement.default, statement.source)
         variables[name.name.lower()] = variable
 
 
-def _assign(pipeline: Defining, statement: SetVariable, variables: _Changed) -> None:
+def _assign(session: SqlSession, statement: SetVariable, variables: _Changed) -> None:
     for assignment in statement.assignments:
         names = [find_name(name, "variable", variables, statement.source).lower() for name in assignment.names]
         if len(set(names)) < len(names):
@@ -146,12 +145,12 @@ def _assign(pipeline: Defining, statement: SetVariable, variables: _Changed) -> 
         if assignment.query is None:
             (name,) = names
             own = variables[name]
-            row = _row(pipeline, exp.select(_cast(own.default, own.type)), own.source, variables)
+            row = _row(session, exp.select(_cast(own.default, own.type)), own.source, variables)
         else:
-            row = _row(pipeline, assignment.query, statement.source, variables)
+            row = _row(session, assignment.query, statement.source, variables)
         _check_count(statement, assignment.names, row)
         for name, (_, value) in zip(names, row, strict=True):
-            _store(pipeline, variables, name, value, statement.source)
+            _store(session, variables, name, value, statement.source)
 
 
 def _check_count(statement: Statement, names: Sequence[exp.Identifier], row: Sequence[object]) -> None:
@@ -160,10 +159,10 @@ def _check_count(statement: Statement, names: Sequence[exp.Identifier], row: Seq
         raise statement.source.error(names[0], message, "name one variable for each column")
 
 
-def _store(pipeline: Defining, variables: _Changed, name: str, value: exp.Expression, source: SourceText) -> None:
+def _store(session: SqlSession, variables: _Changed, name: str, value: exp.Expression, source: SourceText) -> None:
     """Let a variable have a value, in its own type."""
     own = variables[name]
-    ((_, stored),) = _row(pipeline, exp.select(_cast(value, own.type)), source, variables)
+    ((_, stored),) = _row(session, exp.select(_cast(value, own.type)), source, variables)
     variables[name] = SessionVariable(own.name, own.type, stored, own.default, own.source)
 
 
@@ -178,19 +177,19 @@ def _cast(value: exp.Expression, type_: Type) -> exp.Expression:
 
 
 def _row(
-    pipeline: Defining, query: exp.Expression, source: SourceText, variables: _Changed
+    session: SqlSession, query: exp.Expression, source: SourceText, variables: _Changed
 ) -> list[tuple[Type, exp.Expression]]:
     """The types and values of the one row of a query, NULL without rows. Raises ProgramError for several rows."""
-    rows, schema = _answer(pipeline, query, source, variables)
+    rows, schema = _answer(session, query, source, variables)
     return _values(rows, [column.type for column in schema], query, source)
 
 
 def _answer(
-    pipeline: Defining, query: exp.Expression, source: SourceText, variables: _Changed
+    session: SqlSession, query: exp.Expression, source: SourceText, variables: _Changed
 ) -> tuple[pa.Table, Schema]:
     """The rows of a query, and their columns."""
-    step, pinned = asked_query(query, source, pipeline._definitions, variables), present(pipeline)
-    rows = answered(step, pinned.version, pipeline._engine_of, pinned.spark).to_arrow()
+    step, pinned = asked_query(query, source, session.definitions, variables), session.present()
+    rows = answered(step, pinned.version, session.engine_of, pinned.spark).to_arrow()
     return rows, step.definition.views[0].schema
 
 
@@ -205,24 +204,24 @@ def _values(
     return [(type_, constant_of(value, type_)) for value, type_ in zip(values, types, strict=True)]
 
 
-def _executed(pipeline: Defining, statement: ExecuteImmediate, depth: int) -> Iterator[_Result]:
+def _executed(session: SqlSession, statement: ExecuteImmediate, depth: int) -> Iterator[_Result]:
     """What the one statement of a text gives; its answer goes into variables where these are named."""
     source, place = statement.source, statement.statement
     if depth >= _DEEPEST:
         raise source.error(place, f"{_DEEPEST} EXECUTE IMMEDIATE stand in each other", "a text executes itself")
-    variables = dict(pipeline._definitions.variables)
-    ((type_, constant),) = _row(pipeline, exp.select(place.copy()), source, variables)
+    variables = dict(session.definitions.variables)
+    ((type_, constant),) = _row(session, exp.select(place.copy()), source, variables)
     text = SessionVariable("", type_, constant, constant, source).text
     if text is None or len(split(SourceText(text))) != 1:
         raise source.error(place, "EXECUTE IMMEDIATE takes the text of one statement", "execute several one by one")
-    args = _arguments(pipeline, statement, variables)
+    args = _arguments(session, statement, variables)
     with knowing_variables(variables):
         (inner,) = parse(text, _EXECUTED, args)
     if statement.into and not isinstance(inner, Select):
         raise source.error(
             statement.into[0], "INTO takes the row of a query, and the statement is none", "leave it out"
         )
-    made = results_of_text(pipeline, text, args, _EXECUTED, depth + 1)
+    made = results_of_text(session, text, args, _EXECUTED, depth + 1)
     if not statement.into:
         yield from made
         return
@@ -232,17 +231,17 @@ def _executed(pipeline: Defining, statement: ExecuteImmediate, depth: int) -> It
     values = _values(table, [type_of_arrow(each) for each in table.schema.types], place, source)
     _check_count(statement, statement.into, values)
     for name, (_, value) in zip(statement.into, values, strict=True):
-        _store(pipeline, variables, find_name(name, "variable", variables, source).lower(), value, source)
-    pipeline._definitions.variables.update(variables)
-    yield pipeline._evolving.nothing()
+        _store(session, variables, find_name(name, "variable", variables, source).lower(), value, source)
+    session.definitions.variables.update(variables)
+    yield session.evolving.nothing()
 
 
-def _arguments(pipeline: Defining, statement: ExecuteImmediate, variables: _Changed) -> Args | None:
+def _arguments(session: SqlSession, statement: ExecuteImmediate, variables: _Changed) -> Args | None:
     """The values of parameters, by their names or in order."""
     if not statement.using:
         return None
     names, query = [name for name, _ in statement.using], exp.select(*(each.copy() for _, each in statement.using))
-    row, _ = _answer(pipeline, query, statement.source, variables)
+    row, _ = _answer(session, query, statement.source, variables)
     values = [column[0].as_py(maps_as_pydicts="strict") for column in row.columns]
     return dict(zip(names, values, strict=True)) if all(names) else values
 

@@ -1,14 +1,19 @@
-"""The steps of a text of SQL, done one after the other with a pipeline."""
+"""Runs the steps of a text of SQL, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
+from deltic.circuit.graph import Circuit
+from deltic.engine.protocol import Engine
 from deltic.errors import DefinitionsMovedError
-from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.definitions.evolving import DefinitionChanger
+from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.reading.snapshot import Snapshot
@@ -19,107 +24,116 @@ from deltic.pipeline.sql.prepared import PlannedQuery
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.statements import TransactionBracket
 
+if TYPE_CHECKING:
+    from deltic.pipeline.connectors.source import SourceReport
+    from deltic.pipeline.defining import Defining
+
 # How often a statement is planned that meets other threads' changes of definitions.
 _TRIES = 100
 
 
-def results(pipeline: Defining, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
-    """What each step of a text gives, which is planned at once.
+@dataclass(frozen=True)
+class SqlSession:
+    """The parts of a pipeline that statements of SQL work with. `load` reads the sources of new tables."""
 
-    It is planned again where its first step met a change of definitions: so a lone statement is done.
-    """
-    definitions = pipeline._epochs.last.definitions
-    return _repeated(pipeline, plan, plan(definitions), definitions)
+    pipeline: Defining
+    evolving: DefinitionChanger
+    opened: ActiveTransactions
+    load: Callable[[Collection[str]], Mapping[str, SourceReport]]
+    engine_of: Callable[[Circuit], Engine]
 
+    @property
+    def definitions(self) -> Definitions:
+        return self.evolving.epochs.last.definitions
 
-def _repeated(
-    pipeline: Defining, plan: Callable[[Definitions], list[Step]], steps: list[Step], definitions: Definitions
-) -> Iterator[Evolution | Transaction | Rows]:
-    for left in reversed(range(_TRIES)):
-        is_done = False
-        try:
-            for result in done(pipeline, steps, definitions):
-                is_done = True
-                yield result
-            return
-        except DefinitionsMovedError:
-            if is_done or not left or isinstance(steps[0], TransactionBracket):
+    def results(self, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
+        """What each step of a text gives, which is planned at once.
+
+        It is planned again where its first step met a change of definitions: so a lone statement is done.
+        """
+        definitions = self.definitions
+        return self._repeated(plan, plan(definitions), definitions)
+
+    def _repeated(
+        self, plan: Callable[[Definitions], list[Step]], steps: list[Step], definitions: Definitions
+    ) -> Iterator[Evolution | Transaction | Rows]:
+        for left in reversed(range(_TRIES)):
+            is_done = False
+            try:
+                for result in self.done(steps, definitions):
+                    is_done = True
+                    yield result
+                return
+            except DefinitionsMovedError:
+                if is_done or not left or isinstance(steps[0], TransactionBracket):
+                    raise
+            definitions = self.definitions
+            steps = plan(definitions)
+
+    def done(self, steps: Sequence[Step], planned_from: Definitions) -> Iterator[Evolution | Transaction | Rows]:
+        """What each step gives, once it is done; they were planned from these definitions."""
+        for step in steps:
+            if isinstance(step, Definitions):
+                yield self._defined(partial(_unless_moved, planned_from, step))
+                planned_from = self.definitions
+            else:
+                yield self._done(step)
+
+    def _defined(self, change: Callable[[Definitions], Definitions]) -> Evolution:
+        """Go on with other definitions, and read the sources of new tables; where that fails, these go again."""
+        evolution = self.evolving.evolve(change)
+        sources = self.definitions.sources
+        if tables := [name for name in evolution.added if name in sources]:
+            try:
+                evolution.loaded = self.load(tables)
+            except BaseException:
+                self.evolving.evolve(lambda now: now.dropping(evolution.added))
                 raise
-        definitions = pipeline._epochs.last.definitions
-        steps = plan(definitions)
+        return evolution
 
-
-def done(
-    pipeline: Defining, steps: Sequence[Step], planned_from: Definitions
-) -> Iterator[Evolution | Transaction | Rows]:
-    """What each step gives, once it is done; they were planned from these definitions."""
-    for step in steps:
-        if isinstance(step, Definitions):
-            yield _defined(pipeline, partial(_unless_moved, planned_from, step))
-            planned_from = pipeline._epochs.last.definitions
-        else:
-            yield _done(pipeline, step)
-
-
-def _defined(pipeline: Defining, change: Callable[[Definitions], Definitions]) -> Evolution:
-    """Go on with other definitions, and read the sources of new tables; where that fails, these go again."""
-    evolution = pipeline._evolving.evolve(change)
-    sources = pipeline._epochs.last.definitions.sources
-    if tables := [name for name in evolution.added if name in sources]:
+    def _done(
+        self, step: Effect | PlannedQuery | Explained | ExplainedRows | TransactionBracket | Rows
+    ) -> Transaction | Rows:
+        """Do one step that defines nothing; an error of it ends the transaction that BEGIN has opened."""
         try:
-            evolution.loaded = pipeline._refreshing.load(tables)
+            match step:
+                case TransactionBracket():
+                    return self.opened.take(step, self.pipeline.transaction)
+                case Effect():
+                    return self._changed(step)
+                case PlannedQuery():
+                    seen = self.present()
+                    return answered(step, seen.version, self.engine_of, seen.spark)
+                case ExplainedRows():
+                    return self.present().explained_rows(step.definition, step.kind)
+                case Explained():
+                    return TextAnswer("plan", self._explained(step))
+                case Rows():
+                    return step
         except BaseException:
-            pipeline._evolving.evolve(lambda now: now.dropping(evolution.added))
+            if (bracketed := self.opened.bracketed) is not None:
+                bracketed.discard()
             raise
-    return evolution
 
+    def present(self) -> Snapshot:
+        """Tables and views as they are, or as the transaction that BEGIN has opened would leave them."""
+        bracketed = self.opened.bracketed
+        return self.pipeline.snapshot() if bracketed is None else bracketed.preview()
 
-def _done(
-    pipeline: Defining, step: Effect | PlannedQuery | Explained | ExplainedRows | TransactionBracket | Rows
-) -> Transaction | Rows:
-    """Do one step that defines nothing; an error of it ends the transaction that BEGIN has opened."""
-    try:
-        match step:
-            case TransactionBracket():
-                return pipeline._opened.take(step, pipeline.transaction)
-            case Effect():
-                return _changed(pipeline, step)
-            case PlannedQuery():
-                seen = present(pipeline)
-                return answered(step, seen.version, pipeline._engine_of, seen.spark)
-            case ExplainedRows():
-                return present(pipeline).explained_rows(step.definition, step.kind)
-            case Explained():
-                return TextAnswer("plan", _explained(pipeline, step))
-            case Rows():
-                return step
-    except BaseException:
-        if (bracketed := pipeline._opened.bracketed) is not None:
-            bracketed.discard()
-        raise
+    def _changed(self, effect: Effect) -> Transaction:
+        """The transaction that changes a table: the one that BEGIN has opened, or one of its own."""
+        if (bracketed := self.opened.bracketed) is not None:
+            bracketed.add(effect)
+            return bracketed
+        with self.pipeline.transaction() as change:
+            change.add(effect)
+        return change
 
-
-def present(pipeline: Defining) -> Snapshot:
-    """Tables and views as they are, or as the transaction that BEGIN has opened would leave them."""
-    bracketed = pipeline._opened.bracketed
-    return pipeline.snapshot() if bracketed is None else bracketed.preview()
-
-
-def _changed(pipeline: Defining, effect: Effect) -> Transaction:
-    """The transaction that changes a table: the one that BEGIN has opened, or one of its own."""
-    if (bracketed := pipeline._opened.bracketed) is not None:
-        bracketed.add(effect)
-        return bracketed
-    with pipeline.transaction() as change:
-        change.add(effect)
-    return change
-
-
-def _explained(pipeline: Defining, asked: Explained) -> str:
-    """How a view, or a query as one, is kept fresh."""
-    if isinstance(asked.subject, str):
-        return pipeline.explain(asked.subject, asked.extended)
-    return pipeline._engine_of(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
+    def _explained(self, asked: Explained) -> str:
+        """How a view, or a query as one, is kept fresh."""
+        if isinstance(asked.subject, str):
+            return self.pipeline.explain(asked.subject, asked.extended)
+        return self.engine_of(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
 
 
 def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
