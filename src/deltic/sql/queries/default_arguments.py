@@ -25,6 +25,7 @@ DEFAULTS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     **dict.fromkeys(("aggregate", "reduce"), (3, (_SAME,))),
     "array_sort": (1, (_NULLS_LAST,)),
     "make_dt_interval": (0, ("0", "0", "0", "0.000000")),
+    "make_interval": (0, ("0", "0", "0", "0", "0", "0", "0.000000")),
     "make_ym_interval": (0, ("0", "0")),
     "mask": (1, ("X", "x", "n", "NULL")),
     "months_between": (2, ("true",)),

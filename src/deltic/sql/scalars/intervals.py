@@ -1,4 +1,4 @@
-"""Casts between intervals of several fields, and between intervals and numbers or texts.
+"""Casts between intervals of several fields, and between intervals and numbers or texts; times moved by make_interval.
 
 A number counts the last field that the interval's type names, as in Spark: CAST(INTERVAL '90' MINUTE AS INT) is 90. The
 types of circuits name none: an expression knows its fields, see `Typed`, and a column of a table has all of them.
@@ -6,15 +6,18 @@ types of circuits name none: an expression knows its fields, see `Typed`, and a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import is_literal
 from deltic.functions.intervals import UNITS
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, converted
-from deltic.sql.scalars.functions.rules import apply, attempt
+from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.rules import apply, attempt, brought, to
 from deltic.sql.scalars.operators import ALL_FIELDS, INTERVALS, Mismatch
 from deltic.sql.scalars.typed import Fields, Typed, applied, attempted, constant
 from deltic.values.types import Kind, Type
@@ -99,3 +102,32 @@ def _last_field(span: Typed) -> str:
     if span.fields is None:
         raise Mismatch("the fields of the interval are not known here: write extract(DAY FROM i)")
     return span.fields[1]
+
+
+def is_calendar_interval(node: exp.Expression) -> bool:
+    """Whether a node makes an interval of months, days and microseconds, which is no value: it moves a time."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in ("make_interval", "try_make_interval")
+
+
+def moved_by_calendar(kind: type[exp.Expression], time: Typed, name: str, amounts: Sequence[Typed]) -> Typed:
+    """A time moved by years and months, then by weeks and days, then by hours, minutes and seconds."""
+    make = attempt if name.startswith("try_") else apply
+    combine = attempted if name.startswith("try_") else applied
+    is_date = time.type.type is Type.DATE
+    own = [coerced(amount, Type.INT32) if amount.is_null else amount for amount in amounts]
+    clock = own[4:]
+    if time.type.type not in _TIMES or len(own) > 7 or (is_date and not all(map(_is_zero, clock))):
+        raise Mismatch
+    weeks, days = (*(to(amount, Type.INT32) for amount in own[2:4]), _ZERO, _ZERO)[:2]
+    days = operators.arithmetic(exp.Add, operators.arithmetic(exp.Mul, weeks, _SEVEN, combine), days, combine)
+    result = operators.arithmetic(kind, time, make("make_ym_interval", *brought("make_ym_interval", own[:2])))
+    rest = days if is_date else make("make_dt_interval", *brought("make_dt_interval", [days, *clock]))
+    return folded(operators.arithmetic(kind, result, rest))
+
+
+_TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+_ZERO, _SEVEN = constant(0, Type.INT32), constant(7, Type.INT32)
+
+
+def _is_zero(amount: Typed) -> bool:
+    return is_literal(amount.expression) and amount.expression.name in ("0", "0.0")

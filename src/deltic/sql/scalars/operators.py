@@ -157,12 +157,12 @@ def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Appl
 
 
 def _moved(kind: type[exp.Expression], time: Typed, span: Typed, apply: Apply) -> Typed:
-    """A time moved by an interval; a date stays one if it is moved by whole days, as they are written."""
+    """A time moved by an interval; a date stays one if days are all that the interval has."""
     if time.type.type is not Type.DATE or span.type.type is Type.YEAR_MONTH_INTERVAL:
         return apply(kind, time, span)
-    microseconds = int(span.expression.name) if isinstance(span.expression, exp.Interval) else None
-    if microseconds is not None and not microseconds % _DAY:
-        return apply(kind, time, constant(microseconds // _DAY, Type.INT32))
+    if span.fields == ("DAY", "DAY"):
+        days = applied(exp.IntDiv, _of_call("units_of_interval", span), constant(_DAY, Type.INT64))
+        return apply(kind, time, coerced(folded(days), Type.INT32))
     return apply(kind, coerced(time, Type.TIMESTAMP), span)
 
 

@@ -18,7 +18,7 @@ from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.bodies import Sign, filled, parsed, places, signature_of
 from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition, definition_of
 from deltic.sql.scalars.functions.lookup import Unknown
-from deltic.sql.scalars.intervals import interval_cast, is_interval_cast
+from deltic.sql.scalars.intervals import interval_cast, is_calendar_interval, is_interval_cast, moved_by_calendar
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
@@ -354,10 +354,12 @@ class _Translation:
         return self.of(node.this)
 
     def arithmetic(self, node: exp.Expression) -> Typed:
-        left, right = self.of(node.this), self.of(node.expression)
-        found = operators.arithmetic(type(node), left, right)
-        is_multiple = isinstance(node, exp.Mul | exp.Div) and found.type.type is Type.DAY_TIME_INTERVAL
-        return found if is_multiple else folded(found)  # a DATE moved by a multiple of days is a TIMESTAMP
+        left, right = node.this.unnest(), node.expression.unnest()
+        if isinstance(node, exp.Add) and is_calendar_interval(left):
+            left, right = right, left
+        if isinstance(node, exp.Add | exp.Sub) and is_calendar_interval(right):
+            return moved_by_calendar(type(node), self.of(left), right.name.lower(), self.all(right.expressions))
+        return folded(operators.arithmetic(type(node), self.of(node.this), self.of(node.expression)))
 
     def tried(self, node: exp.Expression) -> Typed:
         left, right = self.of(node.this), self.of(node.expression)
