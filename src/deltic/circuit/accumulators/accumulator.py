@@ -24,7 +24,7 @@ class Accumulator(ABC):
     """Whether its result is always one of the input values."""
     counts: ClassVar[bool] = False
     """Whether it has a result for an empty group and is never NULL."""
-    of_sets: ClassVar[bool] = False
+    of_sets: bool = False
     """Whether the result ignores how often a value occurs."""
     keeps: str = "a total"
     """What state is kept for each group, as text for users."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals
 from deltic.values import in_order
 from deltic.values.types import Column, Type
 
@@ -16,8 +16,10 @@ class Extreme(Accumulator):
 
     picks = True
     of_sets = True
-    least: ClassVar[bool]
     keeps = "all values in order, and which one it is"
+
+    def __init__(self, name: str, least: bool) -> None:
+        self.name, self.least = name, least
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and types[0].is_ordered
@@ -27,22 +29,6 @@ class Extreme(Accumulator):
         return plain((min if self.least else max)(there, key=in_order)) if there else None
 
 
-@accumulator
-class Min(Extreme):
-    """The least value."""
-
-    name = "min"
-    least = True
-
-
-@accumulator
-class Max(Extreme):
-    """The greatest value."""
-
-    name = "max"
-    least = False
-
-
 class ExtremeBy(Accumulator):
     """Of columns x and y, the x of the row with the extreme y; ties are broken by the extreme x, with NULL least.
 
@@ -50,8 +36,10 @@ class ExtremeBy(Accumulator):
     """
 
     of_sets = True
-    least: ClassVar[bool]
     keeps = "all pairs in order, and which one it is"
+
+    def __init__(self, name: str, least: bool) -> None:
+        self.name, self.least = name, least
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 2 and all(type_.is_ordered for type_ in types)
@@ -70,22 +58,6 @@ class ExtremeBy(Accumulator):
         return plain(value)
 
 
-@accumulator
-class MinBy(ExtremeBy):
-    """The x of the row with the least y; of several the least x, with NULL first."""
-
-    name = "min_by"
-    least = True
-
-
-@accumulator
-class MaxBy(ExtremeBy):
-    """The x of the row with the greatest y; of several the greatest x."""
-
-    name = "max_by"
-    least = False
-
-
 def present(totals: Totals) -> list[Any]:
     """The values with a positive weight."""
     return [value for value, weight in totals.items() if weight > 0]
@@ -94,3 +66,7 @@ def present(totals: Totals) -> list[Any]:
 def plain(value: Any) -> Any:
     """The value, with negative zero replaced by zero, which is equal to it."""
     return value + 0.0 if isinstance(value, float) and not math.isnan(value) else value
+
+
+for made in (Extreme("min", True), Extreme("max", False), ExtremeBy("min_by", True), ExtremeBy("max_by", False)):
+    ACCUMULATORS[made.name] = made

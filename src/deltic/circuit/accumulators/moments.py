@@ -7,28 +7,33 @@ square root. A function in `circuit.accumulators` is a formula over integers, wh
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals
 from deltic.circuit.accumulators.exact import POINT, as_integer, quotient
 from deltic.values.types import Column, Type
 
 Sums = Sequence[int | None]
 """Sums of products of floats; a product of k factors is in units of 2⁻¹⁰⁸⁰ᵏ; None where a term is not finite."""
+Products = Sequence[tuple[int, ...]]
+Formula = Callable[..., float | None]
 
 
 class Moments(Accumulator):
-    """A function of the number of rows and the sums of some products; a row counts where no column is NULL."""
+    """A function of the number of rows and the sums of some products; a row counts where no column is NULL.
+
+    A product has the positions of its factors, which may repeat. The `formula` has the result for a number of rows and
+    sums whose terms are all finite; for no more rows than `fewer` it is NULL: of a sample, for one.
+    """
 
     keeps = "totals, which are exact"
-    columns: ClassVar[int] = 1
-    fewer: ClassVar[int] = 0
-    """The result is NULL for no more rows than these: of a sample, one."""
-    products: ClassVar[tuple[tuple[int, ...], ...]]
-    """The products that are summed, each as the positions of its factors; a position may repeat."""
+
+    def __init__(self, name: str, columns: int, products: Products, formula: Formula, fewer: int = 0) -> None:
+        self.name, self.columns, self.products = name, columns, products
+        self._formula, self._fewer = formula, fewer
 
     def takes(self, types: Sequence[Type]) -> bool:
         return list(types) == [Type.FLOAT64] * self.columns
@@ -42,14 +47,21 @@ class Moments(Accumulator):
 
     def of(self, count: int, sums: Sums) -> float | None:
         """The result for `count` rows, one or more, with these sums; None for NULL."""
-        if count <= self.fewer:
+        if count <= self._fewer:
             return None
         known = [term for term in sums if term is not None]
-        return self.formula(count, *known) if len(known) == len(sums) else math.nan
+        return self._formula(count, *known) if len(known) == len(sums) else math.nan
 
-    @abstractmethod
-    def formula(self, count: int, *sums: int) -> float | None:
-        """The result for sums whose terms are all finite."""
+
+class Correlation(Moments):
+    """Moments that are NULL where one of the columns is constant, whatever the other one has."""
+
+    def of(self, count: int, sums: Sums) -> float | None:
+        x, y, xx, yy, _ = sums
+        pairs = ((x, xx), (y, yy))
+        if any(z is not None and zz is not None and not central(count, z, z, zz) for z, zz in pairs):
+            return None
+        return super().of(count, sums)
 
 
 def _sum(rows: Sequence[tuple[tuple[float, ...], int]], product: Sequence[int]) -> int | None:
@@ -88,232 +100,101 @@ def root(a: int, b: int) -> float:
     return result if a >= 0 else -result
 
 
-class Covariance(Moments):
-    """The sum of the products of deviations from the means, divided by the count less `fewer`; NULL where that is zero.
-
-    Of one column it is the variance.
-    """
-
-    def formula(self, count: int, *sums: int) -> float:
-        return scaled(central(count, sums[0], sums[-2], sums[-1]), count * (count - self.fewer), 2)
+def _covariance(fewer: int, count: int, *sums: int) -> float:
+    """The sum of the products of deviations from the means, divided by the count less `fewer`."""
+    return scaled(central(count, sums[0], sums[-2], sums[-1]), count * (count - fewer), 2)
 
 
-@accumulator
-class CovarPop(Covariance):
-    """The covariance of the population: the divisor is the number of rows."""
-
-    name = "covar_pop"
-    columns = 2
-    products = ((0,), (1,), (0, 1))
+def _deviation(fewer: int, count: int, x: int, xx: int) -> float:
+    """The square root of the variance."""
+    return math.sqrt(_covariance(fewer, count, x, xx))
 
 
-@accumulator
-class CovarSamp(CovarPop):
-    """The covariance of a sample: the divisor is the number of rows less one; NULL for one row."""
-
-    name = "covar_samp"
-    fewer = 1
-
-
-@accumulator
-class Corr(Moments):
-    """Pearson's correlation, as the root of its exact square; NULL where one of the columns is constant."""
-
-    name = "corr"
-    columns = 2
-    products = ((0,), (1,), (0, 0), (1, 1), (0, 1))
-
-    def of(self, count: int, sums: Sums) -> float | None:
-        x, y, xx, yy, _ = sums
-        pairs = ((x, xx), (y, yy))
-        if any(z is not None and zz is not None and not central(count, z, z, zz) for z, zz in pairs):
-            return None
-        return super().of(count, sums)
-
-    def formula(self, count: int, *sums: int) -> float | None:
-        x, y, xx, yy, xy = sums
-        first, second, both = central(count, x, x, xx), central(count, y, y, yy), central(count, x, y, xy)
-        beyond = correlation_beyond(count, both, first, second)
-        return root(both, first * second) if beyond is None else beyond
+def _correlation(count: int, x: int, y: int, xx: int, yy: int, xy: int) -> float:
+    """Pearson's correlation, as the root of its exact square."""
+    first, second, both = central(count, x, x, xx), central(count, y, y, yy), central(count, x, y, xy)
+    beyond = correlation_beyond(count, both, first, second)
+    return root(both, first * second) if beyond is None else beyond
 
 
-@accumulator
-class VarPop(Covariance):
-    """The mean of the squared deviations from the mean."""
-
-    name = "var_pop"
-    products = ((0,), (0, 0))
-
-
-@accumulator
-class VarSamp(VarPop):
-    """The sum of the squared deviations from the mean, divided by the count less one; NULL for one value."""
-
-    name = "var_samp"
-    fewer = 1
+def _shape(ratio: Callable[..., float], count: int, x: int, xx: int, *others: int) -> float | None:
+    """A ratio of central moments; NULL where the variance is zero."""
+    second = central(count, x, x, xx)
+    if second and math.isinf(scaled(second, count, 2)):
+        return math.nan  # as in Spark, whose sums are floats
+    return ratio(count, second, x, xx, *others) if second else None
 
 
-@accumulator
-class StddevPop(VarPop):
-    """The square root of `var_pop`."""
-
-    name = "stddev_pop"
-
-    def formula(self, count: int, *sums: int) -> float:
-        return math.sqrt(super().formula(count, *sums))
+def _skewness(count: int, second: int, x: int, xx: int, xxx: int) -> float:
+    """m₃ / m₂^(3/2), with the central moments mₖ = Σ(x − mean)ᵏ / n; `second` is n² m₂."""
+    return root(count**2 * xxx - 3 * count * x * xx + 2 * x**3, second**3)
 
 
-@accumulator
-class StddevSamp(StddevPop):
-    """The square root of `var_samp`."""
-
-    name = "stddev_samp"
-    fewer = 1
-
-
-class _Shape(Moments):
-    """A ratio of central moments."""
-
-    def formula(self, count: int, *sums: int) -> float | None:
-        second = central(count, sums[0], sums[0], sums[1])
-        if second and math.isinf(scaled(second, count, 2)):
-            return math.nan  # as in Spark, whose sums are floats
-        return self.ratio(count, sums, second) if second else None
-
-    @abstractmethod
-    def ratio(self, count: int, sums: Sequence[int], second: int) -> float:
-        """The result for these sums; `second` is n² times the variance, and not zero."""
-
-
-@accumulator
-class Skewness(_Shape):
-    """m₃ / m₂^(3/2), with the central moments mₖ = Σ(x − mean)ᵏ / n."""
-
-    name = "skewness"
-    products = ((0,), (0, 0), (0, 0, 0))
-
-    def ratio(self, count: int, sums: Sequence[int], second: int) -> float:
-        x, xx, xxx = sums
-        third = count**2 * xxx - 3 * count * x * xx + 2 * x**3
-        return root(third, second**3)
-
-
-@accumulator
-class Kurtosis(_Shape):
+def _kurtosis(count: int, second: int, x: int, xx: int, xxx: int, xxxx: int) -> float:
     """m₄ / m₂² − 3."""
-
-    name = "kurtosis"
-    products = ((0,), (0, 0), (0, 0, 0), (0, 0, 0, 0))
-
-    def ratio(self, count: int, sums: Sequence[int], second: int) -> float:
-        x, xx, xxx, xxxx = sums
-        fourth = count**3 * xxxx - 4 * count**2 * x * xxx + 6 * count * x**2 * xx - 3 * x**4
-        return float(Fraction(fourth, second**2) - 3)
+    fourth = count**3 * xxxx - 4 * count**2 * x * xxx + 6 * count * x**2 * xx - 3 * x**4
+    return float(Fraction(fourth, second**2) - 3)
 
 
-class _Regression(Moments):
-    """A function of two columns."""
-
-    columns = 2
-
-
-@accumulator
-class Slope(_Regression):
-    """The slope; NULL where x is constant."""
-
-    name = "regr_slope"
-    products = ((0,), (1,), (1, 1), (0, 1))
-
-    def formula(self, count: int, *sums: int) -> float | None:
-        y, x, xx, xy = sums
-        varies, both = central(count, x, x, xx), central(count, x, y, xy)
-        if not varies:
-            return None
-        divisor = scaled(varies, count, 2)
-        return quotient(both, varies) if math.isfinite(divisor) else scaled(both, count, 2) / divisor
+def _slope(count: int, y: int, x: int, xx: int, xy: int) -> float | None:
+    """The slope of a regression; NULL where x is constant."""
+    varies, both = central(count, x, x, xx), central(count, x, y, xy)
+    if not varies:
+        return None
+    divisor = scaled(varies, count, 2)
+    return quotient(both, varies) if math.isfinite(divisor) else scaled(both, count, 2) / divisor
 
 
-@accumulator
-class Intercept(_Regression):
+def _intercept(count: int, y: int, x: int, xx: int, xy: int) -> float | None:
     """The value at x = 0; NULL where x is constant."""
-
-    name = "regr_intercept"
-    products = ((0,), (1,), (1, 1), (0, 1))
-
-    def formula(self, count: int, *sums: int) -> float | None:
-        y, x, xx, xy = sums
-        varies = central(count, x, x, xx)
-        return scaled(y * varies - x * central(count, x, y, xy), count * varies, 1) if varies else None
+    varies = central(count, x, x, xx)
+    return scaled(y * varies - x * central(count, x, y, xy), count * varies, 1) if varies else None
 
 
-@accumulator
-class Fit(_Regression):
+def _fit(count: int, y: int, x: int, yy: int, xx: int, xy: int) -> float | None:
     """The square of the correlation; NULL where x is constant, 1 where only y is constant."""
-
-    name = "regr_r2"
-    products = ((0,), (1,), (0, 0), (1, 1), (0, 1))
-
-    def formula(self, count: int, *sums: int) -> float | None:
-        y, x, yy, xx, xy = sums
-        first, second = central(count, x, x, xx), central(count, y, y, yy)
-        if not first:
-            return None
-        if not second:
-            return 1.0
-        both = central(count, x, y, xy)
-        beyond = correlation_beyond(count, both, first, second)
-        return quotient(both**2, first * second) if beyond is None else beyond**2
+    first, second = central(count, x, x, xx), central(count, y, y, yy)
+    if not first:
+        return None
+    if not second:
+        return 1.0
+    both = central(count, x, y, xy)
+    beyond = correlation_beyond(count, both, first, second)
+    return quotient(both**2, first * second) if beyond is None else beyond**2
 
 
-class _Mean(_Regression):
+def _mean(count: int, x: int) -> float:
     """The mean of one column over the rows in which neither is NULL."""
-
-    def formula(self, count: int, *sums: int) -> float | None:
-        return scaled(sums[0], count, 1)
+    return scaled(x, count, 1)
 
 
-@accumulator
-class MeanOfX(_Mean):
-    """The mean of x."""
-
-    name = "regr_avgx"
-    products = ((1,),)
-
-
-@accumulator
-class MeanOfY(_Mean):
-    """The mean of y."""
-
-    name = "regr_avgy"
-    products = ((0,),)
-
-
-class _Squares(_Regression):
+def _products(count: int, x: int, y: int, xy: int) -> float:
     """The sum of the products of the deviations of two columns from their means."""
-
-    def formula(self, count: int, *sums: int) -> float | None:
-        return scaled(central(count, *sums), count, 2)
+    return scaled(central(count, x, y, xy), count, 2)
 
 
-@accumulator
-class SquaresOfX(_Squares):
-    """The sum of the squared deviations of x."""
-
-    name = "regr_sxx"
-    products = ((1,), (1,), (1, 1))
-
-
-@accumulator
-class SquaresOfY(_Squares):
-    """The sum of the squared deviations of y."""
-
-    name = "regr_syy"
-    products = ((0,), (0,), (0, 0))
-
-
-@accumulator
-class Products(_Squares):
-    """The sum of the products of the deviations of x and y."""
-
-    name = "regr_sxy"
-    products = ((1,), (0,), (0, 1))
+_POWERS = ((0,), (0, 0), (0, 0, 0), (0, 0, 0, 0))
+_PAIR = ((0,), (1,), (0, 1))
+_LINE = ((0,), (1,), (1, 1), (0, 1))
+_BOTH = ((0,), (1,), (0, 0), (1, 1), (0, 1))
+for made in (
+    Moments("covar_pop", 2, _PAIR, partial(_covariance, 0)),
+    Moments("covar_samp", 2, _PAIR, partial(_covariance, 1), fewer=1),
+    Correlation("corr", 2, _BOTH, _correlation),
+    Moments("var_pop", 1, _POWERS[:2], partial(_covariance, 0)),
+    Moments("var_samp", 1, _POWERS[:2], partial(_covariance, 1), fewer=1),
+    Moments("stddev_pop", 1, _POWERS[:2], partial(_deviation, 0)),
+    Moments("stddev_samp", 1, _POWERS[:2], partial(_deviation, 1), fewer=1),
+    Moments("skewness", 1, _POWERS[:3], partial(_shape, _skewness)),
+    Moments("kurtosis", 1, _POWERS, partial(_shape, _kurtosis)),
+    # Of y and x, in this order.
+    Moments("regr_slope", 2, _LINE, _slope),
+    Moments("regr_intercept", 2, _LINE, _intercept),
+    Moments("regr_r2", 2, _BOTH, _fit),
+    Moments("regr_avgx", 2, ((1,),), _mean),
+    Moments("regr_avgy", 2, ((0,),), _mean),
+    Moments("regr_sxx", 2, ((1,), (1,), (1, 1)), _products),
+    Moments("regr_syy", 2, ((0,), (0,), (0, 0)), _products),
+    Moments("regr_sxy", 2, ((1,), (0,), (0, 1)), _products),
+):
+    ACCUMULATORS[made.name] = made
