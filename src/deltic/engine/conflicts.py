@@ -15,10 +15,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from decimal import Decimal
 from typing import Any, ClassVar, Literal, Self
 
+from deltic.circuit.expressions.checks import show_value
 from deltic.errors import ChangeError, DelticError
 
 Conflicts = Literal["error", "normalize", "trust"]
@@ -162,20 +161,8 @@ def joined(errors: Sequence[DelticError]) -> DelticError:
 
 def listed(rows: Sequence[Sequence[Any]], total: int) -> str:
     """Return the first of `total` rows as text, and how many are left out."""
-    examples = ", ".join(map(written, map(tuple, rows[:SHOWN])))
+    examples = ", ".join(map(show_value, map(tuple, rows[:SHOWN])))
     return f"{examples} and {total - SHOWN:,} more" if total > SHOWN else examples
-
-
-def written(value: Any) -> str:
-    """Return a value as people write it, and a row as a tuple: (1, 'ada', 9.50, 2026-01-31 12:00:00+00:00, NULL)."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, tuple | list):
-        parts = ", ".join(map(written, value))
-        return f"({parts})" if isinstance(value, tuple) else f"[{parts}]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {written(part)}" for name, part in value.items()) + "}"
-    return str(value) if isinstance(value, Decimal | date | timedelta) else repr(value)
 
 
 def _what(kind: Conflict) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deltic.circuit.expressions.checks import show_value
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
 from deltic.circuit.tables import WEIGHT
@@ -30,7 +31,6 @@ from deltic.engine.conflicts import (
     Conflicts,
     SharedKeys,
     UnorderedKeys,
-    written,
 )
 from deltic.engine.numbering import Numbers, last_of_each, row_numbers
 from deltic.engine.version import Version
@@ -322,9 +322,9 @@ def check_order(table: Keyed, rows: pa.Table) -> None:
 def _sharing(rows: pa.Table, key: Sequence[str]) -> str:
     """Return a key, and the rows that have it, as text."""
     (key_text,) = _texts(rows.select(key).slice(0, 1))
-    return f"{key_text}: {' and '.join(written(tuple(row.values())) for row in rows.slice(0, SHOWN).to_pylist())}"
+    return f"{key_text}: {' and '.join(show_value(tuple(row.values())) for row in rows.slice(0, SHOWN).to_pylist())}"
 
 
 def _texts(keys: pa.Table) -> list[str]:
     """Return keys as texts for messages."""
-    return [", ".join(f"{name} = {written(value)}" for name, value in key.items()) for key in keys.to_pylist()]
+    return [", ".join(f"{name} = {show_value(value)}" for name, value in key.items()) for key in keys.to_pylist()]

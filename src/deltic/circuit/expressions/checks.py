@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -75,8 +77,15 @@ def _spoken_lambda(node: HigherOrder) -> exp.Expression:
 
 
 def show_value(value: Any) -> str:
-    """A value of a row, as text for error messages."""
-    return "NULL" if value is None else repr(value) if isinstance(value, str | bytes) else str(value)
+    """Return a value as people write it, and a row as a tuple: (1, 'ada', 9.50, 2026-01-31 12:00:00+00:00, NULL)."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, tuple | list):
+        parts = ", ".join(map(show_value, value))
+        return f"({parts})" if isinstance(value, tuple) else f"[{parts}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {show_value(part)}" for name, part in value.items()) + "}"
+    return str(value) if isinstance(value, Decimal | date | timedelta) else repr(value)
 
 
 def reason(operation: exp.Expression) -> str:
