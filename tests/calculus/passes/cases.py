@@ -101,6 +101,14 @@ CASES = {
     f"""zset{{a: int64, b: int64, n: int32, l: int64?}}
         %2 = filter [TRY_CAST(2 AS INT) >= n AND a > 0] (%1) : zset{{a: int64, b: int64, n: int32, l: int64?}}
         %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32, l: int64?}}""",
+    "keep_groups": f"""
+        %0 = source s : zset{AB}
+        %1 = source t : zset{BD}
+        %2 = aggregate [b, max(a) AS most] (%0) : set{{b: int64, most: int64}}
+        %3 = filter [most > 2] (%2) : set{{b: int64, most: int64}}
+        %4 = map [b] (%3) : zset{{b: int64}}
+        %5 = join (%4, %1) : zset{BD}
+        %6 = sink v (%5) : zset{BD}""",
     "push_filters behind windows": f"""
         %0 = source s : set{AB}
         %1 = source clock : set{{d: int64}}
@@ -258,6 +266,14 @@ CASES = {
 }
 
 STAY = {
+    "keep_groups whose aggregates are read": f"""
+        %0 = source s : zset{AB}
+        %1 = source t : zset{BD}
+        %2 = aggregate [b, max(a) AS most] (%0) : set{{b: int64, most: int64}}
+        %3 = filter [most > 2] (%2) : set{{b: int64, most: int64}}
+        %4 = map [most AS a, b] (%3) : set{AB}
+        %5 = join (%4, %1) : zset{ABD}
+        %6 = sink v (%5) : zset{ABD}""",
     "limit_ranks where a value looks ahead": f"""
         %0 = source s : zset{AB}
         %1 = over [ORDER BY b ASC NULLS FIRST: row_number() AS n, lead(b; 1) AS l] (%0) : """

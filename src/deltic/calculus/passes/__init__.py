@@ -19,6 +19,7 @@ from deltic.calculus.passes.flatten_fixpoints import flatten_fixpoints
 from deltic.calculus.passes.flatten_sums import flatten_sums
 from deltic.calculus.passes.fuse_filters import fuse_filters
 from deltic.calculus.passes.fuse_maps import fuse_maps
+from deltic.calculus.passes.keep_groups import keep_groups
 from deltic.calculus.passes.limit_ranks import limit_ranks
 from deltic.calculus.passes.project_early import project_early
 from deltic.calculus.passes.push_filters import push_filters
@@ -42,6 +43,7 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
     limit_ranks,
     project_early,
     fuse_maps,
+    keep_groups,
 )
 
 # Operators that no pass rewrites.
