@@ -23,7 +23,7 @@ def _rounded(value: float, places: int, how: str) -> float:
     """Round a float as its decimal text."""
     if not math.isfinite(value):
         return value
-    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), how, _WIDE))
+    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), how, _WIDE)) + 0.0  # no -0.0, as Java
 
 
 def _round(value: float, places: int) -> float:
