@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.exact import decimal_sum, rounded
 from deltic.errors import EvaluationError
 from deltic.values.numbers import EXACT, round_float, to_decimal, wrap
@@ -54,14 +54,14 @@ class Mean(Accumulator):
         return rounded(totals, sum(totals.values()))
 
 
-@accumulator
 class DecimalMean(Accumulator):
     """The exact sum divided by the count, with four more decimal places, rounded half away from zero [Spark, ANSI].
 
-    An error where the result has more than 38 digits.
+    Where the result has more than 38 digits, it is NULL if the mean `is_tried`, and otherwise an error.
     """
 
-    name = "decimal_mean"
+    def __init__(self, name: str, is_tried: bool) -> None:
+        self.name, self._is_tried = name, is_tried
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and types[0].kind is Kind.DECIMAL
@@ -74,22 +74,12 @@ class DecimalMean(Accumulator):
         result = self.result(types)
         total = int(EXACT.scaleb(decimal_sum(totals), types[0].scale))
         unscaled = mean_in_units(total, sum(totals.values()), result.scale - types[0].scale)
-        if abs(unscaled) >= 10**result.precision:
-            raise overflow("mean", result)
-        return EXACT.scaleb(Decimal(unscaled), -result.scale)
-
-
-@accumulator
-class TriedDecimalMean(DecimalMean):
-    """`decimal_mean` that is NULL where the result has more than 38 digits [Spark, try_avg]."""
-
-    name = "tried_decimal_mean"
-
-    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
-        return value_or_null(super().value, totals, types, parameters)
+        if abs(unscaled) < 10**result.precision:
+            return EXACT.scaleb(Decimal(unscaled), -result.scale)
+        return null_or_error(self._is_tried, "mean", result)
 
     def is_partial(self, sources: Sequence[Column]) -> bool:
-        return True
+        return self._is_tried
 
 
 def mean_in_units(total: int, count: int, digits: int) -> int:
@@ -99,11 +89,14 @@ def mean_in_units(total: int, count: int, digits: int) -> int:
     return result if total >= 0 else -result
 
 
-@accumulator
 class CheckedSum(Accumulator):
-    """The sum of integers as int64, of decimals with ten more digits, up to 38; overflow is an error [Spark, ANSI]."""
+    """The sum of integers as int64, of decimals with ten more digits, up to 38.
 
-    name = "checked_sum"
+    A sum that does not fit is NULL if it `is_tried`, and otherwise an error [Spark, ANSI].
+    """
+
+    def __init__(self, name: str, is_tried: bool) -> None:
+        self.name, self._is_tried = name, is_tried
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and (types[0].is_integer or types[0].kind is Kind.DECIMAL)
@@ -121,30 +114,25 @@ class CheckedSum(Accumulator):
             fitting = total if result.range[0] <= total <= result.range[1] else None
         else:
             fitting = to_decimal(decimal_sum(totals), result)
-        if fitting is None:
-            raise overflow("sum", result)
-        return fitting
-
-
-@accumulator
-class TriedSum(CheckedSum):
-    """`checked_sum` that is NULL where it does not fit [Spark, try_sum]."""
-
-    name = "tried_sum"
-
-    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
-        return value_or_null(super().value, totals, types, parameters)
+        return null_or_error(self._is_tried, "sum", result) if fitting is None else fitting
 
     def is_partial(self, sources: Sequence[Column]) -> bool:
-        return True
+        return self._is_tried
 
 
-def value_or_null(value: Callable[..., Any], *arguments: Any) -> Any:
-    """Call `value`; None where the result does not fit."""
-    try:
-        return value(*arguments)
-    except EvaluationError:
-        return None
+for made in (
+    DecimalMean("decimal_mean", is_tried=False),
+    DecimalMean("tried_decimal_mean", is_tried=True),
+    CheckedSum("checked_sum", is_tried=False),
+    CheckedSum("tried_sum", is_tried=True),
+):
+    ACCUMULATORS[made.name] = made
+
+
+def null_or_error(is_tried: bool, what: str, type_: Type) -> None:
+    """NULL for a result that does not fit into its type, if it `is_tried`; raises EvaluationError otherwise."""
+    if not is_tried:
+        raise overflow(what, type_)
 
 
 def overflow(what: str, type_: Type) -> EvaluationError:

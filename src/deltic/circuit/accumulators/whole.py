@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.extreme import plain, present
 from deltic.values import in_order
 from deltic.values.types import Type
@@ -23,34 +23,24 @@ class WholeGroup(Accumulator):
         return len(types) == 1 and types[0].is_ordered
 
 
-@accumulator
-class CollectList(WholeGroup):
-    """An array of all values with repetitions, in ascending order; empty for none."""
+class Collection(WholeGroup):
+    """An array of the values in ascending order, each once if it is `of_sets`; empty for none."""
 
-    name = "collect_list"
     counts = True
+
+    def __init__(self, name: str, of_sets: bool) -> None:
+        self.name, self.of_sets = name, of_sets
 
     def result(self, types: Sequence[Type]) -> Type:
         return Type.array(types[0])
 
     def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
         there = sorted(present(totals), key=in_order)
-        return tuple(plain(value) for value in there for _ in range(totals[value]))
+        return tuple(plain(value) for value in there for _ in range(1 if self.of_sets else totals[value]))
 
 
-@accumulator
-class CollectSet(WholeGroup):
-    """An array of the distinct values, in ascending order; empty for none."""
-
-    name = "collect_set"
-    counts = True
-    of_sets = True
-
-    def result(self, types: Sequence[Type]) -> Type:
-        return Type.array(types[0])
-
-    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
-        return tuple(map(plain, sorted(present(totals), key=in_order)))
+for made in (Collection("collect_list", of_sets=False), Collection("collect_set", of_sets=True)):
+    ACCUMULATORS[made.name] = made
 
 
 @accumulator
