@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from deltic.sql.statements.reading import Tokens, divided, identifier, is_name, token_error
+from deltic.sql.statements.reading import Tokens, divided, identifier, is_name, query, token_error
 from deltic.sql.text import SourceText
 
 
@@ -114,6 +114,18 @@ class Cursor:
         """Raises ProgramError where tokens are left."""
         if not self.at_end:
             self.refuse("the statement should end here")
+
+    def query(self, what: str = "a query") -> exp.Expression:
+        """The query that the rest is; raises ProgramError where nothing is left."""
+        if self.at_end:
+            self.refuse(f"expected {what}")
+        return query(self.rest, self.source)
+
+    def refuse_words(self, statement: str, remedies: Mapping[str, str]) -> None:
+        """Raises ProgramError where words of a clause come next that `statement` does not have."""
+        for words, remedy in remedies.items():
+            if self.sees(*words.split()):
+                raise token_error(self.source, self.rest[0], f"{statement} {words} is not supported", remedy)
 
     def refuse(self, message: str, hint: str = "") -> NoReturn:
         """Raise the error about the token that comes next."""

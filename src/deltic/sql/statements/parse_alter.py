@@ -19,7 +19,7 @@ from deltic.catalog.altering import (
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import ColumnDefinitions, parse_column, parse_type
 from deltic.sql.statements.parse_storing import existing_value
-from deltic.sql.statements.reading import identifier, is_name, query, token_error
+from deltic.sql.statements.reading import identifier, is_name, token_error
 from deltic.sql.statements.statements import AlterTable, AlterView
 
 _TABLE = "ADD, DROP, RENAME, ALTER COLUMN, SET or UNSET TBLPROPERTIES"
@@ -81,9 +81,7 @@ def _view(cursor: Cursor) -> AlterView:
         return AlterView(*cursor.span, name, to=to)
     if not cursor.take("AS"):
         cursor.refuse("expected AS and a query, or RENAME TO")
-    if cursor.at_end:
-        cursor.refuse("expected a query")
-    return AlterView(*cursor.span, name, query=query(cursor.rest, cursor.source))
+    return AlterView(*cursor.span, name, query=cursor.query())
 
 
 def _alterations(cursor: Cursor) -> Iterator[Alteration]:

@@ -59,9 +59,7 @@ def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView | C
     if is_temporary and not cursor.sees("VIEW"):
         message, remedy = f"CREATE {cursor.tokens[begun].text.upper()} TABLE", "leave the word out"
         raise token_error(cursor.source, cursor.tokens[begun], f"{message} is not supported", remedy)
-    for other, remedy in _REFUSED.items():
-        if cursor.sees(*other.split()):
-            raise token_error(cursor.source, cursor.rest[0], f"CREATE {other} is not supported", remedy)
+    cursor.refuse_words("CREATE", _REFUSED)
     materialized = cursor.take("MATERIALIZED")
     if cursor.sees("RECURSIVE"):
         remedy = "use WITH RECURSIVE, or DECLARE RECURSIVE VIEW before CREATE VIEW"
@@ -153,10 +151,8 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the table")
     if cursor.take("AS"):
-        if cursor.at_end:
-            cursor.refuse("expected a query")
-        return CreateTableAs(*cursor.span, name, query(cursor.rest, cursor.source), unless_there)
-    _refuse_clause(cursor)
+        return CreateTableAs(*cursor.span, name, cursor.query(), unless_there)
+    cursor.refuse_words("CREATE TABLE …", _TABLE_CLAUSES)
     is_inferred = cursor.sees("USING")
     result = ColumnDefinitions() if is_inferred else parse_columns(cursor)
     key = result.key
@@ -186,7 +182,7 @@ def _clauses(cursor: Cursor) -> External | None:
     """Go behind what follows the columns: comments, and where the rows come from."""
     kind, options, places = "", dict[str, str](), list[Token]()
     while not cursor.at_end:
-        _refuse_clause(cursor)
+        cursor.refuse_words("CREATE TABLE …", _TABLE_CLAUSES)
         first = cursor.rest[0]
         if cursor.take("COMMENT"):
             cursor.text("a comment")
@@ -227,9 +223,3 @@ def _options(cursor: Cursor) -> dict[str, str]:
         inner.position += 1
         inner.end()
     return result
-
-
-def _refuse_clause(cursor: Cursor) -> None:
-    for clause, remedy in _TABLE_CLAUSES.items():
-        if cursor.sees(clause):
-            raise token_error(cursor.source, cursor.rest[0], f"CREATE TABLE … {clause} is not supported", remedy)

@@ -8,7 +8,6 @@ from typing import Literal
 from sqlglot import exp
 
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.reading import query, token_error
 from deltic.sql.statements.statements import Describe, Explain, Select, Show, UseSchema
 from deltic.sql.text import SourceText
 
@@ -17,12 +16,15 @@ _OF_ROWS: Mapping[tuple[str, ...], Literal["why", "why not", "lineage"]] = {
     ("WHY",): "why",
     ("LINEAGE",): "lineage",
 }
+_NOT_EXPLAINED = dict.fromkeys(
+    ("CODEGEN", "COST", "FORMATTED", "ANALYZE"), "write EXPLAIN, or EXPLAIN EXTENDED for the circuits"
+)
 _RELATION = "the name of a table or view"
 
 
 def parse_query(cursor: Cursor) -> Select:
     """A query by itself."""
-    return Select(*cursor.span, query(cursor.rest, cursor.source))
+    return Select(*cursor.span, cursor.query())
 
 
 def parse_explain(cursor: Cursor) -> Explain:
@@ -31,29 +33,21 @@ def parse_explain(cursor: Cursor) -> Explain:
     if len(cursor.rest) > 1:
         for words, of_rows in _OF_ROWS.items():
             if cursor.take(*words):
-                if cursor.at_end:
-                    cursor.refuse(f"expected a query after EXPLAIN {' '.join(words)}")
-                return Explain(*cursor.span, query(cursor.rest, cursor.source), False, of_rows)
+                made = cursor.query(f"a query after EXPLAIN {' '.join(words)}")
+                return Explain(*cursor.span, made, False, of_rows)
     extended = cursor.take("EXTENDED")
-    for other in ("CODEGEN", "COST", "FORMATTED", "ANALYZE"):
-        if cursor.sees(other):
-            remedy = "write EXPLAIN, or EXPLAIN EXTENDED for the circuits"
-            raise token_error(cursor.source, cursor.rest[0], f"EXPLAIN {other} is not supported", remedy)
+    cursor.refuse_words("EXPLAIN", _NOT_EXPLAINED)
     cursor.take("VIEW")
     if len(cursor.rest) == 1:
         name = cursor.name("the name of a view, or a query")
         return Explain(*cursor.span, name, extended)
-    if cursor.at_end:
-        cursor.refuse("expected the name of a view, or a query")
-    return Explain(*cursor.span, query(cursor.rest, cursor.source), extended)
+    return Explain(*cursor.span, cursor.query("the name of a view, or a query"), extended)
 
 
 def parse_show(cursor: Cursor) -> Show:
     """SHOW TABLES, VIEWS, FUNCTIONS, SCHEMAS, CATALOGS, each [LIKE] a pattern; COLUMNS, TBLPROPERTIES, CREATE TABLE."""
     cursor.need("SHOW")
-    for other, remedy in _NOT_SHOWN.items():
-        if cursor.sees(other):
-            raise token_error(cursor.source, cursor.rest[0], f"SHOW {other} is not supported", remedy)
+    cursor.refuse_words("SHOW", _NOT_SHOWN)
     if (what := next((what for words, what in _LISTS.items() if cursor.take(*words.split())), None)) is not None:
         _schema(cursor)
         pattern = "*"
@@ -118,9 +112,7 @@ def parse_describe(cursor: Cursor) -> Describe:
     if not cursor.take("DESCRIBE"):
         cursor.need("DESC")
     if cursor.take("QUERY") or any(map(cursor.sees, ("SELECT", "WITH", "FROM", "VALUES", "("))):
-        if cursor.at_end:
-            cursor.refuse("expected a query")
-        return Describe(*cursor.span, query(cursor.rest, cursor.source))
+        return Describe(*cursor.span, cursor.query())
     is_function = cursor.take("FUNCTION")
     if not is_function and len(cursor.rest) > 1:
         cursor.take("TABLE")

@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import TokenType
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import parse_type
 from deltic.sql.statements.parse_definitions import parse_declare, parse_drop
-from deltic.sql.statements.reading import Tokens, divided, expression, identifier, is_name, query, token_error
+from deltic.sql.statements.reading import Tokens, divided, expression, identifier, is_name, token_error
 from deltic.sql.statements.statements import (
     DeclareVariable,
     DeclareView,
@@ -34,9 +34,7 @@ def parse_declaration(cursor: Cursor) -> DeclareView | DeclareVariable:
     cursor.need("DECLARE")
     replaces = cursor.take("OR", "REPLACE")
     _ = cursor.take("VARIABLE") or cursor.take("VAR")
-    names = [_name(cursor)]
-    while cursor.take(","):
-        names.append(_name(cursor))
+    names = tuple(_names(cursor))
     starts = cursor.sees("DEFAULT") or cursor.sees("=")
     if cursor.at_end:
         cursor.refuse("a variable has a type or a default", f"write DECLARE {names[0].name} INT, or = and a value")
@@ -49,7 +47,7 @@ def parse_declaration(cursor: Cursor) -> DeclareView | DeclareVariable:
             raise cursor.source.error(default, "a default has no subquery", remedy)
     elif not cursor.at_end:
         cursor.refuse("expected DEFAULT or =")
-    return DeclareVariable(*cursor.span, tuple(names), type_, default, replaces)
+    return DeclareVariable(*cursor.span, names, type_, default, replaces)
 
 
 def parse_dropping(cursor: Cursor) -> Drop | DropFunction | DropVariable:
@@ -92,9 +90,7 @@ def parse_execute(cursor: Cursor) -> ExecuteImmediate:
     text = _up_to(cursor, "INTO", "USING")
     into, using = list[exp.Identifier](), list[tuple[str, exp.Expression]]()
     if cursor.take("INTO"):
-        into.append(_name(cursor))
-        while cursor.take(","):
-            into.append(_name(cursor))
+        into += _names(cursor)
     if cursor.take("USING"):
         whole = Cursor(cursor.rest, cursor.source)
         inside = whole.group()
@@ -120,7 +116,7 @@ def _assignments(cursor: Cursor) -> Iterator[VariableAssignment]:
         cursor.need("=")
         if not names or cursor.at_end:
             cursor.refuse("expected variables, = and a query", "write SET VAR (x, y) = (SELECT 1, 2)")
-        yield VariableAssignment(names, query(cursor.rest, cursor.source))
+        yield VariableAssignment(names, cursor.query())
         return
     for part in list(divided(cursor.rest)) or [[]]:
         if not part:
@@ -151,6 +147,12 @@ def _up_to(cursor: Cursor, *words: str) -> Tokens:
     if begin == cursor.position:
         cursor.refuse("expected a text")
     return cursor.tokens[begin : cursor.position]
+
+
+def _names(cursor: Cursor) -> Iterator[exp.Identifier]:
+    yield _name(cursor)
+    while cursor.take(","):
+        yield _name(cursor)
 
 
 def _name(cursor: Cursor) -> exp.Identifier:
