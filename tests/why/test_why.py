@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from deltic import Durability, Pipeline, ProgramError, ReadOnlyError, UnsupportedError
+from deltic import DelticError, Durability, Pipeline, ProgramError, ReadOnlyError, Transactions, UnsupportedError
 from tests.why.test_random import check_all
 
 SQL = """
@@ -271,8 +271,55 @@ def test_rows_that_exclude_others_are_premises():
     assert check_all(made) == 3
 
 
-def test_only_a_pipeline_tries_changes(pipeline):
-    past = pipeline.snapshot()
-    for ask in (past.needed, past.impact, past.missing):
-        with pytest.raises(UnsupportedError, match="ask the pipeline, or fill another"):
-            ask("joined", (2, "fr"))
+PARTS = """
+CREATE TABLE part (id INT NOT NULL, of INT, day DATE, PRIMARY KEY (id));
+CREATE VIEW inside AS WITH RECURSIVE r (id, top) AS
+  (SELECT id, of FROM part UNION SELECT r.id, part.of FROM r JOIN part ON r.top = part.id) SELECT id, top FROM r;
+CREATE VIEW recent AS SELECT id FROM part WHERE day >= current_date() - INTERVAL 7 DAY;
+"""
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_changes_of_past_epochs_snapshots_and_previews_are_tried(engine):
+    """The time, keys and numbers of epochs are those of the version; the pipeline does not change."""
+    made = Pipeline(engine=engine, transactions=Transactions(retain=3, now="2026-03-10T12:00:00Z"))
+    made.sql(PARTS)
+    made.execute("INSERT INTO part VALUES (1, 2, DATE '2026-03-05'), (2, 3, NULL), (3, 4, NULL)")
+    before, snapshot = made.epoch, made.snapshot()
+    made.advance("2026-03-20T12:00:00Z")
+    made.execute("DELETE FROM part WHERE id = 2")
+    with made.what_if() as change:
+        change.insert("part", [(2, 3, None)])
+        preview = change.preview()
+    for asked in (made.at(before), snapshot, preview):
+        assert asked.needed("inside", (1, 4)) == asked.why("inside", (1, 4)).leaves()
+        assert asked.missing("inside", (2, 9)) == []  # the row that would give it has the key of another
+        gone = asked.impact("part", {"id": 2})
+        assert (gone.epoch, len(gone["part"])) == (asked.epoch + 1, 2)
+        assert sorted((*row, weight) for row, weight in gone.of("inside")) == [
+            (1, 3, -1),
+            (1, 4, -1),
+            (2, 3, -1),
+            (2, 4, -1),
+        ]
+        with asked.what_if() as change, pytest.raises(DelticError, match="only a transaction of the pipeline"):
+            change.commit()
+    assert [row.id for row in snapshot.impact("part", {"id": 2})["recent"]] == [1]
+    assert [row.id for row in preview.impact("part", {"id": 2})["recent"]] == []
+    assert len(made["part"]) == 2
+
+
+def test_past_epochs_of_views_that_read_earlier_ones_are_not_changed():
+    made = Pipeline()
+    made.table("t", {"a": "int64"})
+    made.view("before", made.flow("t").delayed())
+    with made.transaction() as change:
+        change.insert("t", [(1,)])
+    with pytest.raises(UnsupportedError, match="before depends on earlier epochs too"):
+        made.snapshot().impact("t", (1,))
+    late = Pipeline()
+    late.table("t", {"a": "int64"}, lateness={"a": 3})
+    with late.transaction() as change:
+        change.insert("t", [(1,)])
+    with pytest.raises(UnsupportedError, match="t has a lateness"):
+        late.snapshot().impact("t", (1,))

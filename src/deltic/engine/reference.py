@@ -174,7 +174,7 @@ class _Interpreted:
         return self._sources[name].schema
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ReferenceVersion(Version):
     """The rows of tables and views as of one epoch, with their columns."""
 

@@ -64,8 +64,7 @@ class Engines:
         """The circuit of a catalog with on-demand recursions rewritten, and the names of those."""
         if not self.maintenance.rewrites.demand:
             return catalog.composed, ()
-        always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
-        return push_demand(catalog.composed, DemandHints(always, never))
+        return on_demand(catalog)
 
     @cached_property
     def _compiler(self) -> Compiler:
@@ -167,6 +166,12 @@ class Engines:
         engine = self._incremental(circuit)
         engine.take_over(writer)
         return engine
+
+
+def on_demand(catalog: Catalog) -> tuple[Circuit, tuple[PushedDemand, ...]]:
+    """The circuit of a catalog with on-demand recursions rewritten, and the names of those."""
+    always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
+    return push_demand(catalog.composed, DemandHints(always, never))
 
 
 def shards_of(saved: Saved) -> int:

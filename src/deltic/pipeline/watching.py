@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
-import pyarrow as pa
-
 from deltic.catalog import External
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
@@ -17,7 +15,6 @@ from deltic.engine.maintenance import RelationPlan
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
-from deltic.errors import ChangeError, DelticError
 from deltic.pipeline.definitions.evolving import DefinitionChanger
 from deltic.pipeline.definitions.written import Publication
 from deltic.pipeline.durability.state_keeper import StateKeeper
@@ -30,15 +27,12 @@ from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms
 from deltic.pipeline.explaining import PlanText, explained
-from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.names import check_choice
 from deltic.pipeline.observing import sizes_table
 from deltic.pipeline.options import Transactions
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
-from deltic.pipeline.reading.reasons import RowPattern, TableRows, bound
 from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.snapshot import Preview, Snapshot
-from deltic.values import to_arrow, to_python
-from deltic.values.types import Schema
+from deltic.pipeline.reading.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from deltic.pipeline.metrics import Metrics, MetricsServer
@@ -59,9 +53,9 @@ class Watching(Reading):
     _terms: Transactions
     """What transactions do unless they say otherwise."""
 
-    def _engine_of(self, circuit: Circuit) -> Engine:
-        """An engine for one answer."""
-        return self._clock.show(self._engines.for_answer(circuit), circuit)
+    def _engine_of(self, circuit: Circuit, clock: Clock | None = None) -> Engine:
+        """An engine for one answer, at the present time or that of a clock."""
+        return (clock or self._clock).show(self._engines.for_answer(circuit), circuit)
 
     def transaction(
         self,
@@ -206,59 +200,6 @@ class Watching(Reading):
         self._version()
         return self._epochs.engine.maintenance(name)
 
-    def impact(self, table: str, row: RowPattern) -> Preview:
-        """Preview the deletion of the rows of a table that have these values; nothing is committed.
-
-        `preview.of(view)` has the changes of a view. Raises DelticError where no row has the values.
-        """
-        schema = find(table, "table", self.tables)
-        there = self._version().lookup_all(table, _keys(table, schema, row))
-        if not len(there):
-            raise DelticError(f"{table} has no row with these values: nothing depends on it")
-        with self.what_if() as change:
-            change.delete(table, there)
-            return change.preview()
-
-    def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
-        """The smallest sets of table rows that would derive a missing row: lists of (table, row).
-
-        None has more than `most` rows. Deltic searches backward through the rules and tries each set by
-        inserting it. An empty list says that none was found: columns that no rule binds get no values, and nothing is
-        deleted. Raises DelticError if such a row is present.
-        """
-        schema = self._readable(name)
-        pattern = bound(name, schema, row)
-        wanted = {column: to_python(value, schema.types[column]) for column, value in pattern.items()}
-        if len(self._version().lookup(name, wanted)):
-            raise DelticError(f"{name} has a row with these values: ask why")
-
-        def makes(rows: TableRows) -> bool:
-            try:
-                with self.what_if() as change:
-                    for table, each in rows:
-                        change.insert(table, [each])
-                    preview = change.preview()
-            except ChangeError:
-                return False
-            return len(preview._version().lookup(name, wanted)) > 0
-
-        return self._reasons().additions(name, pattern, most, makes)
-
-    def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
-        """The rows of tables, as (table, row), each of which the row needs.
-
-        Tries the deletion of each row in its explanation, at the cost of that change.
-        """
-        explanation = self.why(name, row)
-        wanted = dict(zip(explanation.root.columns, explanation.root.row, strict=True))
-        if name in self.catalog.tables and explanation.root.by == "table":
-            return explanation.leaves()
-        return [
-            (table, leaf)
-            for table, leaf in explanation.leaves()
-            if not len(self.impact(table, leaf)._version().lookup(name, wanted))
-        ]
-
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""
         if name is None:
@@ -324,10 +265,3 @@ class Watching(Reading):
     def _sizes(self, timeout: float | None = None) -> list[Size]:
         with self._epochs.writing(timeout):
             return self._epochs.engine.sizes()
-
-
-def _keys(table: str, schema: Schema, row: RowPattern) -> pa.Table:
-    """One key for a look-up."""
-    values = bound(table, schema, row)
-    columns = [to_arrow([value], schema.types[name]) for name, value in values.items()]
-    return pa.table(columns, names=list(values))

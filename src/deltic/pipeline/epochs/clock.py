@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -14,6 +15,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.comparing import netted
 from deltic.engine.protocol import Engine
+from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.io.parsed import arrow_schema
 
@@ -29,6 +31,11 @@ class Clock:
     def __init__(self, at: Time | None = None) -> None:
         self._stands = at is not None
         self._at = None if at is None else _instant(at)
+
+    @classmethod
+    def of(cls, catalog: Catalog, version: Version) -> Clock:
+        """A clock that stands at the time of a version."""
+        return cls(_shown(version) if CLOCK.name in catalog.tables else None)
 
     def advance(self, to: Time, catalog: Catalog, engine: Engine) -> None:
         """Set the time of the next epoch. DelticError if that of the last one is later."""
@@ -58,6 +65,13 @@ class Clock:
         return engine
 
 
+class AnswerEngine(Protocol):
+    """Makes an engine for one answer, at the present time or that of a clock."""
+
+    def __call__(self, circuit: Circuit, clock: Clock | None = None) -> Engine:
+        """An engine that has no rows but the time."""
+
+
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -66,7 +80,7 @@ def _rows(weights: dict[datetime, int], now: datetime | None) -> pa.Table:
     return pa.table([list(kept), list(kept.values())], schema=arrow_schema(CLOCK.schema, True))
 
 
-def _shown(engine: Engine) -> datetime | None:
+def _shown(engine: Version) -> datetime | None:
     """Return the time of the last epoch, if it had one."""
     rows = engine.read(CLOCK.name, table=True).column("now")
     return rows[0].as_py().astimezone(UTC) if len(rows) else None

@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
-from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, with_weights
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange, RowChange
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError
 from deltic.html import facts
 from deltic.pipeline.epochs.awaiting import finished
+from deltic.pipeline.epochs.clock import AnswerEngine
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
@@ -82,7 +81,7 @@ class Transaction:
         self,
         epochs: Epochs,
         terms: TransactionTerms,
-        engine_of: Callable[[Circuit], Engine],
+        engine_of: AnswerEngine,
         spark: SparkSession | None,
     ) -> None:
         self._epochs, self._terms, self._engine_of, self._spark = epochs, terms, engine_of, spark

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from deltic.catalog import ViewDefinitions
-from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
-from deltic.errors import DelticError, UnsupportedError
+from deltic.errors import DelticError
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
-from deltic.pipeline.reading.reasons import RowPattern, TableRows
 from deltic.pipeline.reading.rows import Delta, Rows
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from deltic.pipeline.epochs.clock import AnswerEngine
+    from deltic.pipeline.epochs.epochs import Epochs
+    from deltic.pipeline.epochs.transaction import Transaction
     from deltic.sql.statements.parameters import Args
 
 
@@ -59,14 +59,13 @@ class Snapshot(Reading):
     Its rows stay in memory until it is garbage-collected or, as a context, until the end of the block.
     """
 
-    def __init__(
-        self, published: PublishedEpoch, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
-    ) -> None:
+    def __init__(self, published: PublishedEpoch, engine_of: AnswerEngine, spark: SparkSession | None) -> None:
         self.spark = spark
         self.epoch = published.version.epoch
         """The number of the epoch."""
         self._source: PinnedEpoch = PinnedEpoch(published)
         self._engine_of = engine_of
+        self._trial: Epochs | None = None
 
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
         from deltic.pipeline.sql.evaluation import answered
@@ -90,23 +89,22 @@ class Snapshot(Reading):
             return TextAnswer(kind, reasons.whys(view.name))
         return TextAnswer(kind, reasons.why_nots(view.name))
 
-    def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
-        """Raises UnsupportedError: only a pipeline tries changes."""
-        raise self._tries("needed")
+    def what_if(self) -> Transaction:
+        """A transaction over these tables and views; the end of its block discards it, and it cannot commit.
 
-    def impact(self, table: str, row: RowPattern) -> Preview:
-        """Raises UnsupportedError: only a pipeline tries changes."""
-        raise self._tries("impact")
+        The first one fills an engine with the tables, at the cost of computing all views; the snapshot keeps it. Raises
+        UnsupportedError where a view reads earlier epochs, or rows of a table may have been forgotten.
+        """
+        from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms
+        from deltic.pipeline.epochs.trial import trial
 
-    def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
-        """Raises UnsupportedError: only a pipeline tries changes."""
-        raise self._tries("missing")
+        if self._trial is None:
+            self._trial = trial(self._source.last, self._engine_of)
+        terms = TransactionTerms("error", is_kept=False, refuse=self._refuse_commit)
+        return Transaction(self._trial, terms, self._engine_of, self.spark)
 
-    def _tries(self, what: str) -> UnsupportedError:
-        return UnsupportedError(
-            f"{what} tries changes of a pipeline's last epoch, and these are the rows of epoch {self.epoch}: ask the "
-            f"pipeline, or fill another pipeline with the rows of these tables"
-        )
+    def _refuse_commit(self) -> None:
+        raise DelticError(f"{self!r} do not change: only a transaction of the pipeline is committed")
 
     @property
     def version(self) -> Version:
@@ -118,6 +116,7 @@ class Snapshot(Reading):
 
     def __exit__(self, *_: object) -> None:
         self._source.release()
+        self._trial = None
 
     def __repr__(self) -> str:
         return f"the tables and views at epoch {self.epoch}"
@@ -131,7 +130,7 @@ class Preview(Snapshot):
         published: PublishedEpoch,
         result: EpochResult,
         affected: tuple[int, ...],
-        engine_of: Callable[[Circuit], Engine],
+        engine_of: AnswerEngine,
         spark: SparkSession | None,
     ) -> None:
         super().__init__(published, engine_of, spark)
