@@ -219,6 +219,8 @@ class _Translation:
     # Functions
 
     def called(self, node: exp.Expression) -> Typed:
+        if (read := self._of_variant(node)) is not None:
+            return read
         if node.name.lower() in ("struct", "named_struct") and node.expressions:
             return self._struct(node)
         if (own := functions.written.function_called(node.name)) is not None:
@@ -234,6 +236,17 @@ class _Translation:
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
             return self._taking(name, arguments)
         return _called(name, self.all(arguments))
+
+    def _of_variant(self, node: exp.Expression) -> Typed | None:
+        """A call or a cast that reads a variant where it is made; None for another."""
+        try:
+            if not isinstance(node, exp.Cast):
+                return functions.variants.read(node, self.of)
+            value = functions.variants.variant(node.this, self.of)
+            is_safe = isinstance(node, exp.TryCast) and bool(node.args.get("safe"))
+            return value and functions.variants.cast(value, type_of(node.args["to"], self.source), is_safe)
+        except Mismatch as mismatch:
+            raise self.source.error(node, f"{self.source.written(node)} reads no variant", mismatch.hint) from None
 
     def _in_order(self, name: str, node: exp.Expression) -> list[exp.Expression]:
         """The arguments of a call; those with names, `upperChar => 'Q'`, at their places."""
@@ -427,6 +440,8 @@ class _Translation:
     def cast(self, node: exp.Expression) -> Typed:
         if literals.is_number(node):
             return literals.number(node, self.source)
+        if (read := self._of_variant(node)) is not None:
+            return read
         target, operand = type_of(node.args["to"], self.source), self.of(node.this)
         is_safe = isinstance(node, exp.TryCast) and bool(node.args.get("safe"))
         if is_interval_cast(operand, target):

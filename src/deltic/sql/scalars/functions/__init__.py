@@ -10,6 +10,7 @@ from deltic.sql.scalars.functions import (
     texts,
     times,
     values,
+    variants,
     written,
 )
 from deltic.sql.scalars.functions.lookup import called
@@ -27,5 +28,6 @@ __all__ = [
     "texts",
     "times",
     "values",
+    "variants",
     "written",
 ]

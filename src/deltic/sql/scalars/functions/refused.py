@@ -2,7 +2,10 @@
 
 _CHANGES = "its value changes from call to call; store the value in a column of a table when the row is inserted"
 _SESSION = "it depends on the session, not on tables; write the value as a literal"
-_VARIANT = "there is no type VARIANT, whose values have no order to be kept by; keep JSON as a STRING and use from_json"
+_VARIANT = (
+    "there is no column of type VARIANT; keep JSON as a STRING, and read it where it is parsed: "
+    "variant_get(parse_json(text), '$.a[0]', 'INT'), to_json, is_variant_null, CAST"
+)
 _CALENDAR = (
     "there is no type of both months and days, but it may be added to a time, ts + make_interval(0, 1, 0, 2), or to a "
     "DATE by years to days; elsewhere use make_ym_interval(years, months) or make_dt_interval(days, …)"
