@@ -209,9 +209,6 @@ def variables(expression: Expression) -> Iterator[Variable]:
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """The expression with `change` applied to all parts, bottom-up."""
-    if isinstance(expression, FunctorCall):
-        arguments = tuple(rewrite(argument, change) for argument in expression.arguments)
-        return change(replace(expression, arguments=arguments))
-    if isinstance(expression, Cast):
-        return change(Cast(rewrite(expression.argument, change), expression.type, span=expression.span))
+    if isinstance(expression, FunctorCall | Cast):
+        return change(with_parts(expression, lambda p: rewrite(p, change) if isinstance(p, Expression) else p))
     return change(expression)

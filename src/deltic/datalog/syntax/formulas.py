@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar, cast
 
-from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, variables
+from deltic.datalog.syntax.expressions import Expression, SyntaxNode, Variable, variables, with_parts
 
 
 class BodyFormula(SyntaxNode):
@@ -196,18 +195,9 @@ def expressions_of(literal: BodyFormula) -> tuple[Expression, ...]:
 
 def with_expressions(literal: LiteralT, change: Callable[[Expression], Expression]) -> LiteralT:
     """The literal with `change` applied to its outermost expressions, and to those in its bodies."""
-    if isinstance(literal, Existential):
-        bodies = tuple(tuple(with_expressions(inner, change) for inner in body) for body in literal.bodies)
-        return replace(literal, bodies=bodies)
-    if isinstance(literal, Negation):
-        return replace(literal, part=with_expressions(literal.part, change))
-    if isinstance(literal, Aggregation):
-        result = change(literal.result)
-        assert isinstance(result, Variable)
-        body = tuple(with_expressions(inner, change) for inner in literal.body)
-        return replace(literal, result=result, targets=tuple(map(change, literal.targets)), body=body)
-    if isinstance(literal, BodyComparison):
-        return replace(literal, left=change(literal.left), right=change(literal.right))
-    if isinstance(literal, BodyAtom | Test):
-        return replace(literal, arguments=tuple(map(change, literal.arguments)))
-    return literal
+
+    def inside(part: SyntaxNode) -> SyntaxNode:
+        return change(part) if isinstance(part, Expression) else with_expressions(cast("BodyFormula", part), change)
+
+    has_own = isinstance(literal, BodyAtom | BodyComparison | Test | Negation | Aggregation | Existential)
+    return with_parts(literal, inside) if has_own else literal
