@@ -5,7 +5,7 @@ Catches what a library raises on no rows, on values past what memory or a type h
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -84,3 +84,22 @@ def test_what_has_no_answer_is_refused_with_a_reason(pipeline: Pipeline, stateme
     with pytest.raises(DelticError) as refused:
         pipeline.sql(statement)
     assert REFUSED[statement] in str(refused.value)
+
+
+def test_variants_and_calendar_intervals_in_a_maintained_view() -> None:
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE t (id INT, n INT, d DATE, e DATE, j STRING)")
+    pipeline.sql(
+        "CREATE VIEW v AS SELECT id, d + make_interval(0, n, 0, 1) AS a, d + (d - e) AS b, "
+        "try_variant_get(parse_json(j), '$.a[0]', 'INT') AS c, is_variant_null(parse_json(j)) AS f FROM t"
+    )
+    one, two = (1, 1, date(2024, 1, 31), date(2024, 1, 30), '{"a":["7"]}'), (2, None, None, None, "null")
+    with pipeline.transaction() as change:
+        change.insert("t", [one, two])
+    seven = (1, date(2024, 3, 1), date(2024, 2, 1), 7, False)
+    assert set(pipeline["v"].rows()) == {seven, (2, None, None, None, True)}
+    with pytest.raises(DelticError):
+        pipeline.sql("INSERT INTO t VALUES (3, 1, NULL, NULL, '{')")
+    with pipeline.transaction() as change:
+        change.delete("t", [two])
+    assert set(pipeline["v"].rows()) == {seven}
