@@ -20,7 +20,7 @@ import deltic
 from deltic import Pipeline
 
 PROGRAMS = Path(__file__).parent / "programs"
-TABLES = {
+TABLES: dict[str, dict[str, tuple[int, ...]]] = {
     "closure": {"arc": (60, 90)},
     "reachability": {"source": (60, 1), "arc": (60, 90)},
     "same_generation": {"arc": (60, 60)},
