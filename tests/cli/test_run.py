@@ -98,6 +98,9 @@ def test_what_a_program_prints_as_with_souffle(workshop):
     assert command("run", program, "-F", folder, "-D", str(workshop.folder / "here"), "-q").out == size
     assert workshop.read("here/p.csv") == ["1\tone"]
     assert command("run", program, "-F", folder, "-D", "-", "-q").out == printed
+    with_report = command("run", program, "-F", folder, "-D", "-")
+    assert with_report.out == printed
+    assert "rows visited" in with_report.err
     assert command("run", program, "-F", folder, "-D", "-", "--changes", folder).status == 2
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltic
-from deltic import CatalogError, ChangeError, Pipeline
+from deltic import CatalogError, ChangeError, DataError, DelticError, Pipeline
 
 ROWS = [(1, "ada", 12.5), (2, None, 3.0)]
 FRAME = pd.DataFrame({"id": [1, 2], "name": ["ada", None], "price": [12.5, 3.0]})
@@ -86,6 +86,26 @@ def test_an_empty_field_of_a_key_is_the_empty_text(tmp_path):
     pipeline = Pipeline()
     pipeline.table("t", tmp_path / "a.csv", key="code")
     assert sorted(pipeline["t"]) == [("", None), ("b", "c")]
+
+
+@pytest.mark.parametrize("other", [";", "\t", "|"])
+def test_a_file_with_another_delimiter_is_refused(tmp_path, other):
+    path = tmp_path / "orders.csv"
+    path.write_text(f"id{other}name\n1{other}ada\n")
+    with pytest.raises(DataError, match="the file has one column"):
+        Pipeline().table("orders", path)
+    with pytest.raises(DelticError, match="the file has one column"):
+        Pipeline().sql(f"CREATE TABLE orders USING csv OPTIONS (header 'true') LOCATION '{path}'")
+    pipeline = Pipeline()
+    pipeline.sql(f"CREATE TABLE o USING csv OPTIONS (header 'true', sep '{other}') LOCATION '{path}'")
+    assert sorted(pipeline["o"]) == [(1, "ada")]
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_bytes("id,name\n1,café\n".encode("latin-1"))
+    with pytest.raises(CatalogError, match="column name is not UTF-8 text; save the file as UTF-8"):
+        Pipeline().table("names", path)
 
 
 def test_rows_without_a_key_are_a_bag():

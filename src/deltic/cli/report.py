@@ -7,7 +7,7 @@ import resource
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console
@@ -32,9 +32,9 @@ def print_error(error: DelticError) -> None:
         print(f"  hint: on the command line that is {option}", file=sys.stderr)
 
 
-def print_table(table: Table) -> None:
-    """Print a table on standard output, which has room for wide ones if it is no terminal."""
-    console = Console(highlight=False)
+def print_table(table: Table, file: TextIO | None = None) -> None:
+    """Print a table on standard output or another file, which has room for wide ones if it is no terminal."""
+    console = Console(highlight=False, file=file)
     if not console.is_terminal:
         console.width = _WIDE
     console.print(table)
@@ -56,14 +56,14 @@ def print_program(outcome: JobOutcome) -> None:
         print(f"{name}\t{rows}")
 
 
-def print_outcome(outcome: JobOutcome) -> None:
-    """Print the table of epochs, the sizes and the written files on standard output."""
-    print_table(_epochs_table(outcome.epochs, outcome.watched))
+def print_outcome(outcome: JobOutcome, file: TextIO) -> None:
+    """Print the table of epochs, the sizes and the written files."""
+    print_table(_epochs_table(outcome.epochs, outcome.watched), file)
     for line in (*_recomputed(outcome.epochs), *_late_rows(outcome.epochs)):
-        print(line)
+        print(line, file=file)
     for written in outcome.written:
-        print(f"{written.name}: {count_of(written.rows, 'row')} in {written.path}")
-    print(_times(outcome))
+        print(f"{written.name}: {count_of(written.rows, 'row')} in {written.path}", file=file)
+    print(_times(outcome), file=file)
 
 
 def print_notes(outcome: JobOutcome) -> None:

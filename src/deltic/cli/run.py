@@ -132,7 +132,7 @@ def _report(options: RunOptions, outcome: JobOutcome | None, error: DelticError 
     elif outcome is not None:
         print_program(outcome)
         if not options.reports.quiet:
-            print_outcome(outcome)
+            print_outcome(outcome, sys.stderr if options.files.out == ON_STDOUT else sys.stdout)
     if outcome is not None:
         print_notes(outcome)
     if error is not None:

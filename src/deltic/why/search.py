@@ -57,7 +57,8 @@ class ExplanationSearch:
         rows = self.rows_with(name, bound)
         if not rows:
             message = ", ".join(f"{column} = {shown(value)}" for column, value in bound.items())
-            raise DelticError(f"{name} has no row{message and f' with {message}'}; why_not says what is missing")
+            doors = "why_not says what is missing (in SQL EXPLAIN WHY NOT, on the command line deltic why --not)"
+            raise DelticError(f"{name} has no row{message and f' with {message}'}; {doors}")
         return rows[0]
 
     def rows_with(self, name: str, bound: Bound) -> list[Row]:

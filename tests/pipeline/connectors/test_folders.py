@@ -296,3 +296,13 @@ def test_what_is_attached_is_told_and_detached(tmp_path):
         assert "outside:" not in again.explain("many")
         with pytest.raises(deltic.DelticError, match="orders has no source that was attached to it"):
             again.detach("orders")
+
+
+def test_headers_name_the_columns_in_any_order(tmp_path):
+    (tmp_path / "orders.csv").write_text("name,id\nada,1\n")
+    pipeline = deltic.Pipeline()
+    place = f"USING csv OPTIONS (header 'true') LOCATION '{tmp_path}'"
+    pipeline.sql(f"CREATE TABLE orders (id INT PRIMARY KEY, name STRING) {place}")
+    assert sorted(pipeline["orders"]) == [(1, "ada")]
+    with pytest.raises(DelticError, match="no field has the name of the column city"):
+        pipeline.sql(f"CREATE TABLE others (id INT PRIMARY KEY, city STRING) {place}")

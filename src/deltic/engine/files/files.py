@@ -346,7 +346,7 @@ class LocalFiles:
         except OSError:
             said = os.pread(file, 4096, 0).decode(errors="replace")
             os.close(file)
-            raise StateError(f"state {self.place}: {holder(said)}; {_ONE_WRITER}") from None
+            raise StateError(f"state {self.place}: {holder(said)}; {ONE_WRITER}") from None
         return file
 
     def check_held(self, surely: bool = False) -> None:
@@ -401,7 +401,7 @@ class InMemory:
 
 # The errors of a file system without links, or of a link to another file system.
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
-_ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with readonly=True"
+ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with Durability(readonly=True)"
 
 
 def myself() -> dict[str, Any]:

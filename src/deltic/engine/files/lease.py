@@ -18,13 +18,12 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from deltic.engine.files.files import holder, myself
+from deltic.engine.files.files import ONE_WRITER, holder, myself
 from deltic.engine.files.object_store import ABSENT, ObjectStore, Version
 from deltic.errors import StateError
 
 BEAT, EXPIRY = 10.0, 30.0
 """The seconds after which a lease is renewed, and the seconds without renewal after which it is taken over."""
-_ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with readonly=True"
 _HELD = set[str]()
 """The leases that this process holds."""
 
@@ -128,7 +127,7 @@ def _free(store: ObjectStore, path: str, place: str) -> tuple[Version, bool]:
     if "released" in there:
         return version, bool(there["took_over"])
     if there.get("id") in _HELD:
-        raise StateError(f"state {place}: {holder(json.dumps(there))}; {_ONE_WRITER}")
+        raise StateError(f"state {place}: {holder(json.dumps(there))}; {ONE_WRITER}")
     if not _is_dead(there):
         _watch(store, path, place, version)
     return version, True
@@ -143,7 +142,7 @@ def _watch(store: ObjectStore, path: str, place: str, version: Version) -> None:
         if now != version:
             if "released" in there:
                 raise StateError(f"state {place}: another process had it open for writing until now; open it again")
-            raise StateError(f"state {place}: {holder(json.dumps(there))}; {_ONE_WRITER}")
+            raise StateError(f"state {place}: {holder(json.dumps(there))}; {ONE_WRITER}")
 
 
 def _is_dead(there: dict[str, Any]) -> bool:

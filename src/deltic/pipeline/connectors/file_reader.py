@@ -22,7 +22,7 @@ from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.records import may_have_lines
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.splits import ArrowReader, read, splits
-from deltic.pipeline.io.text import parse_line
+from deltic.pipeline.io.text import check_delimiter, parse_line
 from deltic.values.types import Column, Schema
 
 _INFERRED = 16 << 20
@@ -103,7 +103,7 @@ class FileReader:
             there = arrow_schema_of_file(path, layout.kind, self.place).names
             present = [column for column in layout.schema if column.name in there or column.name not in self.optional]
             layout = replace(layout, schema=Schema(tuple(present)))
-        if layout.kind is FileKind.TEXT and self.place.get("new_columns"):
+        if layout.kind is FileKind.TEXT and (self.place.is_on("headers") or self.place.get("new_columns")):
             return replace(layout, places=places_by_name(self.table, [path], layout))
         return layout
 
@@ -172,7 +172,9 @@ def arrow_schema_of_file(path: Path, kind: FileKind, place: External) -> pa.Sche
             form = pyarrow.csv.ParseOptions(delimiter=place.get("delimiter", ","), quote_char=quote)
             truths = pyarrow.csv.ConvertOptions(true_values=["true"], false_values=["false"])
             block = pyarrow.csv.ReadOptions(block_size=_INFERRED)
-            return _declarable(pyarrow.csv.open_csv(path, block, form, truths).schema)
+            result = _declarable(pyarrow.csv.open_csv(path, block, form, truths).schema)
+            check_delimiter(path, result.names, form.delimiter)
+            return result
         if kind is FileKind.JSON:
             return _declarable(pyarrow.json.open_json(path, pyarrow.json.ReadOptions(block_size=_INFERRED)).schema)
         if kind is FileKind.PARQUET:

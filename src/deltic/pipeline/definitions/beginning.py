@@ -16,6 +16,7 @@ import pyarrow.json
 from deltic.catalog.columns import schema_of, value_type
 from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, DelticError, UnsupportedError
+from deltic.pipeline.io.text import check_delimiter
 from deltic.pipeline.rows.tabular import tabular
 from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe
 from deltic.sql.statements.parse_storing import stored_type
@@ -121,7 +122,10 @@ def _of_file(name: str, path: Path, key: Container[str]) -> pa.Table:
 def _delimited(path: Path, delimiter: str, key: Container[str]) -> pa.Table:
     """Read delimited text. An empty field is NULL, in a column of the key the empty text."""
     rows = pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
+    check_delimiter(path, rows.column_names, delimiter)
     for place, (name, column) in enumerate(zip(rows.column_names, rows.columns, strict=True)):
+        if pa.types.is_binary(column.type):
+            raise CatalogError(f"{path}: column {name} is not UTF-8 text; save the file as UTF-8")
         if name not in key and pa.types.is_string(column.type):
             is_empty = pyarrow.compute.equal(column, "")
             rows = rows.set_column(place, name, pyarrow.compute.if_else(is_empty, None, column))

@@ -13,7 +13,7 @@ from deltic.pipeline.io.blocks import STDIN, blocks
 from deltic.pipeline.io.layout import FileKind, FileLayout, Records
 from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.rounding import Rounding
-from deltic.pipeline.io.text import split
+from deltic.pipeline.io.text import delimiter_hint, split
 from deltic.values.types import Schema
 
 # The kind of a file, by its suffix; the delimiter is None if the directive or the default decides.
@@ -242,6 +242,8 @@ def _places(table: str, path: Path, line: str, layout: FileLayout) -> tuple[int,
         if names.count(column) != 1:
             message = "two fields have the name" if column in names else "no field has the name"
             hint = did_you_mean(column, names) or f"the first line names {', '.join(names)}"
+            if len(names) == 1 < len(columns):
+                hint = delimiter_hint(line, layout.delimiter)
             raise _wrong_header(table, path, line, f"{message} of the column {column}", hint)
     places = tuple(map(names.index, columns))
     return () if places == tuple(range(len(names))) else places

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from deltic.errors import UnsupportedError, count_of
+from deltic.errors import DataError, Diagnostic, UnsupportedError, count_of
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.text_fields import TextField, convert, pattern_of
@@ -118,9 +119,25 @@ def _wrong_count(line: str, fields: list[TextField], layout: FileLayout) -> Malf
         extra = fields[layout.width]
         return Malformed(reason, extra.start + 1, max(1, extra.end - extra.start))
     wrong_delimiter = len(fields) == 1 and layout.width > 1
-    hint = _DELIMITER_HINT.format(_NAMES.get(layout.delimiter, repr(layout.delimiter))) if wrong_delimiter else ""
-    return Malformed(reason, len(line) + 1, 1, hint)
+    return Malformed(reason, len(line) + 1, 1, delimiter_hint(line, layout.delimiter) if wrong_delimiter else "")
 
 
-_DELIMITER_HINT = 'fields are separated by {} here; .input has an option for another, as in delimiter=";"'
+def delimiter_hint(line: str, delimiter: str) -> str:
+    """Return how to name another delimiter, for a line that has one field; it guesses which one."""
+    other = next((each for each in _USUAL if each in line and each != delimiter), ";")
+    shown = {"\t": "\\t"}.get(other, other)
+    return (
+        f"fields are separated by {_NAMES.get(delimiter, repr(delimiter))} here; for another write "
+        f"delimiter=\"{shown}\" in Python and Datalog, OPTIONS (sep '{shown}') in SQL"
+    )
+
+
+def check_delimiter(path: Path, names: Sequence[str], delimiter: str) -> None:
+    """Raise DataError where the header has one name with a character that often separates fields."""
+    if len(names) == 1 and any(other in names[0] for other in _USUAL):
+        hint = delimiter_hint(names[0], delimiter)
+        raise DataError([Diagnostic("the file has one column", str(path), 1, 1, names[0], len(names[0]), hint)])
+
+
+_USUAL = (";", "\t", "|", ",")
 _NAMES = {"\t": "a tab", ",": "a comma", " ": "a blank"}
