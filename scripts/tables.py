@@ -197,7 +197,7 @@ def aggregates() -> Iterator[str]:
     yield from table(
         ("aggregate", "result"),
         *(
-            (f"`{name}`", about(type(of)))
+            (f"`{name}`", of.summary or about(type(of)))
             for name, of in sorted(ACCUMULATORS.items())
             if not isinstance(of, UserAggregate)
         ),

@@ -26,6 +26,8 @@ class Accumulator(ABC):
     """Whether it has a result for an empty group and is never NULL."""
     of_sets: bool = False
     """Whether the result ignores how often a value occurs."""
+    summary: str = ""
+    """What it computes, as text for users; empty where its docstring says it."""
     keeps: str = "a total"
     """What state is kept for each group, as text for users."""
 
@@ -80,5 +82,10 @@ Kind = TypeVar("Kind", bound=type[Accumulator])
 
 def accumulator(kind: Kind) -> Kind:
     """Register an accumulator under its name."""
-    ACCUMULATORS[kind.name] = kind()
+    register(kind())
     return kind
+
+
+def register(*accumulators: Accumulator) -> None:
+    """Register accumulators under their names."""
+    ACCUMULATORS.update({each.name: each for each in accumulators})

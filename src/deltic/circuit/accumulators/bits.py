@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, register
 from deltic.values.numbers import wrap
 from deltic.values.types import Type
 
@@ -18,8 +18,8 @@ class Bits(Accumulator):
 
     keeps = "totals, one for each bit"
 
-    def __init__(self, name: str, has: Callable[[Any, Any], Any], of_sets: bool) -> None:
-        self.name, self.has, self.of_sets = name, has, of_sets
+    def __init__(self, name: str, summary: str, has: Callable[[Any, Any], Any], of_sets: bool) -> None:
+        self.name, self.summary, self.has, self.of_sets = name, summary, has, of_sets
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and types[0].is_integer
@@ -31,9 +31,10 @@ class Bits(Accumulator):
         return wrap(sum(1 << bit for bit, number in enumerate(held) if self.has(number, count)), type_)
 
 
-for made in (
-    Bits("bit_and", lambda number, count: number >= count, of_sets=True),
-    Bits("bit_or", lambda number, count: number > 0, of_sets=True),
-    Bits("bit_xor", lambda number, count: number % 2 == 1, of_sets=False),
-):
-    ACCUMULATORS[made.name] = made
+register(
+    Bits("bit_and", "The bits that all values have.", lambda number, count: number >= count, of_sets=True),
+    Bits("bit_or", "The bits that some value has.", lambda number, count: number > 0, of_sets=True),
+    Bits(
+        "bit_xor", "The bits that an odd number of values have.", lambda number, count: number % 2 == 1, of_sets=False
+    ),
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import ACCUMULATORS, Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator, register
 from deltic.circuit.accumulators.extreme import plain, present
 from deltic.values import in_order
 from deltic.values.types import Type
@@ -28,8 +28,8 @@ class Collection(WholeGroup):
 
     counts = True
 
-    def __init__(self, name: str, of_sets: bool) -> None:
-        self.name, self.of_sets = name, of_sets
+    def __init__(self, name: str, summary: str, of_sets: bool) -> None:
+        self.name, self.summary, self.of_sets = name, summary, of_sets
 
     def result(self, types: Sequence[Type]) -> Type:
         return Type.array(types[0])
@@ -39,8 +39,12 @@ class Collection(WholeGroup):
         return tuple(plain(value) for value in there for _ in range(1 if self.of_sets else totals[value]))
 
 
-for made in (Collection("collect_list", of_sets=False), Collection("collect_set", of_sets=True)):
-    ACCUMULATORS[made.name] = made
+register(
+    Collection(
+        "collect_list", "An array of all values with repetitions, in ascending order; empty for none.", of_sets=False
+    ),
+    Collection("collect_set", "An array of the distinct values, in ascending order; empty for none.", of_sets=True),
+)
 
 
 @accumulator
