@@ -25,20 +25,20 @@ from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
 from deltic.pipeline.epochs.report import EpochReport, report_of
-from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms
+from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms, what_ifs
 from deltic.pipeline.explaining import PlanText, explained
 from deltic.pipeline.names import check_choice
 from deltic.pipeline.observing import sizes_table
 from deltic.pipeline.options import Transactions
-from deltic.pipeline.reading.reading import PublishedEpoch, Reading
+from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.pipeline.reading.snapshot import Snapshot, Trying
 
 if TYPE_CHECKING:
     from deltic.pipeline.metrics import Metrics, MetricsServer
 
 
-class Watching(Reading):
+class Watching(Trying):
     """Opens transactions, explains views and follows them, and measures what is kept.
 
     Here are the parts of a pipeline that all its methods share.
@@ -152,7 +152,7 @@ class Watching(Reading):
         return self._snapshot(self._epochs.at(epoch))
 
     def _snapshot(self, published: PublishedEpoch) -> Snapshot:
-        return Snapshot(published, self._engine_of, self.spark)
+        return Snapshot(published, self._engine_of, self.spark, what_ifs(self._engine_of, self.spark))
 
     @property
     def place(self) -> str | None:

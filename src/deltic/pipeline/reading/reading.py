@@ -14,22 +14,19 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.between import Between as Between
 from deltic.engine.between import has_ranges
 from deltic.engine.version import Version
-from deltic.errors import ChangeError, DelticError, count_of
+from deltic.errors import DelticError, count_of
 from deltic.html import table
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
-from deltic.pipeline.reading.reasons import Reasons, RowPattern, TableRows, bound
+from deltic.pipeline.reading.reasons import Reasons, RowPattern
 from deltic.pipeline.reading.rows import Rows, Tabular
-from deltic.values import to_arrow, to_python
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from deltic.pipeline.epochs.transaction import Transaction
-    from deltic.pipeline.reading.snapshot import Preview
     from deltic.sql.statements.parameters import Args
     from deltic.why import Explanation, WhyNot
 
@@ -148,63 +145,6 @@ class Reading(ABC):
         """
         rows = self._reasons().lineage(name, self._readable(name), row)
         return Rows(TableBatch(rows), self.spark)
-
-    @abstractmethod
-    def what_if(self) -> Transaction:
-        """A transaction over these tables and views that its block discards at the end; `preview` has its result."""
-
-    def impact(self, table: str, row: RowPattern) -> Preview:
-        """Preview the deletion of the rows of a table that have these values; nothing is committed.
-
-        `preview.of(view)` has the changes of a view. Raises DelticError where no row has the values.
-        """
-        schema = find(table, "table", self.tables)
-        there = self._version().lookup_all(table, _keys(table, schema, row))
-        if not len(there):
-            raise DelticError(f"{table} has no row with these values: nothing depends on it")
-        with self.what_if() as change:
-            change.delete(table, there)
-            return change.preview()
-
-    def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
-        """The smallest sets of table rows that would derive a missing row: lists of (table, row).
-
-        None has more than `most` rows. Deltic searches backward through the rules and tries each set by
-        inserting it. An empty list says that none was found: columns that no rule binds get no values, and nothing is
-        deleted. Raises DelticError if such a row is present.
-        """
-        schema = self._readable(name)
-        pattern = bound(name, schema, row)
-        wanted = {column: to_python(value, schema.types[column]) for column, value in pattern.items()}
-        if len(self._version().lookup(name, wanted)):
-            raise DelticError(f"{name} has a row with these values: ask why")
-
-        def makes(rows: TableRows) -> bool:
-            try:
-                with self.what_if() as change:
-                    for table, each in rows:
-                        change.insert(table, [each])
-                    preview = change.preview()
-            except ChangeError:
-                return False
-            return len(preview._version().lookup(name, wanted)) > 0
-
-        return self._reasons().additions(name, pattern, most, makes)
-
-    def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
-        """The rows of tables, as (table, row), each of which the row needs.
-
-        Tries the deletion of each row in its explanation, at the cost of that change.
-        """
-        explanation = self.why(name, row)
-        wanted = dict(zip(explanation.root.columns, explanation.root.row, strict=True))
-        if name in self.catalog.tables and explanation.root.by == "table":
-            return explanation.leaves()
-        return [
-            (table, leaf)
-            for table, leaf in explanation.leaves()
-            if not len(self.impact(table, leaf)._version().lookup(name, wanted))
-        ]
 
     def _repr_html_(self) -> str:
         return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))
@@ -337,12 +277,3 @@ class View(Tabular):
         """The number of rows for a display, without starting an epoch."""
         version = self._reading._source.last.version
         return count_of(version.count(self.name), "row") if version.epoch else "no epoch yet"
-
-
-def _keys(table: str, schema: Schema, row: RowPattern) -> pa.Table:
-    """One key for a look-up."""
-    import pyarrow as pa
-
-    values = bound(table, schema, row)
-    columns = [to_arrow([value], schema.types[name]) for name, value in values.items()]
-    return pa.table(columns, names=list(values))

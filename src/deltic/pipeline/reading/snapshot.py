@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import pyarrow as pa
 
 from deltic.catalog import ViewDefinitions
 from deltic.engine.batches import TableBatch
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
-from deltic.errors import DelticError
+from deltic.errors import ChangeError, DelticError
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
+from deltic.pipeline.reading.reasons import RowPattern, TableRows, bound
 from deltic.pipeline.reading.rows import Delta, Rows
+from deltic.values import to_arrow, to_python
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.pipeline.epochs.clock import AnswerEngine
-    from deltic.pipeline.epochs.epochs import Epochs
-    from deltic.pipeline.epochs.transaction import Transaction
     from deltic.sql.statements.parameters import Args
 
 
@@ -53,19 +56,107 @@ class PinnedEpoch:
         self._published = None
 
 
-class Snapshot(Reading):
+class WhatIf(Protocol):
+    """A transaction whose block discards it at the end; `Transaction` says what each method does."""
+
+    def insert(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def delete(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def upsert(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def update(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> None: ...
+
+    def preview(self) -> Preview: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: Any) -> None: ...
+
+
+WhatIfs = Callable[[PublishedEpoch, Callable[[], None]], Callable[[], WhatIf]]
+"""Makes what begins transactions over one epoch, with a function that refuses to commit them."""
+
+
+class Trying(Reading):
+    """Tables and views whose changes can be tried: what a row needs, what rests on it, what would derive it."""
+
+    @abstractmethod
+    def what_if(self) -> WhatIf:
+        """A transaction over these tables and views that its block discards at the end; `preview` has its result."""
+
+    def impact(self, table: str, row: RowPattern) -> Preview:
+        """Preview the deletion of the rows of a table that have these values; nothing is committed.
+
+        `preview.of(view)` has the changes of a view. Raises DelticError where no row has the values.
+        """
+        schema = find(table, "table", self.tables)
+        there = self._version().lookup_all(table, _keys(table, schema, row))
+        if not len(there):
+            raise DelticError(f"{table} has no row with these values: nothing depends on it")
+        with self.what_if() as change:
+            change.delete(table, there)
+            return change.preview()
+
+    def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
+        """The smallest sets of table rows that would derive a missing row: lists of (table, row).
+
+        None has more than `most` rows. Deltic searches backward through the rules and tries each set by
+        inserting it. An empty list says that none was found: columns that no rule binds get no values, and nothing is
+        deleted. Raises DelticError if such a row is present.
+        """
+        schema = self._readable(name)
+        pattern = bound(name, schema, row)
+        wanted = {column: to_python(value, schema.types[column]) for column, value in pattern.items()}
+        if len(self._version().lookup(name, wanted)):
+            raise DelticError(f"{name} has a row with these values: ask why")
+
+        def makes(rows: TableRows) -> bool:
+            try:
+                with self.what_if() as change:
+                    for table, each in rows:
+                        change.insert(table, [each])
+                    preview = change.preview()
+            except ChangeError:
+                return False
+            return len(preview._version().lookup(name, wanted)) > 0
+
+        return self._reasons().additions(name, pattern, most, makes)
+
+    def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
+        """The rows of tables, as (table, row), each of which the row needs.
+
+        Tries the deletion of each row in its explanation, at the cost of that change.
+        """
+        explanation = self.why(name, row)
+        wanted = dict(zip(explanation.root.columns, explanation.root.row, strict=True))
+        if name in self.catalog.tables and explanation.root.by == "table":
+            return explanation.leaves()
+        return [
+            (table, leaf)
+            for table, leaf in explanation.leaves()
+            if not len(self.impact(table, leaf)._version().lookup(name, wanted))
+        ]
+
+
+class Snapshot(Trying):
     """The tables and views of one epoch, unaffected by later commits: `snapshot["reaches"]`.
 
     Its rows stay in memory until it is garbage-collected or, as a context, until the end of the block.
     """
 
-    def __init__(self, published: PublishedEpoch, engine_of: AnswerEngine, spark: SparkSession | None) -> None:
+    def __init__(
+        self, published: PublishedEpoch, engine_of: AnswerEngine, spark: SparkSession | None, what_ifs: WhatIfs
+    ) -> None:
         self.spark = spark
         self.epoch = published.version.epoch
         """The number of the epoch."""
         self._source: PinnedEpoch = PinnedEpoch(published)
         self._engine_of = engine_of
-        self._trial: Epochs | None = None
+        self._what_ifs = what_ifs
+        self._begin: Callable[[], WhatIf] | None = None
 
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
         from deltic.pipeline.sql.evaluation import answered
@@ -89,19 +180,15 @@ class Snapshot(Reading):
             return TextAnswer(kind, reasons.whys(view.name))
         return TextAnswer(kind, reasons.why_nots(view.name))
 
-    def what_if(self) -> Transaction:
+    def what_if(self) -> WhatIf:
         """A transaction over these tables and views; the end of its block discards it, and it cannot commit.
 
         The first one fills an engine with the tables, at the cost of computing all views; the snapshot keeps it. Raises
         UnsupportedError where a view reads earlier epochs, or rows of a table may have been forgotten.
         """
-        from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms
-        from deltic.pipeline.epochs.trial import trial
-
-        if self._trial is None:
-            self._trial = trial(self._source.last, self._engine_of)
-        terms = TransactionTerms("error", is_kept=False, refuse=self._refuse_commit)
-        return Transaction(self._trial, terms, self._engine_of, self.spark)
+        if self._begin is None:
+            self._begin = self._what_ifs(self._source.last, self._refuse_commit)
+        return self._begin()
 
     def _refuse_commit(self) -> None:
         raise DelticError(f"{self!r} do not change: only a transaction of the pipeline is committed")
@@ -116,7 +203,7 @@ class Snapshot(Reading):
 
     def __exit__(self, *_: object) -> None:
         self._source.release()
-        self._trial = None
+        self._begin = None
 
     def __repr__(self) -> str:
         return f"the tables and views at epoch {self.epoch}"
@@ -132,8 +219,9 @@ class Preview(Snapshot):
         affected: tuple[int, ...],
         engine_of: AnswerEngine,
         spark: SparkSession | None,
+        what_ifs: WhatIfs,
     ) -> None:
-        super().__init__(published, engine_of, spark)
+        super().__init__(published, engine_of, spark, what_ifs)
         self._result = result
         self.affected = affected
         """How many rows each change was about, as `Transaction.affected` has it after a commit."""
@@ -159,3 +247,10 @@ def change_of(
     schema = find(view, "view", views, dict.fromkeys(tables, "it is a table"))
     change = result.changes.batch(view)
     return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), spark)
+
+
+def _keys(table: str, schema: Schema, row: RowPattern) -> pa.Table:
+    """One key for a look-up."""
+    values = bound(table, schema, row)
+    columns = [to_arrow([value], schema.types[name]) for name, value in values.items()]
+    return pa.table(columns, names=list(values))
