@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typer.testing import CliRunner
 
-from deltic import Pipeline
+from deltic import Maintenance, Pipeline
 from deltic.cli.main import app
 from deltic.errors import CatalogError
 from deltic.pipeline.durability.verifying import verify
@@ -160,6 +160,19 @@ def test_views_that_stay_are_not_made_anew():
     pipeline.sql("DROP VIEW w")
     pipeline.sql("CREATE VIEW w AS SELECT n FROM u WHERE n > 3")
     assert {view: Counter(pipeline[view]) for view in before} == before
+
+
+@pytest.mark.parametrize("view", ["SELECT DISTINCT k, ts FROM t", "SELECT t.k, s.x FROM t JOIN s ON t.ts = s.ts"])
+def test_a_view_is_not_recomputed_from_what_is_left(view):
+    pipeline = Pipeline(maintenance=Maintenance(refresh="full"))
+    pipeline.sql("CREATE TABLE t (k BIGINT, ts BIGINT LATENESS 5); CREATE TABLE s (x BIGINT, ts BIGINT LATENESS 5)")
+    pipeline.sql(f"CREATE VIEW v AS {view}")
+    for n in range(5):
+        with pipeline.transaction() as change:
+            change.insert("t", [(n, 100 * n)])
+            change.insert("s", [(n, 100 * n)])
+    assert len(pipeline["t"]) < 5
+    assert len(pipeline["v"]) == 5
 
 
 def test_a_view_that_would_be_planned_anew_is_refused(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.executors.defined import DefinedStep
@@ -15,7 +16,7 @@ from deltic.engine.plan.plan import Plan
 from deltic.engine.protocol import Engine
 from deltic.engine.recursion.component import component_of
 from deltic.engine.recursion.refresh import Recursive
-from deltic.engine.refresh import CostHistories
+from deltic.engine.refresh import CostHistories, Policy
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.store import Store
 from deltic.program.program import Program, Stratum
@@ -42,6 +43,8 @@ class StoredProgram:
         store.keep_keys(options.keys)
         self.program, self.store, self.options, self.states = program, store, options, store.states
         self._passed = passed
+        self.forgettable: Collection[str] = ()
+        """The relations of which rows may be forgotten. What is derived from them is never recomputed."""
         self.environment = Environment(
             self.states,
             store.interner,
@@ -74,8 +77,11 @@ class StoredProgram:
 
     def derived(self, name: str, rules: Iterable[Sequence[Evaluation]]) -> DerivedStep:
         """Return what updates a relation by the delta queries of its rules, which find all derivations here."""
-        history = self.histories.of((name,))
-        return DerivedStep(name, rules, self.environment, self.options.refresh, history, self.is_stored)
+        history, refresh, rules = self.histories.of((name,)), self.options.refresh, list(rules)
+        read = {each for rule in rules for evaluation in rule for each in evaluation.query.relations}
+        if not read.isdisjoint(self.forgettable):
+            refresh = replace(refresh, policy=Policy.INCREMENTAL)
+        return DerivedStep(name, rules, self.environment, refresh, history, self.is_stored)
 
     def recursive(self, stratum: Stratum, evaluations: Sequence[Evaluation]) -> Recursive:
         """Return what updates a recursion by the delta queries of its rules."""

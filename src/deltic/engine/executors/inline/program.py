@@ -35,6 +35,7 @@ from deltic.engine.storage.spilling import Space
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.engine.storage.store import Store
 from deltic.errors import UnsupportedError
+from deltic.program.frontiers import frontiers
 from deltic.program.program import Program
 
 MakeInner = Callable[[Circuit], Engine]
@@ -49,6 +50,7 @@ class LocalProgram(StoredProgram):
     ) -> None:
         super().__init__(program, store, Options.of(circuit, program, given), inner)
         self.circuit, self.plans, self.given, self.inner = circuit, plans, given, inner
+        self.forgettable = frontiers(program).rows
         evaluations = [self.evaluation(plan) for rule in program.rules for plan in plans_of(rule)]
         self.strata = Strata(self, evaluations)
         self.forgetting = Forgetting(program, self.states, store.interner)
