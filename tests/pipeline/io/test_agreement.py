@@ -175,3 +175,11 @@ def test_many_lines_of_json_agree_with_one(lines, signed):
     check_at_once(lines, layout, (rows, bad))
     batch = joined(((SPLIT, batch) for batch in parse(data_of(lines), 1, layout, "file")), layout, None)
     assert (counted(batch.table), [found.line - 1 for found in batch.rejects]) == (rows, bad)
+
+
+@pytest.mark.parametrize("line", ['{"a": 51, "bb": "x"}', '{"a": 51}', '{"a": 51, "c": {"b": "x"}}'])
+def test_a_line_without_a_nullable_column_is_malformed_among_many(line):
+    layout = FileLayout(Schema.of(a=Type.INT64, b=Type.STRING.or_null), FileKind.JSON)
+    lines = [json.dumps({"a": n, "b": "x" if n % 2 else None}) for n in range(50)]
+    assert at_once(data_of(lines), layout) is not None
+    assert at_once(data_of([*lines, line]), layout) is None

@@ -14,7 +14,8 @@ from deltic.values.types import Type
 
 def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
     """Return the rows of whole lines, each with its newline; None if a line may be malformed or ambiguous."""
-    lines = _lines(data)
+    text = _text(data)
+    lines = 0 if text is None else _lines(text)
     if not lines or not layout.width or not all(map(_is_plain, layout.schema.types.values())):
         return None
     fields = [pa.field(column.name, column.type.arrow) for column in layout.schema]
@@ -25,7 +26,9 @@ def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
     except pa.ArrowInvalid:
         return None
     parsed = conform(table, layout)
-    return parsed.table if len(table) == lines and not parsed.bad else None
+    if len(table) != lines or parsed.bad or any(_may_lack(text, table, name, lines) for name in layout.schema.names):
+        return None
+    return parsed.table
 
 
 def _is_plain(type_: Type) -> bool:
@@ -40,12 +43,27 @@ _NO_OBJECT = r"(?m)^[ \t\r]*[^ \t\r\n{]"
 _SECOND_VALUE = r"\}[ \t\r]*[^,\]} \t\r\n]"
 
 
-def _lines(data: bytes) -> int:
-    """Return the number of lines with an object; 0 if a line may be neither an object nor blank."""
+def _text(data: bytes) -> pa.Array | None:
+    """Return the data as one text; None if it is not UTF-8."""
     try:
-        text = pa.array([data], pa.large_binary()).cast(pa.large_string())
+        return pa.array([data], pa.large_binary()).cast(pa.large_string())
     except pa.ArrowInvalid:
-        return 0
+        return None
+
+
+def _lines(text: pa.Array) -> int:
+    """Return the number of lines with an object; 0 if a line may be neither an object nor blank."""
     if any(pc.match_substring_regex(text, pattern)[0].as_py() for pattern in (_NO_OBJECT, _SECOND_VALUE)):
         return 0
     return int(pc.count_substring_regex(text, _OBJECT)[0].as_py())
+
+
+def _may_lack(text: pa.Array, table: pa.Table, name: str, lines: int) -> bool:
+    """Return whether a line may lack a column, which Arrow's reader fills with NULL.
+
+    Each has it if there are as many keys of that name as lines, and no inner objects. A quote in a text is escaped.
+    """
+    if not table.column(name).null_count:
+        return False
+    keys = pc.count_substring_regex(text, rf'"\Q{name}\E"[ \t\r]*:')[0].as_py() if "\\" not in name else 0
+    return bool(keys != lines or pc.count_substring(text, "{")[0].as_py() != lines)
