@@ -67,6 +67,14 @@ def test_statements_go_on_where_the_last_ones_ended(tmp_path):
     assert "8" in result.stdout.split()
 
 
+def test_status_counts_the_files_of_a_source(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("id,x\n1,2\n")
+    text = f"CREATE TABLE t USING csv OPTIONS (header 'true') LOCATION '{tmp_path / 'in'}'"
+    assert deltic("sql", "--state", tmp_path / "s", text=text).exit_code == 0
+    assert "position of source t: files: 1\n" in deltic("status", tmp_path / "s").stdout
+
+
 def test_status_verify_and_compact(job):
     assert run(job, "--changes", job / "changes").exit_code == 0
     content = json.loads(deltic("status", job / "s", "--json").stdout)
@@ -77,7 +85,7 @@ def test_status_verify_and_compact(job):
     ]
     shown = deltic("status", job / "s").stdout
     assert "epoch 3" in shown
-    assert "position of deltic run" in shown
+    assert "position of deltic run: 2\n" in shown
     whole = deltic("verify", job / "s", "--full")
     assert whole.exit_code == 0, whole.output
     assert "compared with recomputation: p" in whole.stdout

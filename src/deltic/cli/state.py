@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -37,11 +38,19 @@ def _print_status(found: Status) -> None:
         print(f"source of {name}: {failure}")
     for name, position in found.positions.items():
         if not is_failure(name):
-            print(f"position of {name}: {json.dumps(position)}")
+            print(f"position of {name}: {_shown(position)}")
     print(f"files: {size(found.file_bytes)}, of which texts and the like {size(found.text_bytes)}")
     print(f"run files: {size(found.run_bytes)}, of which {size(found.used_bytes)} are in use")
     if found.relations:
         print_table(_relations(found.relations))
+
+
+def _shown(position: Any) -> str:
+    """A position in one line: how many files a source has read, the version of a table, or a greatest value."""
+    at = position["at"] if isinstance(position, dict) and "at" in position else position
+    if not isinstance(at, dict):
+        return "the beginning" if at is None else str(at)
+    return ", ".join(f"{name}: {len(of) if isinstance(of, dict | list) else of}" for name, of in at.items())
 
 
 def _relations(relations: list[KeptRelation]) -> Table:

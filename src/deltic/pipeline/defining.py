@@ -315,11 +315,13 @@ class Defining(Watching):
         """Publish a view with each refresh from now on; part of the state.
 
         `to` is an External: a Delta table, a table of a database, a temporary view of Spark, a folder of Parquet files;
-        or the path of such a folder. Present rows there stay. Raises CatalogError for an impossible target.
+        or the path of such a folder. Raises CatalogError for an impossible target, and DelticError where a path has
+        files of something else.
         """
         self._check_view(view)
         publication = self._refreshing.publication(view, to)
         if not self._definitions.published(view, publication.to):
+            self._refreshing.check_free(publication)
             self._evolving.evolve(lambda now: now.publishing(publication))
 
     def unpublish(self, view: str, to: External | str | Path | None = None) -> None:

@@ -300,6 +300,17 @@ def test_a_table_of_somebody_else_is_left_alone(tmp_path):
         assert database.execute("SELECT * FROM takings").fetchall() == [("theirs",)]
 
 
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path):
+    (tmp_path / "takings").mkdir()
+    pq.write_table(pa.table({"theirs": [1]}), tmp_path / "takings" / "part-0.parquet")
+    pipeline = deltic.Pipeline()
+    pipeline.sql(PROGRAM)
+    with pytest.raises(DelticError, match="there is something else; remove it, or publish to another path"):
+        pipeline.publish("takings", tmp_path / "takings")
+    assert not pipeline.publications
+    assert of_parquet(tmp_path / "takings") == as_bag([(1,)])
+
+
 @needs_delta
 def test_a_delta_table_of_somebody_else_is_left_alone(tmp_path):
     import deltalake
@@ -307,9 +318,9 @@ def test_a_delta_table_of_somebody_else_is_left_alone(tmp_path):
     deltalake.write_deltalake(str(tmp_path / "takings"), pa.table({"theirs": [1]}))
     pipeline = deltic.Pipeline()
     pipeline.sql(PROGRAM)
-    pipeline.publish("takings", targets(tmp_path, "delta"))
     with pytest.raises(DelticError, match="a Delta table of something else"):
-        pipeline.refresh()
+        pipeline.publish("takings", targets(tmp_path, "delta"))
+    assert not pipeline.publications
     assert of_delta(tmp_path / "takings") == as_bag([(1,)])
 
 

@@ -51,7 +51,7 @@ class DeltaTarget:
     def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         with naming(self.address), errors(self.address):
             table = self._table()
-            self._claim(table)
+            self._claim()
             plan = planned(self._place, shown, self._read(table), delta, self._files)
             if plan.is_same:
                 write_listing(self._files, shown.mark, plan.listing({}), _LISTED, version=table.version())
@@ -63,21 +63,21 @@ class DeltaTarget:
             return plan.published(made)
 
     def _table(self) -> Any:
-        """Return the table; None if it does not exist yet."""
+        """Return the table; None if it does not exist yet. DelticError if it is not ours."""
         with errors(self.address):
             table, options = deltalake().DeltaTable, options_of(self.address)
-            is_one = table.is_deltatable(self.address, storage_options=options)
-            return table(self.address, storage_options=options) if is_one else None
+            if not table.is_deltatable(self.address, storage_options=options):
+                return None
+            if not self._files.names(_FOLDER):
+                raise DelticError(
+                    f"{self.address}: there is a Delta table of something else; remove it, or name another path"
+                )
+            return table(self.address, storage_options=options)
 
-    def _claim(self, table: Any) -> None:
-        """Claim the table before the first commit. DelticError if it is not ours."""
-        if self._files.names(_FOLDER):
-            return
-        if table is not None:
-            raise DelticError(
-                f"{self.address}: there is a Delta table of something else; remove it, or name another path"
-            )
-        self._files.write(f"{_FOLDER}/claim", [str(self._place).encode()])
+    def _claim(self) -> None:
+        """Claim the place before the first commit."""
+        if not self._files.names(_FOLDER):
+            self._files.write(f"{_FOLDER}/claim", [str(self._place).encode()])
 
     def _read(self, table: Any) -> dict[str, Any] | None:
         """Return the listing, if it is that of the table's version."""

@@ -141,6 +141,11 @@ class Refresher:
         target_of(made, self._pipeline.spark)
         return made
 
+    def check_free(self, publication: Publication) -> None:
+        """Raise DelticError if files of others are at the path of a new publication."""
+        if publication.to.kind in ("parquet", "delta"):
+            target_of(publication, self._pipeline.spark).mark()
+
     def columns(self, place: External, frame: Any, key: Collection[str]) -> Schema:
         """Return the columns of a source, for a table with a key, which is never NULL."""
         return keyed(source_of(place, frame, self._pipeline.spark, None, None).columns(), key)

@@ -60,7 +60,7 @@ class ViewTarget(Protocol):
     """A place for the rows of one view. After an error or a crash, it has the old rows or the new ones."""
 
     def mark(self) -> TargetMark | None:
-        """Return its description; None if nothing was published yet."""
+        """Return its description; None if nothing was published yet. DelticError if a path has something else."""
 
     def publish(self, shown: PublishedView, delta: pa.Table | None) -> PublishedRows:
         """Write the rows of a view, of which `delta` is the change since its mark; None if that is unknown."""
