@@ -35,7 +35,8 @@ def one_epoch(spark, directory):
 
 
 def driver_of(tmp_path, cluster, **settings):
-    return Driver(tmp_path, cluster.master, **settings)
+    """A driver that waits longer than the default for the executors of a busy machine."""
+    return Driver(tmp_path, cluster.master, **{"spark.deltic.patience": "150", **settings})
 
 
 def test_executors_that_are_fit(cluster, tmp_path):
