@@ -152,7 +152,7 @@ class Watching(Trying):
         return self._snapshot(self._epochs.at(epoch))
 
     def _snapshot(self, published: PublishedEpoch) -> Snapshot:
-        return Snapshot(published, self._engine_of, self.spark, what_ifs(self._engine_of, self.spark))
+        return Snapshot(published, self._engine_of, self.spark, what_ifs)
 
     @property
     def place(self) -> str | None:

@@ -18,8 +18,7 @@ def keep_groups(rewriting: Rewriting, node: Node) -> int | None:
 
     Recursions are left as they are: their relations have times, which a change of such a group changes.
     """
-    is_within = rewriting.circuit.depth > 0
-    if is_within or not isinstance(node.operator, ops.Map) or not _is_joined(rewriting, rewriting.number):
+    if rewriting.circuit.depth > 0 or not isinstance(node.operator, ops.Map):
         return None
     inner, tested = rewriting.node(node.inputs[0]), set[str]()
     while isinstance(inner.operator, ops.Filter):
@@ -28,16 +27,17 @@ def keep_groups(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(inner.operator, ops.Aggregate):
         return None
     keys, read = set(inner.operator.keys), {name for e in node.operator.expressions for name in columns_of(e)}
-    if not read <= keys or tested <= keys:
+    if not read <= keys or tested <= keys or not _is_joined(rewriting, rewriting.number):
         return None
     return rewriting.add(ops.Keep(""), rewriting.add(node.operator, *rewriting.new(*node.inputs)))
 
 
 def _is_joined(rewriting: Rewriting, number: int) -> bool:
     """Whether a join or a semijoin reads a node, directly or through filters and maps."""
-    readers = {reader: rewriting.node(reader).operator for reader in rewriting.circuit.readers[number]}
-    return any(
-        isinstance(operator, ops.Join | ops.Semijoin)
-        or (isinstance(operator, ops.Filter | ops.Map) and _is_joined(rewriting, reader))
-        for reader, operator in readers.items()
-    )
+    for reader in rewriting.circuit.readers[number]:
+        operator = rewriting.node(reader).operator
+        if isinstance(operator, ops.Join | ops.Semijoin):
+            return True
+        if isinstance(operator, ops.Filter | ops.Map) and _is_joined(rewriting, reader):
+            return True
+    return False

@@ -108,9 +108,8 @@ class Negate(Operator):
 class Keep(NamedOperator):
     """Its input, which engines materialize as a relation; it is called `name` unless that name is taken.
 
-    Without a name it is called after a relation that it reads.
-
-    Without it a join, a map or a sum is computed within each query that reads it.
+    With the name "" the relation is called after one that it reads. Without this operator a join, a map or a sum is
+    computed within each query that reads it.
     """
 
     keyword: ClassVar[str] = "keep"

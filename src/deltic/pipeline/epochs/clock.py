@@ -80,9 +80,9 @@ def _rows(weights: dict[datetime, int], now: datetime | None) -> pa.Table:
     return pa.table([list(kept), list(kept.values())], schema=arrow_schema(CLOCK.schema, True))
 
 
-def _shown(engine: Version) -> datetime | None:
+def _shown(version: Version) -> datetime | None:
     """Return the time of the last epoch, if it had one."""
-    rows = engine.read(CLOCK.name, table=True).column("now")
+    rows = version.read(CLOCK.name, table=True).column("now")
     return rows[0].as_py().astimezone(UTC) if len(rows) else None
 
 

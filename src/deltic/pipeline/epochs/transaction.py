@@ -34,7 +34,7 @@ from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Delta
-from deltic.pipeline.reading.snapshot import Preview, WhatIfs, change_of
+from deltic.pipeline.reading.snapshot import Preview, change_of
 from deltic.pipeline.rows.coerce import to_table
 from deltic.pipeline.rows.tabular import updates, with_key_alone
 from deltic.pipeline.spark.posting import posted
@@ -196,9 +196,7 @@ class Transaction:
         with self._tried() as (epoch, affected):
             self._seen = epoch.number - 1
             published = PublishedEpoch(self._definitions, epoch.version)
-            return Preview(
-                published, epoch.result, affected, self._engine_of, self._spark, what_ifs(self._engine_of, self._spark)
-            )
+            return Preview(published, epoch.result, affected, self._engine_of, self._spark, what_ifs)
 
     @contextmanager
     def _tried(self) -> Iterator[tuple[Prepared, tuple[int, ...]]]:
@@ -487,11 +485,9 @@ def _reads(operation: Operation) -> bool:
     return not isinstance(operation, RowChange | KeyedChange) and operation.reads
 
 
-def what_ifs(engine_of: AnswerEngine, spark: SparkSession | None) -> WhatIfs:
-    """Return how transactions over one epoch begin that nothing commits."""
-
-    def begins(published: PublishedEpoch, refuse: Callable[[], None]) -> Callable[[], Transaction]:
-        terms = TransactionTerms("error", is_kept=False, refuse=refuse)
-        return partial(Transaction, trial(published, engine_of), terms, engine_of, spark)
-
-    return begins
+def what_ifs(
+    published: PublishedEpoch, engine_of: AnswerEngine, spark: SparkSession | None, refuse: Callable[[], None]
+) -> Callable[[], Transaction]:
+    """Return what begins transactions over an epoch; `refuse` raises the error where one would commit."""
+    terms = TransactionTerms("error", is_kept=False, refuse=refuse)
+    return partial(Transaction, trial(published, engine_of), terms, engine_of, spark)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -26,7 +28,8 @@ def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
     except pa.ArrowInvalid:
         return None
     parsed = conform(table, layout)
-    if len(table) != lines or parsed.bad or any(_may_lack(text, table, name, lines) for name in layout.schema.names):
+    with_nulls = [name for name in layout.schema.names if table.column(name).null_count]
+    if len(table) != lines or parsed.bad or (with_nulls and not _has_all(text, lines, with_nulls)):
         return None
     return parsed.table
 
@@ -58,12 +61,12 @@ def _lines(text: pa.Array) -> int:
     return int(pc.count_substring_regex(text, _OBJECT)[0].as_py())
 
 
-def _may_lack(text: pa.Array, table: pa.Table, name: str, lines: int) -> bool:
-    """Return whether a line may lack a column, which Arrow's reader fills with NULL.
+def _has_all(text: pa.Array, lines: int, names: Sequence[str]) -> bool:
+    """Return whether each line surely has these columns; Arrow's reader fills those that a line lacks with NULL.
 
-    Each has it if there are as many keys of that name as lines, and no inner objects. A quote in a text is escaped.
+    It has, if there are no inner objects, and as many keys of each name as lines. A quote in a text is escaped.
     """
-    if not table.column(name).null_count:
-        return False
-    keys = pc.count_substring_regex(text, rf'"\Q{name}\E"[ \t\r]*:')[0].as_py() if "\\" not in name else 0
-    return bool(keys != lines or pc.count_substring(text, "{")[0].as_py() != lines)
+    return pc.count_substring(text, "{")[0].as_py() == lines and all(
+        "\\" not in name and pc.count_substring_regex(text, rf'"\Q{name}\E"[ \t\r]*:')[0].as_py() == lines
+        for name in names
+    )

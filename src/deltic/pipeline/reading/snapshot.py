@@ -76,8 +76,8 @@ class WhatIf(Protocol):
     def __exit__(self, *exception: Any) -> None: ...
 
 
-WhatIfs = Callable[[PublishedEpoch, Callable[[], None]], Callable[[], WhatIf]]
-"""Makes what begins transactions over one epoch, with a function that refuses to commit them."""
+WhatIfs = Callable[[PublishedEpoch, "AnswerEngine", "SparkSession | None", Callable[[], None]], Callable[[], WhatIf]]
+"""Returns what begins transactions over an epoch; its last argument raises the error where one would commit."""
 
 
 class Trying(Reading):
@@ -187,7 +187,7 @@ class Snapshot(Trying):
         UnsupportedError where a view reads earlier epochs, or rows of a table may have been forgotten.
         """
         if self._begin is None:
-            self._begin = self._what_ifs(self._source.last, self._refuse_commit)
+            self._begin = self._what_ifs(self._source.last, self._engine_of, self.spark, self._refuse_commit)
         return self._begin()
 
     def _refuse_commit(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -317,7 +317,8 @@ class _Block:
             rows = QueryRows(nodes.distinct(nodes.keep(node, out)), attributes)
             return limited(self._select, rows, scope, self._values.over(rows), self._over_selected(order, items))
         rows = QueryRows(node, attributes)
-        keys = [_by_number(key, [item.node.unnest() for item in items]) for key in order]
+        numbers = _numbers(items)
+        keys = [_by_number(key, numbers) for key in order]
         return rows.over(nodes.keep(limited(self._select, rows, scope, both, keys).node, out))
 
     def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[SelectItem]) -> list[exp.Expression]:
@@ -325,15 +326,15 @@ class _Block:
 
         Raises ProgramError for others.
         """
-        nodes = [item.node.unnest() for item in items]
+        numbers = _numbers(items)
 
         def named(part: exp.Expression) -> exp.Expression:
-            return exp.column(items[nodes.index(part)].name, quoted=True)
+            return exp.column(items[numbers[part] - 1].name, quoted=True)
 
         result = []
         for key in order:
-            over = _by_number(key, nodes)
-            over = replaced(key, lambda part: part in nodes, named) if over is key else over
+            over = _by_number(key, numbers)
+            over = replaced(key, lambda part: part in numbers, named) if over is key else over
             if any(self._values.is_placed(part) for part in over.find_all(exp.Column)):
                 message = "SELECT DISTINCT is ordered by what it selects"
                 raise self._scope.source.error(
@@ -343,12 +344,20 @@ class _Block:
         return result
 
 
-def _by_number(key: exp.Expression, nodes: Sequence[object]) -> exp.Expression:
+def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:
+    """The number of each selected expression, from 1; of equal ones the first."""
+    result: dict[object, int] = {}
+    for number, item in enumerate(items, 1):
+        result.setdefault(item.node.unnest(), number)
+    return result
+
+
+def _by_number(key: exp.Expression, numbers: Mapping[object, int]) -> exp.Expression:
     """The sort key by number where it is one of the selected expressions, so that it needs no column of its own."""
     whole = key.this.unnest()
-    if whole not in nodes or ordinal(key.this) is not None or collations.key(whole) is not whole:
+    if whole not in numbers or ordinal(key.this) is not None or collations.key(whole) is not whole:
         return key
-    result, number = key.copy(), exp.Literal.number(nodes.index(whole) + 1)
+    result, number = key.copy(), exp.Literal.number(numbers[whole])
     number.meta.update(whole.meta)
     result.set("this", number)
     return result

@@ -25,7 +25,7 @@ from deltic.engine.storage.layout import LEAST
 from deltic.engine.storage.run import Run, Words, consolidate
 from deltic.engine.storage.state import State
 from deltic.errors import EvaluationError
-from deltic.program.frontiers import MARK, Bound, Forgettable, Frontier, frontiers, shown, watermarks
+from deltic.program.frontiers import MARK, Bound, Forgettable, Frontier, Frontiers, shown, watermarks
 from deltic.program.program import Program
 from deltic.values.types import Type
 
@@ -37,9 +37,8 @@ _FEW = 1 << 10
 class Forgetting:
     """Forgets rows before the frontiers of a program; `states` are those of its relations."""
 
-    def __init__(self, program: Program, states: Mapping[str, State], interner: Interner) -> None:
-        self._program, self._states, self._interner = program, states, interner
-        self._frontiers = frontiers(program)
+    def __init__(self, program: Program, known: Frontiers, states: Mapping[str, State], interner: Interner) -> None:
+        self._program, self._frontiers, self._states, self._interner = program, known, states, interner
         self._rows = [
             _Rows(states[name], result)
             for name, result in self._frontiers.rows.items()

@@ -50,10 +50,11 @@ class LocalProgram(StoredProgram):
     ) -> None:
         super().__init__(program, store, Options.of(circuit, program, given), inner)
         self.circuit, self.plans, self.given, self.inner = circuit, plans, given, inner
-        self.forgettable = frontiers(program).rows
+        known = frontiers(program)
+        self.forgettable = known.rows
         evaluations = [self.evaluation(plan) for rule in program.rules for plan in plans_of(rule)]
         self.strata = Strata(self, evaluations)
-        self.forgetting = Forgetting(program, self.states, store.interner)
+        self.forgetting = Forgetting(program, known, self.states, store.interner)
         self.boundary = Boundary(program, store, self.options.keys)
         self.contents = Contents(program, self.states, store.interner)
         self.runner = EpochRunner(program, store, self.environment.faults)
