@@ -101,6 +101,12 @@ CASES = {
     f"""zset{{a: int64, b: int64, n: int32, l: int64?}}
         %2 = filter [TRY_CAST(2 AS INT) >= n AND a > 0] (%1) : zset{{a: int64, b: int64, n: int32, l: int64?}}
         %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32, l: int64?}}""",
+    "number_first": f"""
+        %0 = source s : zset{AB}
+        %1 = top [PARTITION BY a ORDER BY b DESC NULLS LAST LIMIT 1] (%0) : zset{AB}
+        %2 = over [PARTITION BY a ORDER BY b DESC NULLS LAST: row_number() AS n, rank() AS r, dense_rank() AS d] """
+    f"""(%1) : zset{{a: int64, b: int64, n: int32, r: int32, d: int32}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32, r: int32, d: int32}}""",
     "keep_groups": f"""
         %0 = source s : zset{AB}
         %1 = source t : zset{BD}
@@ -285,6 +291,24 @@ STAY = {
         %1 = over [ORDER BY b ASC NULLS FIRST: row_number() AS n] (%0) : zset{{a: int64, b: int64, n: int32}}
         %2 = filter [n > TRY_CAST(1 AS INT)] (%1) : zset{{a: int64, b: int64, n: int32}}
         %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32}}""",
+    "number_first of two rows": f"""
+        %0 = source s : zset{AB}
+        %1 = top [PARTITION BY a ORDER BY b DESC NULLS LAST LIMIT 2] (%0) : zset{AB}
+        %2 = over [PARTITION BY a ORDER BY b DESC NULLS LAST: row_number() AS n] (%1) : """
+    f"""zset{{a: int64, b: int64, n: int32}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32}}""",
+    "number_first by another order": f"""
+        %0 = source s : zset{AB}
+        %1 = top [PARTITION BY a ORDER BY b DESC NULLS LAST LIMIT 1] (%0) : zset{AB}
+        %2 = over [PARTITION BY b ORDER BY a DESC NULLS LAST: row_number() AS n] (%1) : """
+    f"""zset{{a: int64, b: int64, n: int32}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32}}""",
+    "number_first beside another value": f"""
+        %0 = source s : zset{AB}
+        %1 = top [PARTITION BY a ORDER BY b DESC NULLS LAST LIMIT 1] (%0) : zset{AB}
+        %2 = over [PARTITION BY a ORDER BY b DESC NULLS LAST: row_number() AS n, lag(b; 1) AS l] (%1) : """
+    f"""zset{{a: int64, b: int64, n: int32, l: int64?}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32, l: int64?}}""",
     "delay_distinct that others read": f"""
         %0 = source s : set{AB}
         %1 = map [b] (%0) : zset{{b: int64}}

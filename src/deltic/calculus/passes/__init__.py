@@ -21,6 +21,7 @@ from deltic.calculus.passes.fuse_filters import fuse_filters
 from deltic.calculus.passes.fuse_maps import fuse_maps
 from deltic.calculus.passes.keep_groups import keep_groups
 from deltic.calculus.passes.limit_ranks import limit_ranks
+from deltic.calculus.passes.number_first import number_first
 from deltic.calculus.passes.project_early import project_early
 from deltic.calculus.passes.push_filters import push_filters
 from deltic.calculus.passes.rewriting import Pass, is_set
@@ -41,6 +42,7 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
     push_filters,
     drop_empty,
     limit_ranks,
+    number_first,
     project_early,
     fuse_maps,
     keep_groups,
