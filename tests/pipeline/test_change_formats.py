@@ -120,6 +120,26 @@ def test_what_is_no_change_is_refused_with_its_place(record, reason):
     assert not len(pipeline["t"])
 
 
+@pytest.mark.parametrize("form", [list, pd.DataFrame, pa.Table.from_pylist])
+def test_an_inserted_row_may_leave_out_columns(form):
+    pipeline, rows = Pipeline(), form([{"a": 1}])
+    pipeline.sql("CREATE TABLE t (a INT, b INT, c DATE DEFAULT DATE'2026-03-01')")
+    with pipeline.transaction() as change:
+        change.insert("t", rows)
+    assert list(pipeline["t"]) == [(1, None, dt.date(2026, 3, 1))]
+    with pytest.raises(DataError, match="column b is missing"), pipeline.transaction() as change:
+        change.delete("t", rows)
+
+
+def test_a_change_that_inserts_may_leave_out_columns():
+    pipeline = pipeline_of({"id": "int64", "name": "string?"})
+    assert changed(pipeline, [{"op": "+", "id": 1}]) == [(1, None)]
+    with pytest.raises(DataError, match="row 1, column name is missing"):
+        changed(pipeline, [{"op": "-", "id": 1}])
+    with pytest.raises(DataError, match="row 1, column id is missing"):
+        changed(pipeline, [{"op": "+", "name": "a"}])
+
+
 FEED = {
     "id": [1, 2, 2, 2, 1, 3],
     "name": ["a", "a", "a", "b", "a", "c"],

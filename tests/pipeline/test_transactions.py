@@ -203,7 +203,7 @@ def test_keys_of_any_type(type_):
         (lambda c: c.upsert("b", [(1,)]), "table b has no key, by which its rows could be found"),
         (lambda c: c.update("t", [(1, "a", 1)]), "an update needs names"),
         (lambda c: c.update("t", [{"n": 1}]), "an update needs its whole key; id is missing"),
-        (lambda c: c.update("t", [{"id": 1, "m": 1}]), "there is no column 'm' in t"),
+        (lambda c: c.update("t", [{"id": 1, "m": 1}]), "table t, row 1: there is no column m"),
         (lambda c: c.update("t", {"id": 1}), "one row is given as [row]"),
         (lambda c: c.upsert("t", [(1, "a", None)]), "column n"),
         (lambda c: c.delete("t", [("x",)]), "column id"),

@@ -77,6 +77,46 @@ def test_csv_names_its_columns(served, client):
     assert served.rows("orders") == []
 
 
+@pytest.mark.parametrize(
+    ("media_type", "whole", "part"),
+    [
+        (JSON_LINES, b'{"id": 1, "who": "a", "price": null}', b'\n{"id": 2}\n'),
+        (JSON, b'[{"id": 1, "who": "a", "price": null}]', b'[{"id": 2}]'),
+        (CSV, b"id,who,price\n1,a,\n", b"id\n2\n"),
+    ],
+)
+def test_an_inserted_row_may_leave_out_columns(serve, media_type, whole, part):
+    served = serve("CREATE TABLE orders (id INT, who STRING DEFAULT 'none', price DECIMAL(10, 2));")
+    client = served.client()
+    for body in (whole, part):
+        assert post(client, body, media_type, op="insert").status_code == 200
+    assert served.rows("orders") == [(1, "a", None), (2, "none", None)]
+    answer = post(client, part, media_type, op="delete")
+    assert (answer.status_code, "column who" in answer.text) == (400, True), answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "op", "words"),
+    [
+        (b'\n{"id": 1, "whom": "a"}', JSON_LINES, "insert", "body.jsonl:2:11: there is no column whom"),
+        (b'\n{"op": "+", "id": 1, "whom": "a"}', JSON_LINES, "", "body.jsonl:2:22: there is no column whom"),
+        (b'{"op": "u", "id": 1, "whom": "a"}', JSON_LINES, "", "there is no column whom"),
+        (b'\n{"id": 1, "whom": "a"}', JSON_LINES, "upsert", "body.jsonl:2:11: there is no column whom"),
+        (b'{"id": 1, "who": "a"}\n{"id": 2, "whom": "a"}', JSON_LINES, "update", "row 2: there is no column whom"),
+        (b'{"id": 1, "whom": "a"}', JSON_LINES, "delete", "row 1: there is no column whom"),
+        (b'[{"id": 1}, {"id": 2, "whom": "a"}]', JSON, "insert", "row 2: there is no column whom"),
+        (b'\n{"id": 1', JSON_LINES, "delete", "line 2 of the body is not JSON"),
+        (b'{"op": "u", "id": 1, "who": "a"}', JSON_LINES, "", "column price is missing"),
+        (b'{"id": 1, "who": "a"}', JSON_LINES, "upsert", "column price is missing"),
+        (b"op,id\n+,1\n", CSV, "", "no field has the name of the column who"),
+    ],
+)
+def test_another_column_is_refused_with_its_place(served, client, body, media_type, op, words):
+    answer = post(client, body, media_type, op=op)
+    assert (answer.status_code, words in answer.json()["error"]["message"]) == (400, True), answer.text
+    assert served.rows("orders") == []
+
+
 def test_rows_say_what_they_do(served, client):
     post(client, json_lines(ROWS, op="+"))
     post(client, b'{"op": "u", "id": 1, "who": "ada", "price": 9}\n{"op": "d", "id": 2}\n')

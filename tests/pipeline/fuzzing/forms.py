@@ -56,10 +56,19 @@ def batch_of(rng: random.Random, schema: Schema, rows: Rows) -> Batch:
     return batch
 
 
-def meant(cells: Rows, schema: Schema) -> Rows:
-    """What the cells mean in the columns, hashable; raises Wrong where one cannot be a value of its column."""
+MISSING = object()
+"""What stands in a row for the value of a column that it leaves out."""
+
+
+def meant(cells: Rows, schema: Schema, inserts: bool = False) -> Rows:
+    """What the cells mean in the columns, hashable; raises Wrong where one cannot be a value of its column.
+
+    What inserted rows leave out is NULL.
+    """
     if any(len(row) != len(schema) for row in cells):
         raise Wrong
+    if inserts:
+        cells = [tuple(None if value is MISSING else value for value in row) for row in cells]
     return [tuple(meaning(v, c.type, c.nullable) for v, c in zip(row, schema, strict=True)) for row in cells]
 
 
@@ -125,7 +134,7 @@ def _raising(rows: list[Any], after: int):
 
 def _cells_of(row: Any, schema: Schema) -> tuple[Any, ...] | None:
     if isinstance(row, dict):
-        return tuple(row[name] for name in schema.names) if row.keys() == set(schema.names) else None
+        return tuple(row.get(name, MISSING) for name in schema.names) if row.keys() <= set(schema.names) else None
     if isinstance(row, np.ndarray):
         return tuple(row.tolist()) if row.ndim == 1 else None
     return tuple(row) if isinstance(row, tuple | list) and len(row) == len(schema) else None
@@ -166,10 +175,16 @@ def _arrow(rng: random.Random, schema: Schema, rows: Rows, spoilt: bool) -> Batc
 def _arrow_cells(table: pa.Table, schema: Schema, signed: bool) -> Rows:
     signs = [name for name in (WEIGHT, "op") if signed and name not in schema.names]
     names = [name for name in table.column_names if name not in signs]
-    if sorted(names) != sorted(schema.names):
-        raise Wrong
-    columns = [_listed(table.column(name)) for name in schema.names]
+    _check_names(names, schema)
+    left_out = [MISSING] * len(table)
+    columns = [_listed(table.column(name)) if name in names else left_out for name in schema.names]
     return list(zip(*columns, strict=True)) if columns else [()] * len(table)
+
+
+def _check_names(names: list[str], schema: Schema) -> None:
+    """Raise Wrong unless these are some of the columns, each once."""
+    if not names or len(set(names)) < len(names) or not set(names) <= set(schema.names):
+        raise Wrong
 
 
 def _listed(column: pa.ChunkedArray) -> list[Any]:
@@ -337,10 +352,13 @@ def _is_missing(value: Any) -> bool:
 
 
 def _frame_cells(frame: pd.DataFrame, schema: Schema) -> Rows:
-    if sorted(map(str, frame.columns)) != sorted(schema.names):
-        raise Wrong
-    frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
-    columns = [[None if _is_missing(v) else v for v in frame[name].tolist()] for name in schema.names]
+    names = list(map(str, frame.columns))
+    _check_names(names, schema)
+    frame = frame.set_axis(names, axis=1)
+    columns = [
+        [None if _is_missing(v) else v for v in frame[name].tolist()] if name in names else [MISSING] * len(frame)
+        for name in schema.names
+    ]
     return list(zip(*columns, strict=True))
 
 

@@ -96,7 +96,7 @@ class World:
     def _expected(self, batch: Batch, sign: int) -> Counter[Any] | None:
         """The weights by what rows mean; None where some row means nothing."""
         try:
-            rows = meant(batch.cells(), self.schema)
+            rows = meant(batch.cells(), self.schema, inserts=sign > 0)
             weights = self._weights(batch) if batch.signed else [sign] * len(rows)
         except Wrong:
             return None

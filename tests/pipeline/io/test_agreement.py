@@ -159,10 +159,16 @@ JSON_LINES = OBJECTS.map(json.dumps) | st.sampled_from(
 )
 
 
-@example(['{"x": 0, "y": "", "z": 0.0, "u": 0, "op": "+", "__weight__": 0}'], True)
-@given(st.lists(JSON_LINES, max_size=6), st.booleans())
-def test_many_lines_of_json_agree_with_one(lines, signed):
-    layout = FileLayout(SCHEMA, FileKind.JSON, signed)
+OPTIONAL = [None, {}, {"y": None, "u": 5}]
+"""What rows may leave out, of the columns of `MAY_LACK`."""
+MAY_LACK = Schema.of(x=Type.INT64, y=Type.STRING.or_null, z=Type.FLOAT64, u=Type.UINT64)
+
+
+@example(['{"x": 0, "y": "", "z": 0.0, "u": 0, "op": "+", "__weight__": 0}'], True, None)
+@example(['{"x": 0, "z": 0.0, "u": 0}'], False, OPTIONAL[2])
+@given(st.lists(JSON_LINES, max_size=6), st.booleans(), st.sampled_from(OPTIONAL))
+def test_many_lines_of_json_agree_with_one(lines, signed, optional):
+    layout = FileLayout(SCHEMA if optional is None else MAY_LACK, FileKind.JSON, signed, optional=optional)
     rows, bad = Counter(), []
     for position, line in enumerate(lines):
         try:
@@ -183,3 +189,10 @@ def test_a_line_without_a_nullable_column_is_malformed_among_many(line):
     lines = [json.dumps({"a": n, "b": "x" if n % 2 else None}) for n in range(50)]
     assert at_once(data_of(lines), layout) is not None
     assert at_once(data_of([*lines, line]), layout) is None
+
+
+def test_many_lines_may_leave_out_a_nullable_column_and_have_no_other():
+    layout = FileLayout(Schema.of(a=Type.INT64, b=Type.STRING.or_null), FileKind.JSON, optional={"b": None})
+    lines = [json.dumps({"a": n, "b": "x"} if n % 2 else {"a": n}) for n in range(50)]
+    assert at_once(data_of(lines), layout).column("b").null_count == 25
+    assert at_once(data_of([*lines, '{"a": 51, "bb": "x"}']), layout) is None

@@ -35,7 +35,7 @@ from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Delta
 from deltic.pipeline.reading.snapshot import Preview, change_of
-from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.rows.coerce import optional_columns, to_table
 from deltic.pipeline.rows.tabular import updates, with_key_alone
 from deltic.pipeline.spark.posting import posted
 from deltic.progress import step_began, step_ended
@@ -97,6 +97,8 @@ class Transaction:
 
     def insert(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Insert rows: an Arrow table, a pandas or Spark DataFrame, or an iterable of tuples or dicts.
+
+        Columns that dicts and frames leave out get their DEFAULT, or NULL.
 
         With `coerce`, values that do not fit are rounded: numbers to the nearest one, times to their dates; texts are
         read. `report.rounded` counts them. Raises DataError naming table, row and column when a row does not fit.
@@ -421,11 +423,13 @@ class Transaction:
         """Return rows with this weight, or with their own weights. Tasks write the rows of a DataFrame if possible."""
         rounding = self._rounding(table, coerce)
         with _telling(operation):
-            if (result := posted(rows, table, table.schema, weight, self._epochs.site, rounding)) is not None:
+            optional = {} if weight == -1 else optional_columns(table)
+            if (result := posted(rows, table, table.schema, weight, self._epochs.site, rounding, optional)) is not None:
                 return result
-            if weight is None:
-                return to_table(table.name, table.schema, rows, True, table.key, rounding=rounding)
-            return with_weights(to_table(table.name, table.schema, rows, rounding=rounding), weight)
+            is_signed = weight is None
+            key = table.key if is_signed else ()
+            result = to_table(table.name, table.schema, rows, is_signed, key, rounding=rounding, optional=optional)
+            return result if weight is None else with_weights(result, weight)
 
     def _rounding(self, table: CatalogTable, coerce: bool) -> Rounding | None:
         """Return what rounds and counts the values of a table; None if values that do not fit are refused."""

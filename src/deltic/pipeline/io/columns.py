@@ -27,8 +27,9 @@ REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 def check_columns(fields: pa.Schema, layout: FileLayout) -> None:
     """Raise Malformed if a column is missing or cannot hold values of the relation's type."""
-    check_names(fields.names, layout)
-    for column in layout.schema:
+    may_lack = not layout.signed and any(name in fields.names for name in layout.schema.names)
+    check_names((*fields.names, *(layout.optional or ())) if may_lack else fields.names, layout)
+    for column in (each for each in layout.schema if each.name in fields.names):
         result = fields.field(column.name).type
         if not accepts(column.type, result) and not (layout.rounding and can_round(result, column.type)):
             raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {result}")

@@ -22,13 +22,16 @@ def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
         return None
     fields = [pa.field(column.name, column.type.arrow) for column in layout.schema]
     fields += [pa.field(name, pa.int64() if name == WEIGHT else pa.string()) for name in layout.sign_columns]
-    options = pj.ParseOptions(pa.schema(fields), unexpected_field_behavior="ignore")
+    options = pj.ParseOptions(
+        pa.schema(fields), unexpected_field_behavior="ignore" if layout.optional is None else "error"
+    )
     try:
         table = pj.read_json(pa.BufferReader(data), pj.ReadOptions(block_size=len(data) + 1), options)
     except pa.ArrowInvalid:
         return None
     parsed = conform(table, layout)
-    with_nulls = [name for name in layout.schema.names if table.column(name).null_count]
+    may_lack = [] if layout.signed else [name for name, value in (layout.optional or {}).items() if value is None]
+    with_nulls = [name for name in layout.schema.names if table.column(name).null_count and name not in may_lack]
     if len(table) != lines or parsed.bad or (with_nulls and not _has_all(text, lines, with_nulls)):
         return None
     return parsed.table

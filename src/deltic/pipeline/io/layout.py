@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, UPSERT
@@ -71,6 +72,10 @@ class FileLayout:
     """The families of structure columns, see `deltic.datalog.souffle.functions.structures`."""
     records: Records = ()
     """The names of record types' fields."""
+    optional: Mapping[str, Any] | None = field(default=None, compare=False)
+    """The columns that an inserted row may leave out, with their values then; a row with other columns than the table's
+    is refused. None for what others have written: a row has all columns, and may have more, which are ignored.
+    """
     rounding: Rounding | None = field(default=None, compare=False)
     """Rounds values that do not fit, and counts them; None if they are refused."""
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, MOST
-from deltic.errors import nearest
+from deltic.errors import did_you_mean, nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import (
+    FEED_COLUMNS,
     OP,
     WITHOUT_KEY,
     FileLayout,
@@ -60,10 +61,14 @@ def _of_json(row: Mapping[str, Any], layout: FileLayout) -> dict[str, Any]:
 
 
 def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
-    """Return the row and weight of named values. Other names are ignored. Raises Malformed."""
+    """Return the row and weight of named values. Raises Malformed."""
     weight = _weight(row, layout) if layout.signed else 1
+    if layout.optional is not None:
+        _refuse_others(row, layout)
     if weight == BY_KEY:
         row = {**dict.fromkeys(column.name for column in layout.others), **row}
+    elif layout.optional and weight is not None and 0 < weight <= MOST:
+        row = {**layout.optional, **row}
     check_names(row, layout)
     values = []
     for column in layout.schema:
@@ -74,6 +79,15 @@ def parse_object(row: Mapping[str, Any], layout: FileLayout) -> Signed:
     if weight is None:
         raise _without_weight(row, layout)
     return tuple(values), weight
+
+
+def _refuse_others(names: Iterable[str], layout: FileLayout) -> None:
+    """Raise Malformed for a name that is neither a column's nor that of a weight."""
+    passed = (*layout.schema.names, *layout.sign_columns, *(FEED_COLUMNS if layout.signed else ()))
+    for name in names:
+        if name not in passed:
+            hint = did_you_mean(str(name), layout.schema.names)
+            raise Malformed(f"there is no column {name}", hint=hint)
 
 
 def check_names(names: Iterable[str], layout: FileLayout) -> None:
@@ -122,6 +136,6 @@ def _without_weight(row: Mapping[str, Any], layout: FileLayout) -> Malformed:
 
 def _key_place(line: str, error: Malformed) -> tuple[int, int]:
     """Return the position of the key that the finding is about; the start of the line if it is not found."""
-    name = re.match(r"column (\w+): ", error.reason)
+    name = re.match(r"(?:there is no )?column (\w+)(?:: |$)", error.reason)
     match = re.search(rf'"{re.escape(name[1])}"\s*:', line) if name else None
     return (match.start() + 1, match.end() - match.start() - 1) if match else (1, 1)

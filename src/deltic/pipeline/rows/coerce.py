@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from deltic.catalog import CatalogTable
 from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, fits, is_exact, lossless, row_at
@@ -24,7 +27,7 @@ from deltic.pipeline.io.parsed import Malformed, arrow_schema, table_of
 from deltic.pipeline.io.rounding import Rounding, fitted
 from deltic.pipeline.io.values import accepts, shown
 from deltic.pipeline.rows.tabular import is_column, tabular
-from deltic.values import of_python, to_arrow
+from deltic.values import of_python, to_arrow, to_python
 from deltic.values.types import Column, Schema
 
 T = TypeVar("T")
@@ -42,14 +45,16 @@ def to_table(
     key: tuple[str, ...] = (),
     before: int = 0,
     rounding: Rounding | None = None,
+    optional: Mapping[str, Any] = MappingProxyType({}),
 ) -> pa.Table:
     """The rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
 
     `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
     DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns go by
     their names), an array of numpy of two dimensions, or an iterable of tuples, lists or dicts. With `rounding`,
-    values that do not fit are rounded, and counted there. Raises DataError that names the place: the number of the row,
-    counted from those of a table or of changes that came `before`.
+    values that do not fit are rounded, and counted there. Inserted rows may leave out `optional` columns, which have
+    these values then. Raises DataError that names the place: the number of the row, counted from those of a table or of
+    changes that came `before`.
     """
     if is_column(rows):
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
@@ -57,23 +62,42 @@ def to_table(
         return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key, rounding)
     if isinstance(rows, pa.Table) and not signed and fits(rows, schema):
         return table_of(rows.columns, schema.to_arrow(), len(rows))
-    layout = FileLayout(schema, signed=signed, key=key, rounding=None if rounding is None else Rounding())
+    counts = None if rounding is None else Rounding()
+    layout = FileLayout(schema, signed=signed, key=key, optional=optional, rounding=counts)
     rows = tabular(name, rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table) and not (signed and are_envelopes(rows.column_names, layout)):
         result = _conformed(name, rows, layout, before)
     else:
         rows = rows_of(rows) if isinstance(rows, pa.Table) else rows
         result = _from_signed_rows(name, layout, rows, before) if signed else _from_rows(name, layout, rows)
-    if rounding is not None and layout.rounding is not None:
-        rounding.add(layout.rounding.columns)
+    if rounding is not None and counts is not None:
+        rounding.add(counts.columns)
     return result
 
 
 def columns_needed(
-    name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...], coerce: bool = False
+    name: str,
+    schema: Schema,
+    fields: pa.Schema,
+    signed: bool,
+    key: tuple[str, ...],
+    coerce: bool = False,
+    optional: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[str]:
     """The columns that `to_table` would read of a frame with these; raises DataError where they are not the table's."""
-    return _checked(name, fields, FileLayout(schema, signed=signed, key=key, rounding=Rounding() if coerce else None))
+    rounding = Rounding() if coerce else None
+    return _checked(name, fields, FileLayout(schema, signed=signed, key=key, optional=optional, rounding=rounding))
+
+
+def optional_columns(table: CatalogTable) -> dict[str, Any]:
+    """Return the columns that an inserted row may leave out, with their values then: DEFAULT, or NULL."""
+    result: dict[str, Any] = {column.name: None for column in table.schema if column.nullable}
+    for storing in (each for each in table.storing if each.default):
+        from deltic.sql.statements.parse_storing import existing_value
+
+        column = table.schema.column(storing.column)
+        result[column.name] = to_python(existing_value(column, storing), column.type)
+    return result
 
 
 def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
@@ -95,6 +119,9 @@ def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
 
 
 def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int) -> pa.Table:
+    for column in (each for each in layout.schema if each.name not in table.column_names):
+        value = of_python((layout.optional or {})[column.name], column.type)
+        table = table.append_column(column.name, to_arrow([value] * len(table), column.type))
     parsed = conform(table, layout)
     if parsed.bad:
         rows = rows_at(table, parsed.bad[:SHOWN])
@@ -142,27 +169,25 @@ def _from_signed_rows(name: str, layout: FileLayout, rows: Any, before: int) -> 
     """Convert rows with a weight or sign, or envelopes of Debezium, each also as JSON."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
-    result = [signed for each in _each(name, rows, partial(_signed, layout=layout), before) for signed in each]
+    read = partial(_signed, layout=layout, of_others=replace(layout, optional=None))
+    result = [signed for each in _each(name, rows, read, before) for signed in each]
     values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in result]
     columns = [to_arrow([row[i] for row in values], c.type) for i, c in enumerate(layout.schema)]
     weights = pa.array([weight for _, weight in result], pa.int64())
     return table_of([*columns, weights], arrow_schema(layout.schema, signed=True), len(result))
 
 
-def _signed(row: Any, layout: FileLayout) -> list[Signed]:
-    """The rows that go and come by one change; raises Malformed."""
+def _signed(row: Any, layout: FileLayout, of_others: FileLayout) -> list[Signed]:
+    """The rows that go and come by one change; those of texts are `of_others`. Raises Malformed."""
     if isinstance(row, str | bytes):
         try:
-            return parse_json(row if isinstance(row, str) else row.decode("utf-8"), layout)
+            return parse_json(row if isinstance(row, str) else row.decode("utf-8"), of_others)
         except UnicodeDecodeError:
             raise Malformed("the change is not UTF-8 text") from None
     if is_envelope(row, layout):
         return opened(row, layout)
     if not isinstance(row, Mapping):
         raise Malformed(f"expected a dict or its JSON, found {shown(row)}", hint=_SIGNED)
-    passed = (*layout.schema.names, *layout.sign_columns, *FEED_COLUMNS)
-    for extra in (key for key in row if key not in passed):
-        raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), layout.schema.names))
     return [parse_object(row, layout)]
 
 
@@ -187,8 +212,6 @@ def _values(row: Any, layout: FileLayout) -> Sequence[Any]:
     """The values of one row, in the order of the columns; raises Malformed. Those of a tuple may have any type."""
     schema = layout.schema
     if isinstance(row, Mapping):
-        for extra in (key for key in row if key not in schema.names):
-            raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
         return parse_object(row, layout)[0]
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
         hint = "a row of one value is written (value,)" if len(schema) == 1 else "a single row is given as [row]"

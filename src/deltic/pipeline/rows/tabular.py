@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
-from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.errors import DataError, DelticError, Diagnostic, did_you_mean
 from deltic.pipeline.io.columns import REFUSED
-from deltic.pipeline.names import find
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, is_dataframe, quoted
 from deltic.values.types import Schema
@@ -140,12 +139,15 @@ def updates(rows: Any, table: CatalogTable) -> Iterator[tuple[Any, Schema]]:
     """The parts of `rows` that have the same columns, those of the key and some others, each with these columns."""
     names = _column_names(rows)
     if names is not None:
-        yield rows, _columns(names, table)
+        yield rows, _columns(names, table, f"table {table.name}")
         return
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise DelticError(f"table {table.name}: expected rows, found {type(rows).__name__}; one row is given as [row]")
+    number = 1
     for columns, part in groupby(rows, lambda row: _names(row, table)):
-        yield list(part), _columns(columns, table)
+        alike = list(part)
+        yield alike, _columns(columns, table, f"table {table.name}, row {number}")
+        number += len(alike)
 
 
 def _names(row: Any, table: CatalogTable) -> tuple[str, ...]:
@@ -157,13 +159,13 @@ def _names(row: Any, table: CatalogTable) -> tuple[str, ...]:
     return tuple(sorted(map(str, row)))
 
 
-def _columns(names: Collection[str], table: CatalogTable) -> Schema:
-    known = {column.name: column for column in table.schema}
-    for name in names:
-        find(name, "column", known, within=table.name)
+def _columns(names: Collection[str], table: CatalogTable, place: str) -> Schema:
+    for extra in (name for name in names if name not in table.schema.names):
+        hint = did_you_mean(extra, table.schema.names) or f"the columns are {table.schema}"
+        raise DataError([Diagnostic(f"{place}: there is no column {extra}", hint=hint)])
     missing = [name for name in table.key if name not in names]
     if missing:
-        raise DelticError(f"table {table.name}: an update needs its whole key; {', '.join(missing)} is missing")
+        raise DelticError(f"{place}: an update needs its whole key; {', '.join(missing)} is missing")
     return Schema(tuple(column for column in table.schema if column.name in names))
 
 

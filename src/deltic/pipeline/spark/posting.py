@@ -6,8 +6,9 @@ What is said by key goes to those shards that have all rows of a key; where none
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -79,16 +80,18 @@ class PostedRows(TaskReader):
         weight: int | None,
         of: CatalogTable | None = None,
         coerce: bool = False,
+        optional: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Of a table which is given where rows may be about its key."""
         super().__init__(is_ordered=of is not None)
         self._table, self._columns, self._weight, self._of = table, columns, weight, of
-        self._coerce = coerce
+        self._coerce, self._optional = coerce, dict(optional)
 
     def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
         name, key = f"{self._table}, {message}", self._of.key if self._of is not None else ()
         rounding, is_signed = Rounding() if self._coerce else None, self._weight is None
-        result = to_table(name, self._columns, rows, is_signed, key if is_signed else (), before, rounding)
+        key = key if is_signed else ()
+        result = to_table(name, self._columns, rows, is_signed, key, before, rounding, self._optional)
         about = None if rounding is None else rounding.columns
         if self._weight is None:
             return result, about
@@ -104,18 +107,21 @@ def posted(
     weight: int | None,
     sites: Sites,
     rounding: Rounding | None = None,
+    optional: Mapping[str, Any] = MappingProxyType({}),
 ) -> StagedRows | None:
     """Rows of a DataFrame with these columns as tasks have written them; None for others, and where they come here.
 
-    With `rounding` values that do not fit are rounded, and counted there. Raises DataError.
+    With `rounding` values that do not fit are rounded, and counted there; `optional` columns may be left out, as of
+    `to_table`. Raises DataError.
     """
     if not is_dataframe(rows):
         return None
     is_by_key = bool(table.key) and (weight is None or abs(weight) > MOST)
     key = table.key if is_by_key else ()
     coerce = rounding is not None
-    names = columns_needed(table.name, columns, arrow_schema_of(rows), signed=weight is None, key=key, coerce=coerce)
-    read = PostedRows(table.name, columns, weight, table if is_by_key else None, coerce)
+    fields = arrow_schema_of(rows)
+    names = columns_needed(table.name, columns, fields, weight is None, key, coerce, optional)
+    read = PostedRows(table.name, columns, weight, table if is_by_key else None, coerce, optional)
     result = posted_by(read, rows.select(*map(quoted, names)), table, sites, is_by_key)
     if rounding is not None and result is not None:
         rounding.add(Rounding.total(result.report.about))

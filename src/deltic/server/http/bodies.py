@@ -23,6 +23,7 @@ from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import TableInput, files_at
 from deltic.pipeline.io.splits import ArrowReader
 from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.rows.coerce import optional_columns
 from deltic.values.types import Schema, Type
 
 JSON, JSON_LINES = "application/json", "application/x-ndjson"
@@ -68,12 +69,13 @@ class _Weighted:
     table: pa.Table
 
 
-def json_value(body: bytes) -> Any:
-    """The value of a JSON text, with exact decimals; raises DataError."""
+def json_value(body: bytes, line: int = 0) -> Any:
+    """The value of a JSON text, with exact decimals, or of one line of a body; raises DataError."""
     try:
         return json.loads(body, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
-        raise DataError([Diagnostic(f"the body is not JSON: {error}")]) from None
+        what = f"line {line} of the body" if line else "the body"
+        raise DataError([Diagnostic(f"{what} is not JSON: {error}")]) from None
 
 
 def json_rows(table: CatalogTable, value: Any) -> list[dict[str, Any]]:
@@ -106,14 +108,16 @@ def _arrow(table: CatalogTable, operation: str, body: bytes) -> pa.Table:
 
 
 def _json_lines(table: CatalogTable, operation: str, body: bytes) -> Any:
-    """Read JSON lines with all columns of the table; updates and deletions may have fewer."""
+    """Read JSON lines; those of updates and deletions may only have some of the table's columns."""
     if operation in ("update", "delete"):
-        return json_rows(table, [json_value(line) for line in body.splitlines() if line.strip()])
-    return _as_file(table, table.schema, not operation, body, ".jsonl")
+        lines = enumerate(body.splitlines(), 1)
+        return json_rows(table, [json_value(line, number) for number, line in lines if line.strip()])
+    optional = optional_columns(table) if operation in ("", "insert") else {}
+    return _as_file(table, table.schema, not operation, body, ".jsonl", optional)
 
 
 def _csv(table: CatalogTable, operation: str, body: bytes) -> Any:
-    """Read CSV whose first line names the columns, in any order."""
+    """Read CSV whose first line names the columns, in any order; with an operation for each row, all of them."""
     header = body.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
     try:
         names = [name.strip() for name in next(csv.reader([header]), [])]
@@ -124,18 +128,27 @@ def _csv(table: CatalogTable, operation: str, body: bytes) -> Any:
     named = [find(name.lower(), "column", columns, within=table.name) for name in names[signs:]]
     if not named:
         raise DataError([Diagnostic("the first line of a CSV body names the columns", "body.csv", 1)])
-    schema = Schema(tuple(column for column in table.schema if column in named))
-    return _as_file(table, schema, not operation, body, ".csv")
+    columns_read = tuple(column for column in table.schema if column in named or not operation)
+    return _as_file(table, Schema(columns_read), not operation, body, ".csv")
 
 
-def _as_file(table: CatalogTable, schema: Schema, signed: bool, body: bytes, ending: str) -> Any:
-    """Read a body as a file."""
+def _as_file(
+    table: CatalogTable,
+    schema: Schema,
+    signed: bool,
+    body: bytes,
+    ending: str,
+    optional: Mapping[str, Any] | None = None,
+) -> Any:
+    """Read a body as a file, whose inserted rows may leave out `optional` columns."""
     with TemporaryDirectory(prefix="deltic-body-") as folder:
         path = Path(folder, f"body{ending}")
         path.write_bytes(body)
         source = TableInput(table.name, schema, rfc4180=True, by_name=True, key=table.key)
         try:
-            rows = Loader(ArrowReader(), None).load([files_at(source, path, signed)])[table.name]
+            files = files_at(source, path, signed)
+            files = replace(files, layout=replace(files.layout, optional=optional))
+            rows = Loader(ArrowReader(), None).load([files])[table.name]
         except DataError as error:
             raise DataError([replace(each, file=path.name) for each in error.diagnostics]) from None
     return _Weighted(rows) if signed else rows
