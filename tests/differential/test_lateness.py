@@ -9,12 +9,15 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from deltic import Pipeline
-from deltic.engine.executors.inline import forgetting
+from deltic import Pipeline, Shards
+from deltic.engine.executors import forgetting
 from deltic.errors import ChangeError
+from tests.engine.executors.shards.jobs import run_here
+from tests.pipeline.test_shards import Session
 
 TABLES = """
 CREATE TABLE t (k STRING, ts TIMESTAMP LATENESS INTERVAL 1 HOUR, x BIGINT);
@@ -107,15 +110,26 @@ def _weighted(rows) -> Iterator[tuple[Row, int]]:
     return zip(zip(*columns, strict=True), weights, strict=True)
 
 
+ENGINES = ("local", "shards", "tasks")
+
+
 @pytest.fixture(autouse=True)
 def _groups_go_at_once(monkeypatch):
     monkeypatch.setattr(forgetting, "_FEW", 1)
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
 
 
-def compare(seed: int, epochs: int) -> None:
+def pipeline_on(engine: str, directory: Path) -> Pipeline:
+    """A pipeline in one store, on shards in this process, or on shards whose epochs are tasks that run here."""
+    if engine == "tasks":
+        return Pipeline(Session(), engine="spark", shards=Shards(3, directory=directory, executor="job"))
+    return Pipeline(engine="spark", shards=3) if engine == "shards" else Pipeline()
+
+
+def compare(seed: int, epochs: int, kept: Pipeline) -> None:
     draw = random.Random(seed)
     text, now, there = program(draw), 0, {table: [] for table in "tsuw"}
-    kept, plain = Pipeline(), Pipeline(engine="reference")
+    plain = Pipeline(engine="reference")
     for pipeline in (kept, plain):
         pipeline.sql(text)
     for epoch in range(epochs):
@@ -134,12 +148,31 @@ def compare(seed: int, epochs: int) -> None:
         assert all(row[at] is not None and mark is not None and row[at] < mark for row in gone)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_forgetting_changes_no_view(seed):
-    compare(seed, 12)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", range(4))
+def test_forgetting_changes_no_view(seed, engine, tmp_path):
+    compare(seed, 12, pipeline_on(engine, tmp_path))
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(1000, 1060))
-def test_forgetting_changes_no_view_of_many(seed):
-    compare(seed, 16)
+def test_forgetting_changes_no_view_of_many(seed, engine, tmp_path):
+    compare(seed, 16, pipeline_on(engine, tmp_path))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_executors_forget_the_same_rows(seed, tmp_path):
+    draw = random.Random(seed)
+    text, now, there = program(draw), 0, {table: [] for table in "tsuw"}
+    pipelines = [pipeline_on(engine, tmp_path) for engine in ENGINES]
+    for pipeline in pipelines:
+        pipeline.sql(text)
+    for _ in range(10):
+        now += draw.choice((0, 1, 10, 30, 200))
+        parts = list(changes(draw, now, there, pipelines[0].watermarks))
+        for pipeline in pipelines:
+            apply(pipeline, parts)
+        for table in "tsuw":
+            rows = [Counter(pipeline[table]) for pipeline in pipelines]
+            assert rows[0] == rows[1] == rows[2]

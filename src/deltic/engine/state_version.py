@@ -35,11 +35,9 @@ class StoreVersion:
         """Return the present relations of a store."""
         return cls({name: store.states[name].frozen() for name in names}, store.interner)
 
-    def following(self, store: Store, fewer: Iterable[State]) -> StoreVersion:
-        """Return the same relations at a later time. Only relations that changed, were repacked or have `fewer` rows
-        cost time.
-        """
-        others = (*(store.repacked or {}).values(), *store.changed(), *self._moved(store), *fewer)
+    def following(self, store: Store) -> StoreVersion:
+        """Return the same relations at a later time. Only relations that changed or were rewritten cost time."""
+        others = (*(store.rewritten or {}).values(), *store.changed(), *self._moved(store))
         frozen = {s.relation.name: s.frozen() for s in others if s.relation.name in self.relations}
         return StoreVersion({**self.relations, **frozen}, store.interner)
 
@@ -77,16 +75,16 @@ class StateVersion(Version):
         names = shown if relations is None else [*relations]
         return cls(epoch, program, [StoreVersion.of(store, names) for store in stores])
 
-    def following(self, program: Program, stores: Sequence[Store], fewer: Iterable[State] = ()) -> StateVersion:
+    def following(self, program: Program, stores: Sequence[Store]) -> StateVersion:
         """Return the version of the stores' next epoch, in time proportional to its changes.
 
         If the stores' program has changed, all relations are read again.
         """
         epoch = self.epoch + 1
-        if any(store.repacked is None for store in stores):
+        if any(store.rewritten is None for store in stores):
             return StateVersion.of(epoch, program, stores)
         before = zip(self._stores, stores, strict=True)
-        return StateVersion(epoch, program, [version.following(store, fewer) for version, store in before])
+        return StateVersion(epoch, program, [version.following(store) for version, store in before])
 
     def read(
         self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -72,10 +73,26 @@ class Frontiers:
     reasons: Mapping[str, str]
     """Why relations whose changes have a frontier keep all rows."""
 
+    @cached_property
+    def watermarks(self) -> frozenset[str]:
+        """The relations of the watermarks on which the frontiers depend."""
+        parts = (*self.rows.values(), *self.groups.values())
+        return frozenset(bound.watermark for part in parts for bound in part.frontier)
+
+    def of_placements(self, homes: Mapping[str, str]) -> Frontiers:
+        """The same frontiers for placed relations, each given with the relation that it belongs to."""
+        rows, groups = (
+            {name: known[home] for name, home in homes.items() if home in known} for known in (self.rows, self.groups)
+        )
+        return Frontiers(rows, groups, self.reasons)
+
+
+NO_FRONTIERS = Frontiers({}, {}, {})
+
 
 def frontiers(program: Program) -> Frontiers:
     """Compute the frontiers of a program."""
-    return _Analysis(program).result() if watermarks(program) else Frontiers({}, {}, {})
+    return _Analysis(program).result() if watermarks(program) else NO_FRONTIERS
 
 
 def watermarks(program: Program) -> dict[str, str]:
@@ -107,8 +124,11 @@ class _Analysis:
         for name, flow in self.flow.items():
             if name in views:
                 self.reasons[name] = f"they are those of view {views[name]}"
-            elif name not in self.whole and flow and (forgettable := self._forgettable(name, flow)) is not None:
+            elif name in self.program.passed or name in self.whole or not flow:
+                continue
+            elif (forgettable := self._forgettable(name, flow)) is not None:
                 rows[name] = forgettable
+        for name in self.flow:
             if (key := self._key(self.program.relations[name])) is not None:
                 groups[name] = key
         timed = {name for name, flow in self.flow.items() if flow and name not in self.program.passed}

@@ -30,6 +30,7 @@ _KEEPS_RECURSIVE = {
 }
 _MORE = "with circuits, derivatives and plans: --full on the command line, full=True in Python"
 DECISIONS = "what the refresh policy goes by"
+FORGOTTEN = "what watermarks leave behind"
 _LINES, _FEW = 80, 24
 _FORMULAS = (
     "formulas of the recursion, and what comes (Δ) and goes (∇) by each change, in the order of the search "

@@ -33,12 +33,15 @@ class _Revised(Exception):
         self.plans = plans
 
 
-def run_by_plan(present: LocalProgram, batches: Mapping[str, Encoded], conflicts: Conflicts) -> PlannedEpoch:
-    """Run an epoch by the present program, or by a program of another plan. The latter leaves the present one
-    unchanged.
+def run_by_plan(
+    present: LocalProgram, batches: Mapping[str, Encoded], conflicts: Conflicts, is_pinned: bool
+) -> PlannedEpoch:
+    """Run an epoch by the present program, or by a program of another plan unless the plan `is_pinned`.
+
+    The other program leaves the present one unchanged.
     """
     rows = {table: present.contents.held(table) + len(weights) for table, (_, weights) in batches.items()}
-    if present.forgetting.has_forgotten or not present.plans.is_due(rows):
+    if is_pinned or not present.plans.is_due(rows):
         return PlannedEpoch(present, *present.run(batches, conflicts))
     program, visited = _replanned(present, rows, batches), 0
     while True:

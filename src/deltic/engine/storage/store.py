@@ -53,8 +53,9 @@ class Store:
         self.interner = Interner()
         self.domains = Domains()
         self.states: dict[str, State] = {}
-        self.repacked: dict[str, State] | None = None
-        """The relations that were repacked since this was last emptied, for those who publish them; None: any may be.
+        self.rewritten: dict[str, State] | None = None
+        """The relations that were repacked, or lost rows without a change, since this was last emptied, for versions;
+        None: any may be.
         """
         self._changed = True
         self._fitted: dict[Domain, int] = {}
@@ -77,7 +78,7 @@ class Store:
             if name not in self.states:
                 is_set = name not in held and relation.definition.is_set
                 self.states[name] = State(relation, kind_of(program, name), self.domains.columns[name], is_set)
-        self._changed, self.repacked = True, None
+        self._changed, self.rewritten = True, None
 
     def keep_keys(self, keys: Mapping[str, tuple[int, ...]]) -> None:
         """Store each of these relations in an order that begins with its key, for look-ups."""
@@ -134,13 +135,18 @@ class Store:
         growths, numberings = self._growths(), self._numberings()
         try:
             for state in self._outgrown(growths):
-                if state.relayout() and self.repacked is not None:
-                    self.repacked[state.relation.name] = state
+                if state.relayout():
+                    self.has_rewritten(state)
         except DomainOverflow as overflow:
             overflow.domain.extend(overflow.low, overflow.high)
             self.fit()
         else:
             self._changed, self._fitted, self._numbered = False, growths, numberings
+
+    def has_rewritten(self, state: State) -> None:
+        """Record that the rows of a relation are others, without a change."""
+        if self.rewritten is not None:
+            self.rewritten[state.relation.name] = state
 
     def _outgrown(self, growths: Mapping[Domain, int]) -> list[State]:
         """Return the relations that may have outgrown their layouts since the last `fit`."""

@@ -12,7 +12,9 @@ from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import extension
 from deltic.engine.executors.executor import Executed, Host, StateHolder
-from deltic.engine.executors.explain import DECISIONS, explain, formulas, maintenance, queries, text_of
+from deltic.engine.executors.explain import DECISIONS, FORGOTTEN, explain, formulas, maintenance, queries, text_of
+from deltic.engine.executors.forgetting import Forget
+from deltic.engine.executors.forgotten_rows import NO_MARKS, Marks
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
@@ -36,10 +38,9 @@ class InlineExecutor(StateHolder):
     """Owns one store; see `Executor`. An epoch by another program leaves the running one unchanged until its commit."""
 
     def __init__(self, running: LocalProgram, epoch: int) -> None:
-        self.running = running
+        self.running: LocalProgram
         """The program of the last epoch, whose relations are the state."""
-        self.version = StateVersion.of(epoch, running.program, [running.store])
-        running.store.repacked = {}
+        self._go_on(running, StateVersion.of(epoch, running.program, [running.store]))
 
     @classmethod
     def empty(cls, circuit: Circuit, options: EngineOptions, host: Host) -> InlineExecutor:
@@ -73,10 +74,12 @@ class InlineExecutor(StateHolder):
             weighed = {t: plain(t, batch, self.version, conflicts) for t, batch in changes.items()}
             batches = present.boundary.encoded(weighed)
             phases.end("encoding")
-            epoch = run_by_plan(present, batches, conflicts)
+            epoch = run_by_plan(present, batches, conflicts, is_pinned=bool(self._forgotten.relations))
+            program, marks = epoch.program, self._forgotten.marks
+            if marks != self._done:
+                program.forgetting.run(Forget(marks, self._done if program is present else NO_MARKS))
         phases.end("evaluation")
-        program = epoch.program
-        version = self.version.following(program.program, [program.store], program.fewer)
+        version = self.version.following(program.program, [program.store])
         tables = {name: len(delta) for name in changes if (delta := program.boundary.table(name).delta)}
         program.store.end_epoch()
         phases.end("version")
@@ -87,7 +90,7 @@ class InlineExecutor(StateHolder):
             program.store.roll_back(epoch.before)
             program.store.space.settle()
 
-        return Executed(version, result, lambda: self._go_on(program, version), abort)
+        return Executed(version, result, lambda: self._go_on(program, version, marks), abort)
 
     def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
         old, plans = self.running, self._plans_of(circuit, rows)
@@ -97,8 +100,8 @@ class InlineExecutor(StateHolder):
             batches = program.boundary.encoded(rows)
             program.boundary.make_room(batches)
             changes = program.begin(old, kept, batches)
-        version = self.version.following(program.program, [program.store], program.fewer)
-        became = extension(old.program, program.program, kept, partial=old.forgetting.partial(program.program, kept))
+        version = self.version.following(program.program, [program.store])
+        became = extension(old.program, program.program, kept, partial=self._forgotten.partial(program.program, kept))
         result = replace(program.result(changes, {}), extension=became)
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
 
@@ -107,14 +110,14 @@ class InlineExecutor(StateHolder):
         old, contents = self.running, self.running.contents
         held = {table: contents.held(table) for table in self.program.tables if table not in rows}
         known = {**held, **old.plans.of_recursions(contents.recursive())}
-        plans = old.plans.settled if old.forgetting.has_forgotten else old.plans
+        plans = old.plans.settled if self._forgotten.relations else old.plans
         return replace(plans.extended(circuit, known, contents.relations()), costs=old.plans.costs)
 
-    def _go_on(self, program: LocalProgram, version: StateVersion) -> None:
-        """Make the program's epoch the last one, with this version."""
+    def _go_on(self, program: LocalProgram, version: StateVersion, done: Marks = NO_MARKS) -> None:
+        """Make the program's epoch the last one, with this version. It has forgotten rows by the watermarks `done`."""
         self.running, self.version = program, version
-        program.store.repacked = {}
-        program.forgetting.commit()
+        self._forgotten, self._done = program.forgotten(version), done
+        program.store.rewritten = {}
         program.store.space.settle()
 
     @contextmanager
@@ -144,17 +147,17 @@ class InlineExecutor(StateHolder):
     # Reading
 
     def forgotten(self, view: str) -> tuple[str, ...]:
-        return self.running.forgetting.tables(self.program.below(self.program.sinks[view]))
+        return self._forgotten.tables(self.program.below(self.program.sinks[view]))
 
     def explain(self, name: str, full: bool) -> str:
         running, relation = self.running, self.program.sinks[name]
         below, recursions = self.program.below(relation), list(formulas(relation, running, signed=not full))
         stored = queries(relation, self.program, maintenance(below, running, plans=full), full)
         text = explain(self.circuit, name, full, recursions, stored)
-        if forgotten := list(running.forgetting.lines(below)):
-            forgotten += [_PINNED] * running.forgetting.has_forgotten
+        if forgotten := list(self._forgotten.lines(below)):
+            forgotten += [_PINNED] * bool(self._forgotten.relations)
         more = {
-            "what watermarks leave behind": forgotten,
+            FORGOTTEN: forgotten,
             PLAN: running.plans.lines(below, running.states, running.evaluations),
             DECISIONS: list(running.strata.decisions(below)),
         }

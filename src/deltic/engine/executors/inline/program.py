@@ -16,10 +16,11 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import kept_relations, passed_to_new, rows_in_new_orders
+from deltic.engine.executors.forgetting import Forgetting
+from deltic.engine.executors.forgotten_rows import ForgottenRows
 from deltic.engine.executors.inline.boundary import Boundary
 from deltic.engine.executors.inline.contents import NO_BATCHES, Contents
 from deltic.engine.executors.inline.epoch_runner import EpochRunner, Grow
-from deltic.engine.executors.inline.forgetting import Forgetting
 from deltic.engine.executors.inline.strata import Strata
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.stored_program import StoredProgram
@@ -29,12 +30,12 @@ from deltic.engine.plan.planner import plans_of
 from deltic.engine.plan.plans import Plans
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
+from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import Encoded
 from deltic.engine.storage.image import restored
 from deltic.engine.storage.spilling import Space
-from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.engine.storage.state import StoreSnapshot
 from deltic.engine.storage.store import Store
-from deltic.errors import UnsupportedError
 from deltic.program.frontiers import frontiers
 from deltic.program.program import Program
 
@@ -50,16 +51,14 @@ class LocalProgram(StoredProgram):
     ) -> None:
         super().__init__(program, store, Options.of(circuit, program, given), inner)
         self.circuit, self.plans, self.given, self.inner = circuit, plans, given, inner
-        known = frontiers(program)
-        self.forgettable = known.rows
+        self.frontiers = frontiers(program)
+        self.forgettable = self.frontiers.rows
         evaluations = [self.evaluation(plan) for rule in program.rules for plan in plans_of(rule)]
         self.strata = Strata(self, evaluations)
-        self.forgetting = Forgetting(program, known, self.states, store.interner)
+        self.forgetting = Forgetting(self.frontiers, store)
         self.boundary = Boundary(program, store, self.options.keys)
         self.contents = Contents(program, self.states, store.interner)
         self.runner = EpochRunner(program, store, self.environment.faults)
-        self.fewer: list[State] = []
-        """The relations of which the last epoch has forgotten rows."""
 
     @classmethod
     def empty(
@@ -89,7 +88,6 @@ class LocalProgram(StoredProgram):
         return self.runner.run(partial(self._epoch, batches, conflicts), relations=relations)
 
     def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: Grow) -> Changes:
-        self.fewer = self.forgetting.run()
         self.boundary.change_tables(batches, conflicts)
         self.strata.run(grow)
         return self.boundary.view_changes()
@@ -164,13 +162,13 @@ class LocalProgram(StoredProgram):
         made.histories.learn(saved.about["learned"])
         if new := made.without(kept):
             made.compute(new)
-        if not tables_alone and (views := made.forgetting.partial(program, kept)):
-            raise UnsupportedError(
-                f"view {next(iter(views))} is computed in another way than when the state was written, by another "
-                f"Deltic or with another function, and rows of {', '.join(next(iter(views.values())))} that it needs "
-                "have been forgotten: open the state with what wrote it"
-            )
+        if not tables_alone:
+            made.forgotten(StateVersion.of(0, program, [store])).refuse_partial(kept)
         return made
+
+    def forgotten(self, version: StateVersion) -> ForgottenRows:
+        """Return what is forgotten in the epoch after a version."""
+        return ForgottenRows.of(self.program, self.frontiers, version)
 
     @property
     def has_rows(self) -> bool:

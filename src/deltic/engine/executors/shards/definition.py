@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.recursion import MaintenanceChoice
 from deltic.engine.options import EngineOptions
+from deltic.program.frontiers import Frontiers, frontiers
 from deltic.program.program import Program
 
 
@@ -39,6 +41,11 @@ class ShardDefinition:
         """Return the definition of another circuit, laid out with the same options."""
         other = ShardDefinition.of(circuit, self.given)
         return replace(other, rounds=self.rounds, outgrown=self.outgrown, copied=self.copied)
+
+    @cached_property
+    def frontiers(self) -> Frontiers:
+        """The frontiers of the program's relations."""
+        return frontiers(self.program)
 
     @property
     def maintained(self) -> MaintenanceChoice:

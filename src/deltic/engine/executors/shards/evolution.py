@@ -16,6 +16,7 @@ from functools import partial
 
 from deltic.engine.batches import Changed
 from deltic.engine.executors.evolution import extension, kept_relations
+from deltic.engine.executors.forgotten_rows import ForgottenRows
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.lay_out import lay_out
@@ -83,6 +84,7 @@ class Former:
     options: Options
     rows: Rows
     begun: Mapping[str, Changed] = field(default_factory=dict)
+    forgotten: ForgottenRows | None = None
 
 
 def evolution(former: Former, new: ShardDefinition) -> ShardEvolution:
@@ -132,7 +134,9 @@ class _Evolving:
         begun = self.former.begun
         arriving = (*new, *(program.tables[table] for table in begun))
         building = restrict(replace(changed, steps=tuple(self._steps(changed, taken, aliases))), arriving, raw.placed)
-        result = extension(self.former.program, self.program, self.kept, self.moved)
+        forgotten = self.former.forgotten
+        lost = {} if forgotten is None else forgotten.partial(self.program, self.kept)
+        result = extension(self.former.program, self.program, self.kept, self.moved, lost)
         return ShardEvolution(self.plan, program, building, taken, new, begun, result)
 
     # Programs

@@ -18,7 +18,9 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
-from deltic.engine.executors.explain import DECISIONS, explain, maintenance, queries, text_of
+from deltic.engine.executors.explain import DECISIONS, FORGOTTEN, explain, maintenance, queries, text_of
+from deltic.engine.executors.forgetting import Forget
+from deltic.engine.executors.forgotten_rows import NO_MARKS, ForgottenRows, Marks
 from deltic.engine.executors.shards.building import NOTHING, after, build, rows_in
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.definition import ShardDefinition
@@ -64,6 +66,8 @@ class ShardsExecutor:
         copies = self.definition.given.copies
         self._survey = None if copies is None else Survey(copies)
         self._ways: dict[tuple[str, ...], str] = {}
+        self._done = NO_MARKS
+        """The watermarks by which the present rows were forgotten."""
         self.version: StateVersion = self.placed.version(0, holder.stores())
 
     @classmethod
@@ -118,7 +122,7 @@ class ShardsExecutor:
             executed = self._run(changes, conflicts)
         except (IterationLimitError, CountOverflowError) as error:
             raise error.naming_views(self.program.views_over(error.relations[0])) from None
-        return replace(executed, commit=partial(self._go_on, executed))
+        return replace(executed, commit=partial(self._go_on, executed, self._forgotten.marks))
 
     def _run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> ShardsExecuted:
         """Run an epoch. A recursion that outgrows a task during the epoch moves to rounds, and the epoch restarts.
@@ -143,10 +147,18 @@ class ShardsExecutor:
         return self.holder.run_here(self._begun({}, "error"))
 
     def _begun(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Begun:
-        return Begun(changes, conflicts, self.version, is_first=not self.has_begun)
+        marks = self._forgotten.marks
+        forget = None if marks == self._done else Forget(marks, self._done)
+        return Begun(changes, conflicts, self.version, not self.has_begun, forget)
 
-    def _go_on(self, executed: ShardsExecuted) -> None:
-        """Make this epoch the present one."""
+    @property
+    def _forgotten(self) -> ForgottenRows:
+        """What the next epoch forgets."""
+        return ForgottenRows.of(self.program, self.definition.frontiers, self.version)
+
+    def _go_on(self, executed: ShardsExecuted, done: Marks) -> None:
+        """Make this epoch the present one. It has forgotten rows by these watermarks."""
+        self._done = done
         self.version, self.has_begun, self.shrunk = executed.version, True, executed.shrunk
         self._ways |= {report.relations: report.way for report in executed.result.components if report.way}
         executed.commit()
@@ -230,12 +242,13 @@ class ShardsExecutor:
         if not self.has_begun:
             return evolution(NOTHING, definition)
         placed, rows = self.placed, rows_in(self.holder.stores())
-        return evolution(Former(placed.program, placed.plan, placed.options, rows, begun), definition)
+        former = Former(placed.program, placed.plan, placed.options, rows, begun, self._forgotten)
+        return evolution(former, definition)
 
     def _take(self, built: ShardsExecuted) -> None:
         """Install what was built."""
         built.commit()
-        self.version, self.has_begun, self.shrunk = built.version, True, frozenset()
+        self.version, self.has_begun, self.shrunk, self._done = built.version, True, frozenset(), NO_MARKS
 
     # What is written
 
@@ -299,6 +312,9 @@ class ShardsExecutor:
         learned = [said["learned"] for said in saved.about["shards"]]
         there = {name for name in placed.plan.kept if all(name in store.states for store in stores)}
         if there != placed.plan.kept:
+            frontiers = self.definition.frontiers
+            marks = StateVersion.of(0, self.program, stores, frontiers.watermarks)
+            ForgottenRows.of(self.program, frontiers, marks).refuse_partial(there)
             missing = completion(self.definition, placed.plan, there, rows_in(stores))
             shards, _ = build(placed, missing, stores, learned)
         else:
@@ -323,7 +339,7 @@ class ShardsExecutor:
     # Reading
 
     def forgotten(self, view: str) -> tuple[str, ...]:
-        return ()
+        return self._forgotten.tables(self.program.below(self.program.sinks[view]))
 
     def explain(self, name: str, full: bool) -> str:
         below, count = self.program.below(self.program.sinks[name]), self.definition.options.shards
@@ -331,7 +347,9 @@ class ShardsExecutor:
         sections += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
         copied = [f"{name}: {why}" for name, why in self.copied.items() if name in below]
         decisions = [line for shard in self.shards for line in shard.decisions(below)]
-        more = text_of({f"copies, whose changes go to all {count} shards": copied, DECISIONS: decisions})
+        forgotten = list(self._forgotten.lines(below))
+        copies = f"copies, whose changes go to all {count} shards"
+        more = text_of({copies: copied, FORGOTTEN: forgotten, DECISIONS: decisions})
         sections += filter(None, [more])
         if full:
             sections.append(queries(self.program.sinks[name], self.program, self.maintenance(name)))

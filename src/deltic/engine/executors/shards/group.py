@@ -11,6 +11,7 @@ from typing import Any
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, TableError, joined
 from deltic.engine.executors.epoch_work import Costs, add_costs, work_of
+from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
@@ -41,7 +42,7 @@ class ShardGroup:
         """The stores of all shards."""
         return [shard.store for shard in self.shards]
 
-    def run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
+    def run(self, sent: Iterable[Message], conflicts: Conflicts, forget: Forget | None = None) -> EpochResult:
         """Run an epoch on all shards, again if values were renumbered between rounds. Call `end` afterwards.
 
         After any exception the rows are as before.
@@ -50,7 +51,7 @@ class ShardGroup:
         try:
             while True:
                 try:
-                    return self._run(messages, conflicts)
+                    return self._run(messages, conflicts, forget)
                 except Renumbered:
                     self.roll_back()
         except BaseException:
@@ -78,7 +79,7 @@ class ShardGroup:
     def keep(self) -> None:
         """Make the epoch final."""
         for shard in self.shards:
-            shard.store.repacked = {}
+            shard.store.rewritten = {}
 
     def roll_back(self) -> None:
         """Return to the rows before the epoch."""
@@ -91,7 +92,7 @@ class ShardGroup:
 
     # An epoch
 
-    def _run(self, sent: Iterable[Message], conflicts: Conflicts) -> EpochResult:
+    def _run(self, sent: Iterable[Message], conflicts: Conflicts, forget: Forget | None) -> EpochResult:
         """Run the stages of an epoch on all shards."""
         mail, iterated, costs = mail_of(sent), list[ComponentReport](), Costs()
         changed = {name for received in mail.values() for name in received}
@@ -104,7 +105,7 @@ class ShardGroup:
         self.placed.refuse(fault for shard in self.shards for fault in shard.environment.faults)
         postponed.check()
         for shard in self.shards:
-            shard.end()
+            shard.end(forget)
         result = {view: change for view, name in self.placed.program.sinks.items() if (change := self._change(name))}
         for shard in self.shards:
             add_costs(costs, shard.work.costs)

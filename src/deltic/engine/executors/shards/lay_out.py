@@ -28,6 +28,7 @@ from deltic.engine.executors.shards.recursion import MaintenanceChoice, Recursio
 from deltic.engine.executors.shards.shard_keys import columns_of_key, homes_of
 from deltic.engine.recursion.termination import computing
 from deltic.program.definitions import Derived, FixedRows, Table
+from deltic.program.frontiers import frontiers
 from deltic.program.histories import Examined, delay_of
 from deltic.program.operators.custom import Recomputed
 from deltic.program.program import Program, Relation, Stratum
@@ -107,7 +108,9 @@ class _LayOut:
             else:
                 self._relation(stratum.relations[0])
         made = Program(self.relations, tuple(self.strata), tuple(self.rules), program.sinks, program.tables)
-        return ShardPlan(made, {name: self._needed(p) for name, p in self.placed.items()}, tuple(self.epoch.steps))
+        placed = {name: self._needed(p) for name, p in self.placed.items()}
+        known = frontiers(program).of_placements({name: p.home for name, p in placed.items() if p.kept})
+        return ShardPlan(made, placed, tuple(self.epoch.steps), known)
 
     def _queries(self, rule: Rule) -> Iterator[Query]:
         """Yield the delta queries of a rule, adapted to the placement of its recursion."""

@@ -19,6 +19,7 @@ from typing import Any
 from deltic.circuit.provided import called_in
 from deltic.engine.recursion.pending import RoundId
 from deltic.functions import Function, provide
+from deltic.program.frontiers import NO_FRONTIERS, Frontiers
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Query
 
@@ -217,15 +218,19 @@ def _by_stage(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """The program of placed relations, and the steps in the order in which a shard takes those of one stage."""
+    """The program of placed relations, and the steps in the order in which a shard takes those of one stage.
+
+    `frontiers` are those of the stored relations.
+    """
 
     program: Program
     placed: Mapping[str, PlacedRelation]
     steps: tuple[Step, ...]
+    frontiers: Frontiers = NO_FRONTIERS
 
     def __reduce__(self) -> Any:
         """Pickle the plan with the Python functions that it calls."""
-        return _received, (self.program, self.placed, self.steps, called_in(self.program))
+        return _received, (self.program, self.placed, self.steps, self.frontiers, called_in(self.program))
 
     @cached_property
     def needs(self) -> frozenset[str]:
@@ -405,7 +410,11 @@ def names_of(names: Sequence[str], key: Sequence[int]) -> str:
 
 
 def _received(
-    program: Program, placed: Mapping[str, PlacedRelation], steps: tuple[Step, ...], functions: Mapping[str, Function]
+    program: Program,
+    placed: Mapping[str, PlacedRelation],
+    steps: tuple[Step, ...],
+    frontiers: Frontiers,
+    functions: Mapping[str, Function],
 ) -> ShardPlan:
     provide(functions)
-    return ShardPlan(program, placed, steps)
+    return ShardPlan(program, placed, steps, frontiers)

@@ -16,6 +16,7 @@ from functools import partial
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, StateHolder, nothing
+from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.shards.building import build
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.group import ShardGroup
@@ -30,12 +31,13 @@ from deltic.engine.storage.store import Store
 
 @dataclass(frozen=True)
 class Begun:
-    """The input of an epoch: changes of tables after a version. The first epoch also has the constants."""
+    """The input of an epoch: changes of tables after a version, and what to forget. The first one has the constants."""
 
     changes: Mapping[str, Changed]
     conflicts: Conflicts
     before: StateVersion
     is_first: bool
+    forget: Forget | None = None
 
     def sent(self, placed: PlacedProgram, changes: Mapping[str, Changed]) -> Iterator[Message]:
         """Yield messages with some of the changes and, in the first epoch, the rows of constants."""
@@ -92,7 +94,7 @@ class ProcessShards(StateHolder):
     def run_here(self, epoch: Begun) -> ShardsExecuted:
         """Run an epoch in this process; see `execute`."""
         placed, group, phases = self.placed, ShardGroup(self.placed, self.shards), Phases()
-        result = group.run(epoch.sent(placed, epoch.changes), epoch.conflicts)
+        result = group.run(epoch.sent(placed, epoch.changes), epoch.conflicts, epoch.forget)
         phases.end("evaluation")
         tables = {table: group.changed_rows(placed.program.tables[table]) for table in epoch.changes}
         version = group.end(epoch.before)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from deltic.engine.conflicts import Conflicts
+from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
@@ -130,10 +131,12 @@ class Shard(RoundSteps):
             except Renumbered:
                 self._start_again()
 
-    def end(self) -> None:
-        """End the epoch: its changes become part of the state."""
+    def end(self, forget: Forget | None) -> None:
+        """End the epoch: its changes become part of the state, without rows to forget."""
         for state in self.store.changed():
             state.compact()
+        if forget is not None:
+            self.forgetting.run(forget)
 
     def end_before(self, stage: int) -> None:
         """End the changes that later stages do not read, because the epoch continues elsewhere with this stage.

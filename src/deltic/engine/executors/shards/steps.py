@@ -11,6 +11,7 @@ import pyarrow as pa
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
+from deltic.engine.executors.forgetting import Forgetting
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.executors.shards.encoded_rows import EncodedRows, Rows
@@ -45,6 +46,7 @@ from deltic.engine.storage.state import StoreSnapshot
 from deltic.engine.storage.store import Store
 from deltic.engine.storage.unique import check_unique
 from deltic.program.definitions import Table
+from deltic.program.frontiers import NO_FRONTIERS
 from deltic.program.queries import Query
 
 # Rows that will change a relation of this shard, in its layout when they were derived.
@@ -60,8 +62,9 @@ class Steps(StoredProgram):
         """Prepare only these steps, if given."""
         passed, place = plan.placed.keys() - plan.kept, f" on shard {number}"
         super().__init__(plan.program, store, options, draws=False, passed=passed, place=place)
+        self.number, self.plan, self.forgettable = number, plan, plan.frontiers.rows
+        self.forgetting = Forgetting(plan.frontiers if steps is None else NO_FRONTIERS, store)
         steps = plan.steps if steps is None else steps
-        self.number, self.plan = number, plan
         self._conflicts: Conflicts = "error"
         self._sent: list[dict[str, list[Received]]] = []
         self._staying: dict[str, tuple[Staying, ...]] = {}
@@ -107,9 +110,10 @@ class Steps(StoredProgram):
                 yield from (f"{line} on shard {self.number}" for line in update.decision())
 
     def build(self) -> None:
-        """Build all column orders that queries probe, so that they are written once instead of built by each task."""
+        """Build all column orders that are read, so that they are written once instead of built by each task."""
         for evaluation in self._searches.values():
             evaluation.build()
+        self.forgetting.build()
 
     def _make_room(self, all_sent: Iterable[Mapping[str, list[Received]]]) -> None:
         """Extend domains to the values of messages."""

@@ -22,6 +22,7 @@ import pyarrow as pa
 from deltic.engine.changes import count
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.epoch_work import Costs, add_costs
+from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox
 from deltic.engine.executors.shards.files import read_description, read_state, write_state
@@ -160,6 +161,7 @@ class Task:
     taken: Mapping[str, str] | None = None
     """The placed relations that these states have, with their names in the plan that wrote them. All others are new."""
     since: int = 0
+    forget: Forget | None = field(default=None, kw_only=True)
 
     def __call__(self, messages: Iterable[Message]) -> Iterator[Message]:
         """Run the stage on the shard of these messages, and yield its messages: to other shards, and to itself."""
@@ -259,7 +261,7 @@ class Task:
             for message in streams_of(name, shard.number, DRIVER, rows)
         )
         yield from together_few(files, changes, self.direct)
-        shard.end()
+        shard.end(self.forget)
         shard.store.end_epoch()
         self._save(shard, files, outcome)
         if (frozen := self.options.frozen) is not None and any(a.apart(frozen) for a in shard.store.merging()):

@@ -14,6 +14,7 @@ from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, joined
 from deltic.engine.executors.epoch_work import add_costs, work_of
 from deltic.engine.executors.executor import Host, nothing
+from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.shards.building import building
 from deltic.engine.executors.shards.compaction import Compaction
 from deltic.engine.executors.shards.evolution import ShardEvolution
@@ -186,13 +187,13 @@ class SparkShards(ProcessShards):
     def _job(self, epoch: Begun) -> ShardsExecuted:
         """Run the epoch as a job; with recursions in rounds, one job for the steps before, and one for each round."""
         self.write()
-        placed, written = self.placed, self.files.traffic.written
+        placed, number, written = self.placed, epoch.before.epoch + 1, self.files.traffic.written
         messages = list(self._messages_of(epoch))
         written = self.files.traffic.written - written
         needed = placed.for_epoch({message.target for message in messages}, self._empty())
-        outcome, stores = self._by_jobs(needed, messages, epoch.conflicts, self.states, None, epoch.before.epoch + 1)
+        outcome, stores = self._by_jobs(needed, messages, epoch.conflicts, self.states, None, number, epoch.forget)
         outcome.written += written
-        version, empty = placed.version(epoch.before.epoch + 1, stores), empty_relations(placed.plan, stores)
+        version, empty = placed.version(number, stores), empty_relations(placed.plan, stores)
 
         def commit() -> None:
             self.states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
@@ -212,6 +213,7 @@ class SparkShards(ProcessShards):
         states: Mapping[int, str],
         taken: Mapping[str, str] | None,
         epoch: int,
+        forget: Forget | None = None,
     ) -> tuple[Outcome, list[Store]]:
         """Run a program on messages, from states in files. Return the outcome, and the stores of the new files.
 
@@ -220,11 +222,12 @@ class SparkShards(ProcessShards):
         plan, options, message = placed.plan, placed.options, f"epoch {epoch:,}"
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
         jobs = RoundJobs(plan, options, self.files, conflicts, self.direct, self.few, self._outcome, message)
-        is_of_all = taken is not None or plan.works_unasked
+        is_of_all = taken is not None or plan.works_unasked or forget is not None
         woken = wake(n for n in range(options.shards) if is_of_all or n not in states)  # others when rows reach them
         begun = jobs.run_rounds(Reached(states, [*woken, *changes], taken))
+        given = conflicts, self.direct, begun.taken, begun.since
         tasks = [
-            Task(plan, options, self.files.place, begun.states, stage, conflicts, self.direct, begun.taken, begun.since)
+            Task(plan, options, self.files.place, begun.states, stage, *given, forget=forget)
             for stage in range(begun.since, len(plan.stages))
         ]
         stages = f"{len(tasks)} stage{'s' * (len(tasks) > 1)}"
