@@ -6,15 +6,9 @@ that are there twice, and values that a database has in another form than the ta
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
-import socket
 import sqlite3
-import subprocess
-import tempfile
 from decimal import Decimal
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -122,6 +116,21 @@ def test_databases_that_are_not_there(url, message):
     assert message in str(raised.value)
 
 
+def test_a_lost_database_is_left_out(tmp_path):
+    pipeline = deltic.Pipeline()
+    for name in ("lost", "kept"):
+        (tmp_path / name).mkdir()
+        url, connect = database("sqlite", tmp_path / name)
+        run(connect, "CREATE TABLE t (id INTEGER)")
+        pipeline.table(name, {"id": "int64"}, key="id", source=External("database", url=url, table="t"))
+    pipeline.refresh()
+    run(connect, "INSERT INTO t VALUES (1)")
+    (tmp_path / "lost/shop.sqlite").unlink()
+    report = pipeline.refresh()
+    assert "there is no such file" in report.failed["lost"].reason
+    assert list(pipeline["kept"]) == [(1,)]
+
+
 def test_views_of_a_database_read_no_files_unless_they_may(tmp_path):
     (tmp_path / "secret.csv").write_text("id\n7\n")
     url, connect = database("duckdb", tmp_path)
@@ -225,32 +234,6 @@ def test_columns_without_a_type_of_tables(tmp_path):
         pipeline.table("sale", key="id", source=External("database", url=url, table="sales"))
 
 
-@pytest.fixture(scope="module")
-def postgresql(tmp_path_factory):
-    """The address of a database of a server of PostgreSQL; such a server runs as another user than root."""
-    psycopg, config = pytest.importorskip("psycopg"), shutil.which("pg_config")
-    programs = config and subprocess.check_output([config, "--bindir"], text=True).strip()
-    if not programs or not Path(programs, "initdb").exists():
-        pytest.skip("the machine has no PostgreSQL")
-    before = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-    with tempfile.TemporaryDirectory(prefix="deltic-pg-") as folder, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
-        if before:
-            shutil.chown(folder, "postgres")
-        control = [*before, f"{programs}/pg_ctl", "-D", f"{folder}/data", "-w", "-s"]
-        create = [*before, f"{programs}/initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "postgres"]
-        subprocess.run(create, check=True, stdout=subprocess.DEVNULL, cwd=folder)
-        options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder}"
-        subprocess.run([*control, "-l", f"{folder}/log", "-o", options, "start"], check=True, cwd=folder)
-        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        try:
-            yield url, lambda: psycopg.connect(url, autocommit=True)
-        finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], check=True, cwd=folder)
-
-
 @pytest.mark.slow
 def test_new_columns_of_postgresql(postgresql, tmp_path):
     url, connect = postgresql
@@ -277,6 +260,22 @@ def test_new_columns_of_postgresql(postgresql, tmp_path):
         with pytest.raises(DataError, match="column name is missing"):
             pipeline.refresh(full=True)
         assert len(list(pipeline["sale"])) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_", ["timestamptz", "timestamp", "numeric(9, 3)"])
+def test_change_columns_of_postgresql(postgresql, tmp_path, type_):
+    url, connect = postgresql
+    value = "{}" if type_.startswith("numeric") else "timestamp '2026-01-02 03:04:05' + {} * interval '1 ms'"
+    run(connect, "DROP TABLE IF EXISTS item", f"CREATE TABLE item (id int PRIMARY KEY, changed {type_})")
+    source = External("database", url=url, table="item", changed="changed")
+    for n in range(4):
+        run(connect, f"INSERT INTO item VALUES ({n}, {value.format(n)})")
+        with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+            if "item" not in pipeline:
+                pipeline.table("item", key="id", source=source)
+            assert pipeline.refresh().sources["item"].rows_read == min(n, 1) + 1
+            assert sorted(row[0] for row in pipeline["item"]) == [*range(n + 1)]
 
 
 @pytest.mark.slow

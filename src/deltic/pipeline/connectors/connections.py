@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deltic.duck import in_file
-from deltic.errors import CatalogError, DelticError, did_you_mean
+from deltic.errors import CatalogError, DataError, Diagnostic, did_you_mean
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
 from deltic.pipeline.connectors.source import filled
@@ -46,7 +46,7 @@ class Database:
 
 @contextmanager
 def connected(url: str, writes: bool = False, external_access: bool = False) -> Iterator[Database]:
-    """Connect for the block: its end commits, an exception rolls back. The database's errors become DelticErrors.
+    """Connect for the block: its end commits, an exception rolls back. The database's errors become DataErrors.
 
     With `external_access`, DuckDB's views may read files.
     """
@@ -66,7 +66,7 @@ def connected(url: str, writes: bool = False, external_access: bool = False) -> 
             connection.commit()
     except failure as error:
         reason = redacted_reason(str(error).strip().splitlines()[0])
-        raise DelticError(f"{url}: {reason}") from cause(error)
+        raise DataError([Diagnostic(reason, url)]) from cause(error)
 
 
 def without_jdbc(url: str) -> str:
@@ -85,7 +85,8 @@ def _file(url: str, path: str, writes: bool) -> str:
     """Return the file of a database, which must exist if it is only read."""
     if not (Path(path).parent.is_dir() if writes else Path(path).is_file()):
         what = "folder" if writes else "file"
-        raise DelticError(f"{url}: there is no such {what}; with four slashes, sqlite:////a/b.db, it is /a/b.db")
+        hint = "with four slashes, sqlite:////a/b.db, it is /a/b.db"
+        raise DataError([Diagnostic(f"there is no such {what}", url, hint=hint)])
     return path
 
 

@@ -1,4 +1,4 @@
-"""Tables of databases as sources, by JDBC through Spark or by Python's interface, and as targets of views.
+"""Tables of databases as sources and as targets of views, by Python's interface.
 
 A target gets changed rows and their epoch in one transaction.
 """
@@ -6,7 +6,8 @@ A target gets changed rows and their epoch in one transaction.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from decimal import Decimal
 from typing import Any
 
@@ -21,32 +22,13 @@ from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.connectors.connections import Database, connected, quoted, without_jdbc
 from deltic.pipeline.connectors.database_columns import columns_of
-from deltic.pipeline.connectors.frames import FrameSource
-from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange, filled, new_columns
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, new_columns
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
-from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.json_values import of_json
+from deltic.pipeline.io.rounding import RoundedValues
 from deltic.pipeline.names import find
 from deltic.pipeline.rows.coerce import to_table
-from deltic.pipeline.spark.spark import active_session, spark_errors
 from deltic.values.types import Column, Kind, Schema, Type
-
-
-def database_source(place: External, spark: Any, tasks: Tasks | None) -> ExternalSource:
-    """Return the source of a table. Spark reads `jdbc:` addresses."""
-    return (
-        FrameSource(place, lambda: _jdbc(place, spark), tasks)
-        if place["url"].startswith("jdbc:")
-        else DatabaseQuery(place)
-    )
-
-
-def _jdbc(place: External, spark: Any) -> Any:
-    options = {"url": filled(place["url"]), "dbtable": place["table"]}
-    if place.get("driver"):
-        options["driver"] = place["driver"]
-    with spark_errors(lambda reason: CatalogError(f"{place['table']}: {reason}")):
-        return active_session(spark).read.format("jdbc").options(**options).load()
 
 
 class DatabaseQuery:
@@ -58,7 +40,7 @@ class DatabaseQuery:
         self._place = place
 
     def columns(self) -> Schema:
-        with connected(self._place["url"], external_access=self._place.is_on("external_access")) as database:
+        with self._connected() as database:
             return columns_of(database, self._place["table"])
 
     def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
@@ -70,22 +52,36 @@ class DatabaseQuery:
     def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         check_change_column(self._place, table)
         column, last = self._place.get("changed"), None if wants_all else since(position)
-        names = ", ".join(map(quoted, table.schema.names))
-        text, values = f"SELECT {names} FROM {quoted(self._place['table'])}", []
-        if last is not None:
-            text, values = f"{text} WHERE {quoted(column)} >= ? OR {quoted(column)} IS NULL", [last]
-        with connected(self._place["url"], external_access=self._place.is_on("external_access")) as database:
-            listed = database.run(text, values).fetchall()
-        types = [c.type for c in table.schema]
-        read = RowsOfSource(table, self._place)
-        rows = read([tuple(map(value_of, row, types)) for row in listed])
+        where = "" if last is None else f"{quoted(column)} >= ? OR {quoted(column)} IS NULL"
+        with self._connected() as database:
+            listed = self._listed(database, table, where, [] if last is None else [last])
         largest, value = None, None
         if column:
             at = table.schema.names.index(column)
             largest = max((row[at] for row in listed if row[at] is not None), default=None)
-            value = None if last is None else value_of(last, types[at])
+            value = None if last is None else value_of(last, table.schema.types[column])
         kept = largest if largest is None or isinstance(largest, int | float | str) else str(largest)
-        return Advance(table, self._place, position, value).compared_here(rows, kept, held, read.taken())
+        rows, rounded = self._rows(table, listed)
+        return Advance(table, self._place, position, value).compared_here(rows, kept, held, rounded)
+
+    def _connected(self) -> AbstractContextManager[Database]:
+        return connected(self._place["url"], external_access=self._place.is_on("external_access"))
+
+    def _listed(
+        self, database: Database, table: CatalogTable, where: str = "", values: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows for which a condition holds, as the database has them."""
+        names = ", ".join(map(quoted, table.schema.names))
+        text = f"SELECT {names} FROM {quoted(self._place['table'])}{where and f' WHERE {where}'}"
+        result: list[tuple[Any, ...]] = database.run(text, values).fetchall()
+        return result
+
+    def _rows(
+        self, table: CatalogTable, listed: Sequence[tuple[Any, ...]]
+    ) -> tuple[pa.Table, Mapping[str, RoundedValues]]:
+        """Return rows of the table, and the rounded values."""
+        read, types = RowsOfSource(table, self._place), [c.type for c in table.schema]
+        return read([tuple(map(value_of, row, types)) for row in listed]), read.taken()
 
 
 def value_of(value: Any, type_: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Spark tables and DataFrames as sources, and views as temporary views of a Spark session."""
+"""Spark tables, tables by JDBC and DataFrames as sources, and views as temporary views of a Spark session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
-from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, new_columns
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, new_columns
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.rounding import Rounding
@@ -93,15 +94,22 @@ def _largest(rows: pa.Table, column: str) -> str | None:
 
 
 def frame_source(place: External, given: Any, spark: Any, tasks: Tasks | None) -> FrameSource:
-    """Return the source for a named Spark table, or for the DataFrame that was passed in this process."""
-    if place.kind == "spark":
-        return FrameSource(place, lambda: _table(place, spark), tasks)
-    return FrameSource(place, lambda: _given(given), tasks)
+    """Return the source for a table of Spark or by JDBC, or for the DataFrame that was passed in this process."""
+    read = {"spark": partial(_table, place, spark), "database": partial(_jdbc, place, spark)}
+    return FrameSource(place, read.get(place.kind, partial(_given, given)), tasks)
 
 
 def _table(place: External, spark: Any) -> DataFrame:
     with spark_errors(lambda reason: CatalogError(f"{place}: {reason}")):
         return active_session(spark).table(place["table"])
+
+
+def _jdbc(place: External, spark: Any) -> DataFrame:
+    options = {"url": filled(place["url"]), "dbtable": place["table"]}
+    if place.get("driver"):
+        options["driver"] = place["driver"]
+    with spark_errors(lambda reason: CatalogError(f"{place['table']}: {reason}")):
+        return active_session(spark).read.format("jdbc").options(**options).load()
 
 
 def _given(frame: Any) -> DataFrame:

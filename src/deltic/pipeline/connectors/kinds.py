@@ -27,11 +27,15 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
             from deltic.pipeline.connectors.iceberg import IcebergSource
 
             return IcebergSource(place, tasks)
-        case "database":
-            from deltic.pipeline.connectors.database import database_source
+        case "database" if place["url"].startswith("postgresql:") and place.get("changed") == "xmin":
+            from deltic.pipeline.connectors.row_versions import RowVersions
 
-            return database_source(place, spark, tasks)
-        case "spark" | "dataframe":
+            return RowVersions(place)
+        case "database" if not place["url"].startswith("jdbc:"):
+            from deltic.pipeline.connectors.database import DatabaseQuery
+
+            return DatabaseQuery(place)
+        case "database" | "spark" | "dataframe":
             from deltic.pipeline.connectors.frames import frame_source
 
             return frame_source(place, given, spark, tasks)
