@@ -6,10 +6,12 @@ or an image from which an altered table comes back as it was; an error that leav
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +135,9 @@ def run(seed: int, options: dict[str, Any], state: Path, steps: int) -> None:
             model.rows = [*(each for each in model.rows if each not in gone), row]
         else:
             text = rng.choice(STEPS)(model, rng) if model.names() else model.add(rng)
-            if text:
+            if text.startswith(("ADD", "ALTER")) and "DEFAULT" not in text and rng.random() < 0.5:
+                pipeline.redefine(f"CREATE TABLE s (k INT, x INT);\n{model.text()}{VIEWS}")
+            elif text:
                 pipeline.sql(f"ALTER TABLE t {text}")
         if rng.random() < 0.3:
             if options["durability"].epochs < 100:
@@ -264,6 +268,46 @@ def test_a_program_goes_on_with_its_alterations(is_used: bool, tmp_path: Path) -
         with Pipeline(state=tmp_path, program=second) as pipeline:
             assert list(pipeline["t"]) == [(1, 3)] * is_used
             assert pipeline.tables["t"].names == ("a", "c")
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        ("a INT, b INT, c STRING, d INT NOT NULL DEFAULT 3", [(1, 2, None, 3)]),
+        ("c DATE DEFAULT DATE '2026-03-01', b INT, a BIGINT NOT NULL", [(dt.date(2026, 3, 1), 2, 1)]),
+        ("a INT PRIMARY KEY, b DECIMAL(12, 2)", [(1, Decimal(2))]),
+    ],
+)
+def test_a_program_with_another_declaration_keeps_the_rows(columns: str, rows: list[Any], tmp_path: Path) -> None:
+    program = "CREATE TABLE t ({});\nCREATE VIEW v AS SELECT a FROM t;\n"
+    with Pipeline(state=tmp_path / "state", program=program.format("a INT, b INT")) as pipeline:
+        pipeline.sql("INSERT INTO t VALUES (1, 2)")
+    with Pipeline(state=tmp_path / "state", program=program.format(columns)) as pipeline:
+        assert (list(pipeline["t"]), list(pipeline["v"])) == (rows, [(1,)])
+        with pipeline.transaction() as change:
+            change.insert("t", [{"a": 5}])
+        after_a_crash = Pipeline(state=shutil.copytree(tmp_path / "state", tmp_path / "copy"))
+        assert shown(after_a_crash) == shown(pipeline)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("a INT", "the values of b would be lost. .* write after it: ALTER TABLE t DROP COLUMN b;$"),
+        ("a INT, z INT", "DROP COLUMN b;, or ALTER TABLE t RENAME COLUMN b TO z;$"),
+        ("a INT, b SMALLINT", "t.b is int32, whose values do not all fit int16; add a column of that type"),
+        ("a INT, b INT, c INT NOT NULL", "t.c cannot be NOT NULL: 1 row would be NULL there; give it a DEFAULT"),
+    ],
+)
+def test_a_program_that_would_lose_values_is_refused_with_the_statement(
+    columns: str, words: str, tmp_path: Path
+) -> None:
+    program = "CREATE TABLE t ({});\n"
+    with Pipeline(state=tmp_path, program=program.format("a INT, b INT")) as pipeline:
+        pipeline.sql("INSERT INTO t VALUES (1, 2)")
+        with pytest.raises(DelticError, match=words):
+            pipeline.redefine(program.format(columns))
+        assert list(pipeline["t"]) == [(1, 2)]
 
 
 def test_a_follower_sees_it(tmp_path: Path) -> None:

@@ -84,12 +84,30 @@ def test_a_program_is_read_again_while_clients_read(tmp_path, program):
         for text, columns in ((PROGRAM.replace(" AS n", " AS m"), ["client", "m"]), ("CREATE nonsense", None)):
             program.write_text(text)
             process.send_signal(signal.SIGHUP)
-            for _ in range(200):
+            for _ in range(600 if columns else 200):
                 told = client.get("/views/counts").json()
                 if [each["name"] for each in told["columns"]] == columns:
                     break
                 time.sleep(0.05 if columns else 0.005)
         assert (told["rows"], [each["name"] for each in told["columns"]]) == ([[1, 1]], ["client", "m"])
+
+
+def test_a_table_with_rows_takes_another_column_of_the_program(tmp_path, program):
+    """At SIGHUP, and when the server starts again; a column is not dropped without a word."""
+    state, read = tmp_path / "state", {"text": "SELECT * FROM visits"}
+    with serving(program, "--state", state) as (process, url), httpx.Client(base_url=url, trust_env=False) as client:
+        client.post("/query", json={"text": "INSERT INTO visits VALUES (1, 7)"})
+        refused = client.post("/query", json={"text": "ALTER TABLE visits ADD COLUMN note STRING"})
+        assert (refused.status_code, "send SIGHUP" in refused.text) == (403, True)
+        program.write_text(PROGRAM.replace("number INT", "number INT, note STRING"))
+        process.send_signal(signal.SIGHUP)
+        assert until(lambda: client.post("/query", json=read).json()["rows"], [[1, 7, None]]) == [[1, 7, None]]
+    program.write_text(PROGRAM.replace("number INT", "number BIGINT, note STRING, day DATE"))
+    with serving(program, "--state", state) as (_, url):
+        assert httpx.post(f"{url}/query", json=read, trust_env=False).json()["rows"] == [[1, 7, None, None]]
+    program.write_text(PROGRAM)
+    result = subprocess.run(deltic("serve", program, "--state", state), capture_output=True, text=True, timeout=120)
+    assert (result.returncode, "ALTER TABLE visits DROP COLUMN note, day;" in result.stderr) == (1, True)
 
 
 def test_without_a_program_clients_define(tmp_path):

@@ -134,8 +134,8 @@ def _frozen(options: ServeOptions) -> str:
     if options.program is None:
         return ""
     return (
-        f"this server runs the definitions of {options.program}: change the file and start the server again; a "
-        "server without a program lets owners define"
+        f"this server runs the definitions of {options.program}: change the file, and send SIGHUP or start the server "
+        "again; a server without a program lets owners define"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltic.calculus.planning.magic import PushedDemand
-from deltic.catalog import Catalog, CatalogDifference
+from deltic.catalog import Catalog, CatalogDifference, CatalogTable
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import FormerTable
 from deltic.circuit.operators import Delay, Differentiate, Integrate
@@ -19,6 +19,7 @@ from deltic.errors import CatalogError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
+from deltic.pipeline.definitions.growing import grown
 from deltic.pipeline.definitions.programs import program_of
 from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.engines import Engines
@@ -26,6 +27,7 @@ from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.clock import both
 from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
 from deltic.pipeline.rows.carrying import carried, formers
+from deltic.sql.statements.program import FRONT as SQL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,11 +134,7 @@ class DefinitionChanger:
                     f"Add `.input {name}` to the program, so that it is both"
                 )
             if catalog.tables[name] != tables[name]:
-                raise CatalogError(
-                    f"{name} is a table and holds rows, and {catalog.tables[name]} could not hold them; "
-                    f"ALTER TABLE {name}, as by deltic sql --state DIR, changes it and keeps its rows; "
-                    f"or drop {name} first"
-                )
+                raise CatalogError(_why_not(tables[name], catalog, name))
 
     @property
     def _catalog(self) -> Catalog:
@@ -147,6 +145,20 @@ class DefinitionChanger:
         shown = [name for name in (*difference.added, *difference.replaced) if name in catalog.view_schemas]
         pastless = tuple(v for v in shown if epoch and catalog.circuit_of(v).kinds & {Delay, Integrate, Differentiate})
         return Evolution(difference, catalog.view_schemas, result, self._spark, epoch, pastless)
+
+
+def _why_not(former: CatalogTable, catalog: Catalog, name: str) -> str:
+    """Return why a table with rows cannot have its new declaration."""
+    table = catalog.tables[name]
+    if catalog.front(name) == SQL:
+        try:
+            grown(former, table)
+        except CatalogError as error:
+            return f"table {name} holds rows: {error}"
+    return (
+        f"{name} is a table and holds rows, and {table} could not hold them; ALTER TABLE {name}, as by deltic sql "
+        f"--state DIR, changes it and keeps its rows; or drop {name} first"
+    )
 
 
 def _refuse_forgotten(made: EpochResult, difference: CatalogDifference) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.catalog.altering import origin
+from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.front_ends import front_end, front_end_of
+from deltic.pipeline.definitions.growing import grown
 
 _DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)", re.MULTILINE)
 
@@ -50,12 +54,24 @@ def program_definitions(
     front.check(options)
     start = Definitions(functions=before.functions, pragmas=before.pragmas)
     made, text = front.program(start, text, file, options, before)
+    made = _with_rows(made, before)
     made.check()
     made = made.after(Definitions(), "program", text=text, file=file, language=language, **options.written)
     gone = before.catalog.relations.keys() - made.catalog.relations.keys()
     for name, source in before.attached.items():
         made = made if name in gone else made.attaching(name, source)
     return reduce(Definitions.publishing, (each for each in before.publications if each.view not in gone), made)
+
+
+def _with_rows(made: Definitions, before: Definitions) -> Definitions:
+    """Return definitions whose tables in SQL take over the rows of former ones, where these fit."""
+    formers = before.catalog.shown_tables
+    for table in made.sql.tables:
+        former = formers.get(table.name, table)
+        if former != table and origin(table, formers) is None:
+            with suppress(CatalogError):
+                made = replace(made, sql=made.sql.with_altered(table.name, grown(former, table)))
+    return made
 
 
 def with_program(now: Definitions, text: str, file: str, language: str, options: SourceOptions) -> Definitions:
