@@ -118,10 +118,20 @@ def _null(parser: SparkParser, token: Token) -> exp.Expr:
 
 
 def _plus(parser: SparkParser) -> exp.Expr | None:
-    """Parse a plus sign before a value; before a number it is none."""
+    """Parse a plus sign before a value; before a number it shows in the name alone."""
     value = parser._parse_unary()
-    is_number = value is None or (isinstance(value, exp.Literal) and not value.is_string)
-    return value if is_number else exp.Anonymous(this="positive", expressions=[value])
+    if isinstance(value, exp.Literal) and not value.is_string:
+        value.meta["plus"] = True
+        return value
+    return value and exp.Anonymous(this="positive", expressions=[value])
+
+
+def of_values(values: exp.Values) -> exp.Select:
+    """SELECT * of VALUES, whose ORDER BY and LIMIT are its own."""
+    result = exp.select("*")
+    for clause in ("order", "limit", "offset"):
+        result.set(clause, values.args.pop(clause, None))
+    return result.from_(values, copy=False)
 
 
 _BITS = (
@@ -182,6 +192,15 @@ class DelticParser(SparkParser):
     SUPPORTS_TABLE_QUERY: ClassVar[bool] = True
 
     FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
+
+    def _parse_select(self, *args: Any, consume_pipe: bool = True, **options: Any) -> exp.Expr | None:
+        """Parse a query; a pipe behind that of LATERAL is the query's around, and VALUES may have one."""
+        is_lateral = bool(self._prev) and self._prev.token_type is TokenType.LATERAL
+        has_pipe = consume_pipe and not is_lateral
+        result = super()._parse_select(*args, **{**options, "consume_pipe": has_pipe})
+        if isinstance(result, exp.Values) and has_pipe and self._match(TokenType.PIPE_GT, advance=False):
+            return self._parse_pipe_syntax_query(of_values(result))
+        return result
 
     def _parse_select_query(self, *args: Any, **options: Any) -> exp.Expr | None:
         """Parse SELECT with a value at least; ALL is a column name where nothing that could be selected follows."""
@@ -327,6 +346,13 @@ class DelticParser(SparkParser):
             node = node.this
         if isinstance(node, exp.Func):
             node.meta["called"] = called.lower()
+        return result
+
+    def _parse_respect_or_ignore_nulls(self, this: exp.Expr | None) -> exp.Expr | None:
+        """Parse IGNORE or RESPECT NULLS behind a call; what is written so has another name than a second argument."""
+        result = super()._parse_respect_or_ignore_nulls(this)
+        if result is not None and result is not this:
+            result.meta["written"] = True
         return result
 
     def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:

@@ -17,8 +17,10 @@ Operator = Callable[[SparkParser, exp.Query], exp.Query]
 
 
 def around(query: exp.Query, alias: exp.TableAlias | None = None) -> exp.Select:
-    """Wrap a query in SELECT *."""
-    return exp.select("*").from_(query.subquery(alias, copy=False), copy=False)
+    """Wrap a query in SELECT *; without an alias its columns stay those of their relations."""
+    inner = query.subquery(alias, copy=False)
+    inner.meta["piped"] = alias is None
+    return exp.select("*").from_(inner, copy=False)
 
 
 def _refuse(parser: SparkParser, word: Token, expected: str) -> NoReturn:
@@ -27,34 +29,32 @@ def _refuse(parser: SparkParser, word: Token, expected: str) -> NoReturn:
 
 
 def _open(query: exp.Query, *taken: str) -> exp.Select:
-    """Return a SELECT * without these clauses and later ones: the query itself, or one around it.
-
-    Names of relations stay valid while it is the query itself.
-    """
+    """Return a SELECT * without these clauses and later ones: the query itself, or one around it."""
     clauses = ("group", "having", "qualify", "windows", "distinct", "order", "limit", "offset", *taken)
     stars = isinstance(query, exp.Select) and [type(e) for e in query.expressions] == [exp.Star]
     plain = stars and not any(query.expressions[0].args.values())
     if isinstance(query, exp.Select) and plain and not any(query.args.get(clause) for clause in clauses):
         return query
-    source = query.args.get("from_") if plain and not query.args.get("joins") else None
-    name = source.this.alias_or_name if source else ""
-    return around(query, exp.TableAlias(this=exp.to_identifier(name)) if name else None)
+    return around(query)
 
 
 def _select(parser: SparkParser, query: exp.Query) -> exp.Select:
     word = parser._curr
     selected = parser._parse_select(consume_pipe=False)
-    if not isinstance(selected, exp.Select) or selected.args.get("from_"):
-        _refuse(parser, word, "SELECT without FROM")
+    clauses = ("from_", "where", "having", "order", "limit", "offset")
+    if not isinstance(selected, exp.Select) or any(selected.args.get(clause) for clause in clauses):
+        _refuse(parser, word, "SELECT without other clauses")
     result = _open(query)
-    for part in ("expressions", "distinct", "windows", "qualify"):
+    for part in ("expressions", "distinct", "group", "windows", "qualify"):
         result.set(part, selected.args.get(part))
     return around(result)
 
 
 def _extend(parser: SparkParser, query: exp.Query) -> exp.Select:
     parser._advance()
-    return around(_open(query).select(*parser._parse_expressions(), copy=False))
+    result = _open(query).select(*parser._parse_expressions(), copy=False)
+    result.set("windows", parser._parse_window_clause())
+    return around(result)
 
 
 def _set(parser: SparkParser, query: exp.Query) -> exp.Query:
@@ -98,8 +98,13 @@ def _is_number(key: exp.Expr) -> bool:
     return isinstance(number, exp.Literal) and number.is_int
 
 
-def _order(parser: SparkParser, query: exp.Query) -> exp.Select:
-    return _open(query).order_by(parser._parse_order(), copy=False)
+def _arranged(parser: SparkParser, query: exp.Query) -> exp.Select:
+    """ORDER BY, SORT BY, DISTRIBUTE BY or CLUSTER BY."""
+    parse: Callable[[SparkParser], tuple[str, object]] = parser.QUERY_MODIFIER_PARSERS[parser._curr.token_type]
+    key, value = parse(parser)
+    result = _open(query)
+    result.set(key, value)
+    return result
 
 
 def _limit(parser: SparkParser, query: exp.Query) -> exp.Query:
@@ -128,14 +133,17 @@ def _sample(parser: SparkParser, query: exp.Query) -> exp.Select:
 OPERATORS: Mapping[str, Operator] = {
     "AGGREGATE": _aggregate,
     "AS": _as,
+    "CLUSTER BY": _arranged,
+    "DISTRIBUTE BY": _arranged,
     "DROP": _drop,
     "EXTEND": _extend,
     "LIMIT": _limit,
     "OFFSET": _limit,
-    "ORDER BY": _order,
+    "ORDER BY": _arranged,
     "PIVOT": _pivot,
     "SELECT": _select,
     "SET": _set,
+    "SORT BY": _arranged,
     "TABLESAMPLE": _sample,
     "UNPIVOT": _pivot,
     "WHERE": _where,

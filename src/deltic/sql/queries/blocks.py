@@ -41,10 +41,11 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class SelectItem:
-    """A selected expression under its name."""
+    """A selected expression under its name; a column as it is has that of its relation."""
 
     name: str
     node: exp.Expression
+    relation: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Clauses:
     def map(self, change: Callable[[exp.Expression], exp.Expression]) -> Clauses:
         """Apply a function to all expressions of the clauses."""
         having, qualify = (None if node is None else change(node) for node in (self.having, self.qualify))
-        items = tuple(SelectItem(item.name, change(item.node)) for item in self.items)
+        items = tuple(replace(item, node=change(item.node)) for item in self.items)
         return Clauses(items, having, qualify, tuple(map(change, self.order)), tuple(map(change, self.first_of)))
 
 
@@ -171,15 +172,20 @@ class _Block:
         items: list[SelectItem] = []
         for node in self._select.expressions:
             if is_star(node):
-                items += [SelectItem(name, self._named(value, [])) for name, value in starred(node, self._values)]
+                items += [SelectItem(c.name, self._named(c.value, []), c.relation) for c in starred(node, self._values)]
             elif is_generator(node.this if isinstance(node, exp.Alias | exp.Aliases) else node):
                 items += self._generated(node)
             elif isinstance(node, exp.Aliases):
                 raise self._scope.refuse(node, "several names for one expression")
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                items.append(SelectItem(self._name(node), self._named(inner, items)))
+                items.append(SelectItem(self._name(node), self._named(inner, items), self._relation(node)))
         return items
+
+    def _relation(self, node: exp.Expression) -> str:
+        """The relation of a selected column; none of other expressions."""
+        there = self._values.rows.find(node) if isinstance(node, exp.Column) else []
+        return there[0].relation if there else ""
 
     def _name(self, node: exp.Expression) -> str:
         """The name of a selected expression."""
@@ -306,7 +312,7 @@ class _Block:
             Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, result, strict=True)
         ]
         shown = zip(items, columns, values, strict=True)
-        attributes = tuple(QueryColumn(i.name, c, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
+        attributes = tuple(QueryColumn(i.name, c, i.relation, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in result])
         out = [*scope.bound_names, *(c.name for c in columns)]
         both = self._values.over(QueryRows(node, self._values.rows.attributes))

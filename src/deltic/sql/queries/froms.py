@@ -54,6 +54,8 @@ def _first(node: exp.Expression, scope: QueryScope) -> QueryRows:
 
 def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows:
     """Lower one relation of FROM; lateral ones see the rows to their left."""
+    if node.args.get("joins"):
+        return _group(node, scope)
     if (sample := node.args.get("sample")) is not None:
         node = _sampled(node, sample, scope)
     alias = node.args.get("alias")
@@ -61,14 +63,13 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
     if isinstance(node, exp.Subquery) and not alias and _is_group(node.this):
         return _group(node.this, scope)
     rows = _named(node, left, scope)
-    if pivots := node.args.get("pivots"):
-        rows = pivoted(rows, pivots, scope)
-        alias = alias or pivots[-1].args.get("alias")
     if alias and names and len(names) != len(rows.visible):
         message = f"{alias.name} names {count_of(len(names), 'column')}, and there are {len(rows.visible)}"
         raise scope.source.error(alias, message)
     own = node.name if isinstance(node, exp.Table) else ""
-    return rows.called(alias.name if alias and alias.name else own, names)
+    if alias or not node.meta.get("piped"):
+        rows = rows.called(alias.name if alias and alias.name else own, names)
+    return pivoted(rows, node.args.get("pivots") or (), scope)
 
 
 def _sampled(node: exp.Expression, sample: exp.Expression, scope: QueryScope) -> exp.Expression:
@@ -139,8 +140,8 @@ def _joined(rows: QueryRows, join: exp.Join, scope: QueryScope) -> QueryRows:
     if join.method.upper() == "ASOF":
         return _asof(rows, right, how, join, scope)
     if join.method.upper() == "NATURAL":
-        there = {a.name.lower() for a in rows.visible}
-        shared = [a.name for a in right.visible if a.name.lower() in there]
+        there = {a.name.lower() for a in right.visible}
+        shared = [a.name for a in rows.visible if a.name.lower() in there]
         return _using(rows, right, how, shared, join, scope)
     if join.args.get("using"):
         return _using(rows, right, how, [c.name for c in join.args["using"]], join, scope)
@@ -246,16 +247,25 @@ def _using(
     pairs = [(_only(left, name, join, scope), _only(right, name, join, scope)) for name in names]
     equal = [_equal(a, b, join, scope) for a, b in pairs]
     rows = _combined(left, right, how, conjunction(equal) if equal else None, scope)
+    keys = [a.column.name for side in zip(*pairs, strict=True) for a in side]
     if how in ("SEMI", "ANTI"):
-        return rows
+        return _first_of_all(keys, rows)
     merged = []
     values = BlockValues(rows, scope)
     for pair in pairs:
         a, b = scope.seen(QueryRows(rows.node, pair), rows.node).attributes
         merged.append(QueryColumn(a.name, values.column(_merged(a, b, how), a.name)))
-    hidden = {a.column.name for pair in pairs for a in pair}
-    others = [replace(a, hidden=a.hidden or a.column.name in hidden) for a in rows.attributes]
-    return QueryRows(values.rows.node, (*merged, *others))
+    others = [replace(a, hidden=a.hidden or a.column.name in keys) for a in rows.attributes]
+    return QueryRows(
+        values.rows.node, (*merged, *_first_of_all(keys, replace(rows, attributes=tuple(others))).attributes)
+    )
+
+
+def _first_of_all(keys: Sequence[str], rows: QueryRows) -> QueryRows:
+    """The rows with the keys of USING before their other columns, as `*` and `t.*` have them."""
+    places = {name: place for place, name in enumerate(keys)}
+    ordered = sorted(rows.attributes, key=lambda a: places.get(a.column.name, len(places)))
+    return replace(rows, attributes=tuple(ordered))
 
 
 def _only(rows: QueryRows, name: str, join: exp.Join, scope: QueryScope) -> QueryColumn:

@@ -40,9 +40,9 @@ _SIGNS: Mapping[type[exp.Expression], str] = {
     exp.BitwiseRightShift: ">>",
 }
 _UPPER = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "degrees", "e", "exp"),
-    *("expm1", "hypot", "log", "log10", "log1p", "log2", "pi", "power", "radians", "regexp", "regexp_like"),
-    *("rint", "rlike", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "cot", "csc", "degrees", "e"),
+    *("exp", "expm1", "hypot", "log", "log10", "log1p", "log2", "pi", "power", "radians", "regexp", "regexp_like"),
+    *("rint", "rlike", "sec", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
     *("dense_rank", "percent_rank", "rank"),
 )
 """Functions that Spark writes in capitals."""
@@ -148,7 +148,8 @@ class _Names:
 
     def literal(self, node: exp.Expression) -> str:
         is_float = isinstance(node, exp.Literal) and not node.is_string and "e" in node.name.lower()
-        return self._number(node) if is_float else node.name
+        text = self._number(node) if is_float else node.name
+        return f"(+ {text})" if node.meta.get("plus") else text
 
     def _constant(self, node: exp.Expression) -> object:
         return evaluate(self._values.typed(node).expression, {}, {})
@@ -286,14 +287,24 @@ class _Names:
             return "count(1)"
         parts = [part for key in node.arg_types if key in _ARGUMENTS for part in _each(node.args.get(key))]
         called = node.meta.get("called") or aggregate_name(node)
+        if isinstance(node, exp.Mode) and (least := node.args.get("deterministic")) and self._constant(least) is True:
+            return f"mode() WITHIN GROUP (ORDER BY {self.text(parts[0])} DESC)"
         name = _OTHERWISE.get(called, called)
         return self._called(name, [self.text(part) for part in parts[: 1 if name == "approx_count_distinct" else None]])
 
     def of_group(self, node: exp.Expression) -> str:
         """An aggregate WITHIN GROUP, or of one whose order stands in its argument."""
-        call = node.this
-        order = self.listed(node.expression.expressions)
-        return f"{self.text(call)} WITHIN GROUP (ORDER BY {_short(order)})"
+        call, keys = node.this, node.expression.expressions
+        if isinstance(call, exp.Mode):  # the least of the most frequent is the last of those in descending order
+            (key,) = keys
+            return f"mode() WITHIN GROUP (ORDER BY {self.text(key.this)}{'' if key.args.get('desc') else ' DESC'})"
+        return f"{self.text(call)} WITHIN GROUP (ORDER BY {_short(self.listed(keys))})"
+
+    def of_nulls(self, node: exp.Expression) -> str:
+        """An aggregate with IGNORE or RESPECT NULLS."""
+        shown, is_written = self.text(node.this), node.meta.get("written")
+        is_edge = isinstance(node.this, exp.FirstValue | exp.LastValue)
+        return shown.replace("_value", "", 1) if is_edge and is_written else shown
 
     def listagg(self, node: exp.Expression) -> str:
         ordered = node.this
@@ -343,13 +354,23 @@ class _Names:
             if not node.args.get("order"):
                 return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
             return f"{'ROWS' if isinstance(call, _RANKS) else 'RANGE'} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-        return f"{spec.args['kind'].upper()} BETWEEN {self._bound(spec, 'start')} AND {self._bound(spec, 'end')}"
+        kind = spec.args["kind"].upper()
+        return f"{kind} BETWEEN {self._bound(node, kind, 'start')} AND {self._bound(node, kind, 'end')}"
 
-    def _bound(self, spec: exp.Expression, side: str) -> str:
-        amount, way = spec.args.get(side), spec.args.get(f"{side}_side") or ""
+    def _bound(self, node: exp.Expression, kind: str, side: str) -> str:
+        spec = node.args["spec"]
+        amount, way = spec.args.get(side), (spec.args.get(f"{side}_side") or "").upper()
         if amount is None or amount == "CURRENT ROW":
             return "CURRENT ROW"
-        return f"{amount if isinstance(amount, str) else self.text(amount)} {way.upper()}"
+        if isinstance(amount, str):
+            return f"{amount} {way}"
+        if kind == "RANGE" and way == "PRECEDING":  # Spark adds the negative where the types differ
+            key, bound = (
+                self._values.typed(part).type.type for part in (node.args["order"].expressions[0].this, amount)
+            )
+            if key != bound and key.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+                return f"(- {self.text(amount)}) FOLLOWING"
+        return f"{self.text(amount)} {way}"
 
     def item(self, node: exp.Expression) -> str:
         base, index = node.this, node.expressions[0]
@@ -473,8 +494,8 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[_Names, exp.Expression], str]] = {
     exp.Distinct: lambda names, node: f"DISTINCT {names.listed(node.expressions)}",
     exp.Filter: lambda names, node: f"{names.text(node.this)} FILTER (WHERE {names.text(node.expression.this)})",
     exp.WithinGroup: _Names.of_group,
-    exp.IgnoreNulls: lambda names, node: names.text(node.this),
-    exp.RespectNulls: lambda names, node: names.text(node.this),
+    exp.IgnoreNulls: _Names.of_nulls,
+    exp.RespectNulls: _Names.of_nulls,
     exp.Ordered: _ordered,
     exp.Window: _Names.window,
     exp.Exists: _Names.exists,

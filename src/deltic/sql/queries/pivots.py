@@ -3,34 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import columns_of
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import count_of
 from deltic.sql.aggregates import is_aggregate
+from deltic.sql.queries.naming import name_of
 from deltic.sql.queries.rows import QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
+from deltic.sql.queries.values import BlockValues
 
 _GIVEN = "\0given"
 
 
 def pivoted(rows: QueryRows, pivots: Sequence[exp.Pivot], scope: QueryScope) -> QueryRows:
-    """The rows after each pivot in turn."""
+    """The rows after each pivot in turn; columns that it keeps stay those of their relations, unless it has a name."""
     for pivot in pivots:
-        names = [a.name for a in rows.visible]
-        query = (_unpivot if pivot.args.get("unpivot") else _pivot)(pivot, names, scope)
-        inner = scope.bound(None).naming(_GIVEN, rows.called(""))
-        rows = inner.own(inner.lower(query, inner))
+        values = BlockValues(rows.called(""), scope)
+        query = (_unpivot if pivot.args.get("unpivot") else _pivot)(_bare(pivot, rows), values)
+        inner = scope.bound(None).naming(_GIVEN, values.rows)
+        result = inner.own(inner.lower(query, inner))
+        rows = result.called(pivot.alias) if pivot.alias else _as_before(result, rows)
     return rows
+
+
+def _bare(pivot: exp.Pivot, rows: QueryRows) -> exp.Pivot:
+    """The pivot with columns without their relations."""
+    relations = {a.relation.lower() for a in rows.visible}
+    result = pivot.copy()
+    for column in result.find_all(exp.Column):
+        if column.table.lower() in relations:
+            column.set("table", None)
+    return result
+
+
+def _as_before(result: QueryRows, rows: QueryRows) -> QueryRows:
+    """The result with the relations of the columns that were there before."""
+    relations = {a.name.lower(): a.relation for a in rows.visible}
+    return replace(
+        result, attributes=tuple(replace(a, relation=relations.get(a.name.lower(), "")) for a in result.attributes)
+    )
 
 
 def _given() -> exp.From:
     return exp.From(this=exp.Table(this=exp.Identifier(this=_GIVEN, quoted=True)))
 
 
-def _pivot(pivot: exp.Pivot, names: Sequence[str], scope: QueryScope) -> exp.Expression:
+def _pivot(pivot: exp.Pivot, given: BlockValues) -> exp.Expression:
     """A group for each of the columns that the pivot does not mention, a column for each of its values."""
+    scope, names = given.scope, [a.name for a in given.rows.visible]
     mentioned = {c.name.lower() for c in pivot.find_all(exp.Column)}
     kept = [exp.column(name, quoted=True) for name in names if name.lower() not in mentioned]
     field, *others = pivot.args["fields"]
@@ -42,18 +67,20 @@ def _pivot(pivot: exp.Pivot, names: Sequence[str], scope: QueryScope) -> exp.Exp
         raise scope.refuse(pivot, "PIVOT without a list of values", "list them: FOR column IN ('a', 'b')")
     shown: list[exp.Expression] = [column.copy() for column in kept]
     for value in field.expressions:
-        shown += [_pivoted(call, field.this, value, len(pivot.expressions) > 1) for call in pivot.expressions]
+        shown += [_pivoted(call, field.this, value, len(pivot.expressions) > 1, given) for call in pivot.expressions]
     return exp.Select(expressions=shown, from_=_given(), group=exp.Group(expressions=kept) if kept else None)
 
 
-def _pivoted(call: exp.Expression, column: exp.Expression, value: exp.Expression, several: bool) -> exp.Expression:
+def _pivoted(
+    call: exp.Expression, column: exp.Expression, value: exp.Expression, several: bool, given: BlockValues
+) -> exp.Expression:
     """One aggregate of the rows with one value, under the name that Spark gives it."""
     named = isinstance(value, exp.Alias | exp.PivotAlias)
     plain = value.this if named else value
-    name = value.args["alias"].name if named else plain.name or plain.sql(dialect="spark")
+    name = value.args["alias"].name if named else _shown(plain, given)
     inner = call.this if isinstance(call, exp.Alias) else call
     if several:
-        name += f"_{call.alias or inner.sql(dialect='spark').lower()}"
+        name += f"_{call.alias or name_of(inner, given)}"
     columns = column.expressions if isinstance(column, exp.Tuple) else [column]
     values = plain.expressions if isinstance(plain, exp.Tuple) else [plain]
     pairs = zip(columns, values, strict=False)
@@ -66,8 +93,18 @@ def _pivoted(call: exp.Expression, column: exp.Expression, value: exp.Expression
     return exp.Alias(this=chosen, alias=exp.to_identifier(name, quoted=True))
 
 
-def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: QueryScope) -> exp.Expression:
+def _shown(value: exp.Expression, given: BlockValues) -> str:
+    """A value of the list as a text, the name of its column."""
+    text = given.typed(exp.Cast(this=value.copy(), to=exp.DataType.build("string")))
+    if columns_of(text.expression):
+        raise given.scope.source.error(value, f"{given.scope.source.written(value)} in PIVOT is no constant")
+    result = evaluate(text.expression, {}, {})
+    return "null" if result is None else str(result)
+
+
+def _unpivot(pivot: exp.Pivot, given: BlockValues) -> exp.Expression:
     """A row for each of the listed columns, or lists of them: its name and its values, unless they are all NULL."""
+    scope, names = given.scope, [a.name for a in given.rows.visible]
     field, *others = pivot.args["fields"]
     if others or len(pivot.expressions) != 1 or not isinstance(field, exp.In):
         raise scope.refuse(pivot, "this UNPIVOT", "write UNPIVOT (value FOR name IN (column, …))")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from deltic.values.types import Kind
 
 
 @dataclass(frozen=True)
-class _Shown:
+class Shown:
     """A column that a star stands for; one of a relation has its name."""
 
     name: str
@@ -26,8 +26,8 @@ def is_star(node: exp.Expression) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
-def starred(node: exp.Expression, values: BlockValues) -> list[tuple[str, exp.Expression]]:
-    """All columns, those of a relation, or the fields of a column that is a struct, with their names.
+def starred(node: exp.Expression, values: BlockValues) -> list[Shown]:
+    """All columns, those of a relation, or the fields of a column that is a struct.
 
     Those that EXCEPT names are left out, and others stand in the place of those that REPLACE names.
     """
@@ -40,12 +40,10 @@ def starred(node: exp.Expression, values: BlockValues) -> list[tuple[str, exp.Ex
     if unknown:
         raise source.error(node, f"{source.written(node)}: no column is {min(unknown)}")
     kept = _without(result, star.args.get("except_") or (), values)
-    return [(name, others.get(name.lower(), value)) for name, value in kept]
+    return [Shown(c.name, others[c.name.lower()]) if c.name.lower() in others else c for c in kept]
 
 
-def _without(
-    found: Sequence[_Shown], left_out: Sequence[exp.Expression], values: BlockValues
-) -> list[tuple[str, exp.Expression]]:
+def _without(found: Sequence[Shown], left_out: Sequence[exp.Expression], values: BlockValues) -> list[Shown]:
     """The columns without those that EXCEPT names, and structs without the fields that it names."""
     paths = [_path(reference, found, values) for reference in left_out]
     for number, path in enumerate(paths):
@@ -53,10 +51,10 @@ def _without(
             raise values.scope.source.error(left_out[number], "EXCEPT names a column twice", "name it once")
     of_column = [[path[1:] for path in paths if path[0] == i] for i in range(len(found))]
     pairs = zip(found, of_column, strict=True)
-    return [(shown.name, _kept(shown.value, fields, values)) for shown, fields in pairs if [] not in fields]
+    return [replace(shown, value=_kept(shown.value, fields, values)) for shown, fields in pairs if [] not in fields]
 
 
-def _path(reference: exp.Expression, found: Sequence[_Shown], values: BlockValues) -> list[int]:
+def _path(reference: exp.Expression, found: Sequence[Shown], values: BlockValues) -> list[int]:
     """Where what EXCEPT names is: the number of a column, and those of the fields that lead to one within it."""
     source = values.scope.source
     parts = [part.name.lower() for part in reference.parts] if isinstance(reference, exp.Column) else [""]
@@ -89,11 +87,11 @@ def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: Bloc
     return exp.Anonymous(this="named_struct", expressions=parts)
 
 
-def _columns(node: exp.Expression, values: BlockValues) -> list[_Shown]:
+def _columns(node: exp.Expression, values: BlockValues) -> list[Shown]:
     rows, table = values.rows, node.args.get("table")
     result = [a for a in rows.attributes if a.relation.lower() == table.name.lower()] if table else rows.visible
     if result:
-        return [_Shown(a.name, values.place(node, a.typed), a.relation) for a in result]
+        return [Shown(a.name, values.place(node, a.typed), a.relation) for a in result]
     source, written = values.scope.source, values.scope.source.written(node)
     if table is None:
         raise source.error(node, f"{written}: there is no FROM")
@@ -102,7 +100,7 @@ def _columns(node: exp.Expression, values: BlockValues) -> list[_Shown]:
         raise source.error(node, f"{written}: there is no relation {table.name} here, nor a struct")
     (struct,) = structs
     names = [exp.to_identifier(f.name, quoted=True) for f in struct.column.type.fields]
-    return [_Shown(n.name, exp.Dot(this=values.place(node, struct.typed), expression=n)) for n in names]
+    return [Shown(n.name, exp.Dot(this=values.place(node, struct.typed), expression=n)) for n in names]
 
 
 def spread(node: exp.Expression, values: BlockValues) -> exp.Expression:
@@ -115,7 +113,7 @@ def spread(node: exp.Expression, values: BlockValues) -> exp.Expression:
         if isinstance(call, exp.Count):
             _spread_count(call, star, values)
         elif star.arg_key == "expressions":
-            star.replace([_argument(call, name, value) for name, value in starred(star, values)])
+            star.replace([_argument(call, shown.name, shown.value) for shown in starred(star, values)])
     result: exp.Expression = around.this
     return result
 
@@ -123,7 +121,7 @@ def spread(node: exp.Expression, values: BlockValues) -> exp.Expression:
 def _spread_count(call: exp.Count, star: exp.Expression, values: BlockValues) -> None:
     if isinstance(star, exp.Star) and not call.expressions and not any(star.args.values()):
         return
-    first, *others = (value for _, value in starred(star, values))
+    first, *others = (shown.value for shown in starred(star, values))
     call.set("expressions", [*others, *(part.copy() for part in call.expressions)])
     call.set("this", first)
 

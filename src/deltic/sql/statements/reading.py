@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from deltic.circuit.expressions import balanced
 from deltic.depth import TooDeep, deep
 from deltic.errors import ProgramError, did_you_mean
-from deltic.sql.dialect import BEHIND_A_NAME, DelticParser
+from deltic.sql.dialect import BEHIND_A_NAME, DelticParser, of_values
 from deltic.sql.remedies import of_type
 from deltic.sql.text import SourceText
 
@@ -75,7 +75,7 @@ def query(tokens: Tokens, source: SourceText) -> exp.Expression:
     """The query that tokens are; raises ProgramError where they are none."""
     result = tree(tokens, source)
     if isinstance(result, exp.Values):
-        return exp.select("*").from_(result)
+        return of_values(result)
     if not isinstance(result, exp.Query):
         raise token_error(source, tokens[0], f"expected a query, found `{tokens[0].text}`")
     return result
