@@ -1,13 +1,14 @@
 """A maintained view beside those of PostgreSQL, by the same client: `python benchmarks/postgresql.py`.
 
 Deltic's server and one of PostgreSQL, each on loopback with its data on the disk, have the same table and view, and
-psycopg sends the same statements to them. PostgreSQL is that of the machine (Debian: `apt-get install postgresql`); its
-programs are found by pg_config, and run as the user postgres where this process is root's. Writes
+psycopg sends the same statements to them. The programs of PostgreSQL are in the folder of `--programs`, else where
+pg_config says (Debian: `apt-get install postgresql`), and run as the user postgres where this process is root's. Writes
 results/postgresql.txt.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import shutil
@@ -40,9 +41,9 @@ with the table it is of."""
 
 
 @contextmanager
-def postgresql() -> Iterator[int]:
-    """The port of a server of PostgreSQL with a new database."""
-    programs = subprocess.check_output(["pg_config", "--bindir"], text=True).strip()
+def postgresql(programs: str | None) -> Iterator[int]:
+    """The port of a server of PostgreSQL with a new database, run by the programs in a folder."""
+    programs = programs or subprocess.check_output(["pg_config", "--bindir"], text=True).strip()
     before = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
     with tempfile.TemporaryDirectory() as folder:
         if before:
@@ -133,8 +134,10 @@ def check(port: int) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", metavar="DIR", help="the folder with initdb and pg_ctl of PostgreSQL")
     rows = list[list[str]]()
-    with postgresql() as port, connected(port) as connection:
+    with postgresql(parser.parse_args().programs) as port, connected(port) as connection:
         version = connection.info.server_version // 10_000
         connection.execute(TABLE)
         fill(connection)
