@@ -89,7 +89,7 @@ def session(root):
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
     }
-    builder = SparkSession.builder.master("local[1]")
+    builder = SparkSession.builder if "SPARK_REMOTE" in os.environ else SparkSession.builder.master("local[1]")
     for name, value in options.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
@@ -103,10 +103,11 @@ def told(root: Path, what: str) -> None:
 
 @dataclass
 class World:
-    """The input, what it adds up to, and what became of drivers."""
+    """The input, what it adds up to, and what became of drivers, whose sessions may be of Spark Connect: `remote`."""
 
     folder: Folder
     chance: random.Random
+    remote: str = ""
     edges: set[tuple[int, int]] = field(default_factory=set)
     ends: Counter[str] = field(default_factory=Counter)
     _lines: int = 0
@@ -127,6 +128,7 @@ class World:
         command = [sys.executable, "-m", "tests.pipeline.streaming.restarting", *what]
         quiet = (self.folder.root / "stderr").open("a")
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+        environment |= {"SPARK_REMOTE": self.remote} if self.remote else {}
         return subprocess.Popen(command, stdout=quiet, stderr=quiet, start_new_session=True, env=environment)
 
     def kill_one(self, stops: int) -> None:
@@ -205,9 +207,9 @@ class World:
         return log.read_text().count("was applied before") if log.exists() else 0
 
 
-def restart(restarts: int, stops: int, seed: int, root: Path) -> World:
+def restart(restarts: int, stops: int, seed: int, root: Path, remote: str = "") -> World:
     """Restart a stream so often: drivers stop it so many times each, and are killed."""
-    world = World(Folder(root, SCHEMA), random.Random(seed))
+    world = World(Folder(root, SCHEMA), random.Random(seed), remote)
     world.put_file()
     while world.ends.total() < restarts:
         world.kill_one(stops)

@@ -53,10 +53,15 @@ class TableStream:
 
     def writer(self, frame: DataFrame) -> DataStreamWriter:
         """Spark's writer of a streaming DataFrame, each batch of which is applied."""
+        _check_streaming(frame, self.table)
+        has_signs = self.form(frame).kind is not StreamKind.ROWS
+        if is_connect(frame):
+            from deltic.pipeline.streaming.on_connect import BatchWriter
+
+            return BatchWriter(frame, self)  # type: ignore[return-value]
         from deltic.pipeline.streaming.writer import TableWriter
 
-        _check_streaming(frame, self.table)
-        return TableWriter(frame, self.form(frame).kind is not StreamKind.ROWS).foreachBatch(self.apply)
+        return TableWriter(frame, has_signs).foreachBatch(self.apply)
 
     def form(self, frame: DataFrame) -> StreamForm:
         """How a DataFrame encodes changes of the table, as that is defined now."""
@@ -70,9 +75,12 @@ class TableStream:
         return self.known
 
     def apply(self, frame: DataFrame, batch: int) -> None:
+        """Apply a micro-batch of the query that calls this."""
+        self.take(frame, frame.sparkSession.sparkContext.getLocalProperty(_QUERY) or "", batch)
+
+    def take(self, frame: DataFrame, query: str, batch: int) -> None:
         """Apply a micro-batch as an epoch, or pass over one that was applied; raises StreamError."""
-        query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY) or ""
-        is_known = comes_again(self.name, query, batch, self._last(), self.place)
+        is_known = comes_again(self.name, query, batch, self.last(), self.place)
         message = f"epoch {self.pipeline.epoch + (not is_known)}: batch {batch} of stream {self.name}"
         with described(frame.sparkSession, message), self._refusing(query, batch):
             form = self.form(frame)
@@ -89,7 +97,7 @@ class TableStream:
         the one that is here first applies it.
         """
         with self.lock:
-            if comes_again(self.name, applied.query, applied.batch, self._last(), self.place):
+            if comes_again(self.name, applied.query, applied.batch, self.last(), self.place):
                 self._pass_over(applied)
                 return
             positions = applied.position(self.name)
@@ -105,12 +113,13 @@ class TableStream:
 
     def _pass_over(self, again: AppliedBatch) -> None:
         """Leave it at a batch that was applied, if it is the same; raises StreamError."""
-        last = self._last()
+        last = self.last()
         assert last is not None
         check_same(self.name, again, last)
         _LOG.info("batch %d of stream %s was applied before, and is passed over", again.batch, self.name)
 
-    def _last(self) -> AppliedBatch | None:
+    def last(self) -> AppliedBatch | None:
+        """The last batch that was applied."""
         return AppliedBatch.of(self.name, self.pipeline.positions)
 
     @contextmanager
@@ -130,11 +139,6 @@ def _check_streaming(frame: object, table: str) -> None:
     """Raises StreamError for what is no stream of a session of this process."""
     if not is_dataframe(frame):
         raise StreamError(f"table {table}: expected a streaming DataFrame of Spark, found {type(frame).__name__}")
-    if is_connect(frame):
-        raise StreamError(
-            f"table {table}: Spark Connect runs what is done with each batch in its server, where this pipeline is "
-            "not: run the pipeline in a process that has the driver, as SparkSession.builder.master(…) makes it"
-        )
     if not frame.isStreaming:  # type: ignore[attr-defined]
         raise StreamError(
             f"table {table}: the DataFrame is no stream, which spark.readStream makes; of one that is not, "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -97,7 +99,7 @@ def check_posting(spark: SparkSession, folder: Path) -> None:
 
 
 def check_streams(spark: SparkSession, pipeline: deltic.Pipeline, folder: Path) -> None:
-    """A view as a stream, and as a batch; a stream into a table is refused."""
+    """A view as a stream, and as a batch; a stream into a table, which stops at a batch that is refused."""
     changes = deltic.changes_stream(pipeline["reaches"])
     writer = changes.writeStream.format("memory").queryName("changes").option("checkpointLocation", folder / "query")
     writer.trigger(availableNow=True).start().awaitTermination()
@@ -105,9 +107,37 @@ def check_streams(spark: SparkSession, pipeline: deltic.Pipeline, folder: Path) 
     reader = spark.read.format("deltic").option("view", "reaches")
     assert sorted(map(tuple, reader.load(str(folder / "state")).collect())) == ALL
     (folder / "in").mkdir()
-    stream = spark.readStream.schema("who string, whom string").json(str(folder / "in"))
-    with pytest.raises(deltic.StreamError, match="Spark Connect runs what is done with each batch"):
-        pipeline.stream(stream, into="follows")
+    stream = spark.readStream.schema("who string, whom string, op string").json(str(folder / "in"))
+    with pytest.raises(deltic.StreamError, match="need a folder that both see"):
+        pipeline.stream(stream, into="follows").start()
+
+    def start(checkpoint: str, **trigger: Any) -> Any:
+        writer = pipeline.stream(stream, into="follows").option("checkpointLocation", str(folder / checkpoint))
+        return writer.trigger(**trigger).start()
+
+    def put(name: str, who: str, whom: str, op: str) -> None:
+        (folder / name).write_text(json.dumps({"who": who, "whom": whom, "op": op}))
+        (folder / name).rename(folder / "in" / name)
+
+    put("1.json", "d", "e", "+")
+    start("into", availableNow=True).awaitTermination()
+    assert ("a", "e") in set(pipeline["reaches"])
+    query = start("into", processingTime="0 seconds")
+    put("2.json", "a", "b", "-")
+    query.processAllAvailable()
+    assert ("a", "e") not in set(pipeline["reaches"])
+    assert query.isActive
+    put("3.json", "a", "b", "-")
+    with pytest.raises(deltic.StreamError, match=r"batch 2 of query .* was refused"):
+        query.awaitTermination(60)
+    assert not query.isActive
+    with pytest.raises(deltic.StreamError, match="is of another query than the one whose batch 1"):
+        start("other", availableNow=True).awaitTermination()
+    with pipeline.transaction() as change:
+        change.insert("follows", [("a", "b")])
+    start("into", availableNow=True).awaitTermination()
+    assert sorted(pipeline["follows"]) == [("b", "c"), ("c", "d"), ("d", "e")]
+    assert not list((folder / "into/deltic-batches").glob("*.parquet"))
 
 
 def check_many(spark: SparkSession) -> None:
