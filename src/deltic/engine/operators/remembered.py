@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from deltic.engine.kernels import remembered as kernel
 from deltic.engine.operators.numbers import Array, Result
 from deltic.engine.storage.layout import Values
 
@@ -18,23 +19,29 @@ _MOST = 1 << 16  # ids that are remembered
 
 @dataclass(frozen=True)
 class _Known:
-    """The values of ids in ascending order, and which of them are undefined."""
+    """The values of ids, which of them are undefined, and a hash table of the ids, see `kernels.remembered`."""
 
     ids: Values = field(default_factory=lambda: np.empty(0, np.int64))
     values: Array = field(default_factory=lambda: np.empty(0, bool))
     undefined: Array = field(default_factory=lambda: np.empty(0, bool))
+    slots: Values = field(default_factory=lambda: np.zeros(1, np.int64))
 
-    def having(self, ids: Values, values: Array, undefined: Array | None) -> _Known:
+    def having(self, new: Values, values: Array, undefined: Array | None) -> _Known:
         """Return these values and others, whose ids are new."""
-        order = np.argsort(every := np.concatenate([self.ids, ids]), kind="stable")
-        absent = np.concatenate([self.undefined, np.zeros(len(ids), bool) if undefined is None else undefined])
-        return _Known(every[order], np.concatenate([self.values, values])[order], absent[order])
+        ids, absent = np.concatenate([self.ids, new]), np.zeros(len(new), bool) if undefined is None else undefined
+        has_room = 2 * len(ids) < len(self.slots)
+        slots = self.slots.copy() if has_room else np.zeros(2 << len(ids).bit_length(), np.int64)
+        kernel.enter(ids, len(self.ids) if has_room else 0, slots)
+        return _Known(ids, np.concatenate([self.values, values]), np.concatenate([self.undefined, absent]), slots)
 
-    def of(self, ids: Values) -> Result:
-        """Return the values of known ids, and where they are undefined."""
-        at = np.searchsorted(self.ids, ids)
-        undefined = self.undefined[at]
-        return self.values[at], undefined if undefined.any() else None
+    def places(self, ids: Values) -> Values:
+        """Return the places of ids, -1 for those that are unknown."""
+        return kernel.find(np.ascontiguousarray(ids, np.int64), self.ids, self.slots)
+
+    def of(self, places: Values) -> Result:
+        """Return the values at places, and where they are undefined."""
+        undefined = self.undefined[places]
+        return self.values[places], undefined if undefined.any() else None
 
 
 class ValueCache:
@@ -45,12 +52,13 @@ class ValueCache:
 
     def of(self, ids: Values, compute: Callable[[Values], Result]) -> Result:
         """Return the values for ids, and where they are undefined; `compute` gets distinct ids in ascending order."""
-        wanted = np.unique(ids)
-        known, new = self._known, np.setdiff1d(wanted, self._known.ids, assume_unique=True)
-        if len(new) or not len(known.ids):  # of no rows, too, values have their own form
-            if len(known.ids) + len(new) > _MOST:
-                known, new = _Known(), wanted
+        known, places = self._known, self._known.places(ids)
+        unknown = places < 0
+        if unknown.any() or not len(known.ids):  # of no rows, too, values have their own form
+            if len(known.ids) + len(new := np.unique(ids[unknown])) > _MOST:
+                known, new = _Known(), np.unique(ids)
             known = known.having(new, *compute(new))
             if len(known.ids) <= _MOST:
                 self._known = known
-        return known.of(ids)
+            places = known.places(ids)
+        return known.of(places)
