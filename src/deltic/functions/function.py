@@ -31,9 +31,9 @@ class Function:
     `result` may depend on the operands' types. `duckdb` is DuckDB's SQL with {0}, {1}, … for the operands; `python` the
     definition for single values as they stand in rows; `vector` computes whole columns of numbers and times as numpy
     has them, for strict functions: the values, and where they are undefined; `columns` Arrow columns of n rows, without
-    NULL where it is strict, or gives None where `python` is to compute them; `failure` says why a row has no value;
-    `reason` why a function is computed by Python row by row, the last of the tiers. One of the four is enough: a single
-    value is a column of one. `python` stands beside them where recursions ask for one value at a time.
+    NULL where it is strict, or gives None where `python` or DuckDB is to compute them; `failure` says why a row has no
+    value; `reason` why a function is computed by Python row by row, the last of the tiers. One of the four is enough: a
+    single value is a column of one. `python` stands beside them where recursions ask for one value at a time.
 
     A `strict` function is NULL where an operand is, and does not compute those behind it then, unless it is `thorough`.
     A `partial` one may be undefined, which is an error in SQL; a
@@ -58,12 +58,12 @@ class Function:
 
     @property
     def tier(self) -> str:
-        """The tier that computes columns: numpy, kernels over Arrow, DuckDB, or Python row by row."""
+        """The slowest tier that computes columns: numpy, kernels over Arrow, DuckDB, or Python row by row."""
         if self.vector is not None:
             return "numpy"
-        if self.columns is not None:
-            return "Arrow"
-        return "DuckDB" if self.duckdb else "Python"
+        if self.duckdb:
+            return "DuckDB"
+        return "Arrow" if self.columns is not None and not self.reason else "Python"
 
     def of_columns(self, columns: Sequence[Any], types: Sequence[Type], count: int, result: Type) -> Any:
         """Apply `columns` or `vector` to Arrow columns of n rows."""

@@ -7,12 +7,12 @@ import hashlib
 import re
 import unicodedata
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
 
-from deltic.functions.function import FUNCTIONS, Function, by_rows, kernel
+from deltic.functions.function import FUNCTIONS, Columns, Function, by_rows, kernel
 from deltic.functions.limits import MOST_LETTERS, too_long
 from deltic.values.types import Type
 
@@ -228,13 +228,45 @@ def _concat_ws(separator: str | None, *parts: Any) -> str | None:
     return None if separator is None else separator.join(text for text in texts if text is not None)
 
 
-def _with_part(kernel: str, columns: Sequence[Any], count: int) -> Any:
-    """Whether texts have a part that is one for all; None where there are several."""
-    import pyarrow.compute as pc
+def _of_constants(compute: Callable[..., Any]) -> Columns:
+    """Compute texts by pyarrow.compute, which takes other operands as constants; None if rows have different ones."""
 
-    texts, parts = columns
-    sought = pc.unique(parts)
-    return getattr(pc, kernel)(texts, sought[0].as_py()) if len(sought) == 1 else None
+    def result(columns: Sequence[Any], count: int) -> Any:
+        import pyarrow.compute as pc
+
+        texts, *others = columns
+        constants = [pc.unique(other) for other in others]
+        if any(len(constant) != 1 for constant in constants):
+            return None
+        return compute(pc, texts, *(constant[0].as_py() for constant in constants))
+
+    return result
+
+
+def _replaced_part(pc: Any, texts: Any, part: str, replacement: str) -> Any:
+    return pc.replace_substring(texts, part, replacement) if part else texts
+
+
+def _split_at(pc: Any, texts: Any, pattern: str) -> Any:
+    """The parts of texts between the places of another one, None where it means a pattern."""
+    return pc.split_pattern(texts, pattern) if pattern and re.escape(pattern) == pattern else None
+
+
+def _cut(pc: Any, texts: Any, place: int, length: int) -> Any:
+    """The parts of texts from a place on, None where it counts from the end."""
+    return pc.utf8_slice_codeunits(texts, place - 1, place - 1 + max(length, 0)) if place > 0 else None
+
+
+def _of_ascii(name: str) -> Columns:
+    """Compute texts by a function of pyarrow.compute if all letters are ASCII, which it treats as Java does."""
+
+    def result(columns: Sequence[Any], count: int) -> Any:
+        import pyarrow.compute as pc
+
+        (texts,) = columns
+        return getattr(pc, name)(texts) if pc.all(pc.string_is_ascii(texts)).as_py() else None
+
+    return result
 
 
 _NO_DIGIT, _DIGIT = re.compile("[^A-Za-z0-9+/]+"), re.compile("[A-Za-z0-9+/]")
@@ -263,11 +295,26 @@ def _repeated(text: str, count: int) -> str | None:
     return text * count if len(text) * count <= MOST_LETTERS else None
 
 
+_REASON = "no library treats letters as Java does: case, positions from the end, empty texts"
 FUNCTIONS |= by_rows(
-    "no library treats letters as Java does: case, positions from the end, empty texts",
+    _REASON,
     {
-        "upper": Function(TEXT, takes=(TEXT,), names=("upper", "ucase"), python=str.upper),
-        "lower": Function(TEXT, takes=(TEXT,), names=("lower", "lcase"), python=str.lower),
+        "upper": Function(
+            TEXT,
+            takes=(TEXT,),
+            names=("upper", "ucase"),
+            python=str.upper,
+            columns=_of_ascii("ascii_upper"),
+            reason=_REASON,
+        ),
+        "lower": Function(
+            TEXT,
+            takes=(TEXT,),
+            names=("lower", "lcase"),
+            python=str.lower,
+            columns=_of_ascii("ascii_lower"),
+            reason=_REASON,
+        ),
         "length": Function(
             INT,
             takes=(TEXT,),
@@ -278,7 +325,13 @@ FUNCTIONS |= by_rows(
         "octet_length": Function(INT, takes=(TEXT,), columns=kernel("binary_length")),
         "byte_length": Function(INT, takes=(BYTES,), columns=kernel("binary_length"), names=()),
         "substring": Function(
-            TEXT, takes=(TEXT, INT, INT), defaults=(_WIDEST,), python=_part, names=("substring", "substr")
+            TEXT,
+            takes=(TEXT, INT, INT),
+            defaults=(_WIDEST,),
+            python=_part,
+            columns=_of_constants(_cut),
+            reason=_REASON,
+            names=("substring", "substr"),
         ),
         "left": Function(TEXT, takes=(TEXT, INT), python=lambda text, count: text[: max(count, 0)]),
         "right": Function(TEXT, takes=(TEXT, INT), python=lambda text, count: text[-count:] if count > 0 else ""),
@@ -287,8 +340,10 @@ FUNCTIONS |= by_rows(
         "rtrim": Function(TEXT, "rtrim({0}, {1})", (TEXT, TEXT)),
         "concat": Function(lambda _, types: types[0], python=_joined, columns=_concat, thorough=True),
         "concat_ws": Function(TEXT, python=_concat_ws, strict=False),
-        "replace": Function(TEXT, "replace({0}, {1}, {2})", (TEXT, TEXT, TEXT), ("",)),
-        "split": Function(TEXTS, "string_split_regex({0}, {1})"),
+        "replace": Function(
+            TEXT, "replace({0}, {1}, {2})", (TEXT, TEXT, TEXT), ("",), columns=_of_constants(_replaced_part)
+        ),
+        "split": Function(TEXTS, "string_split_regex({0}, {1})", columns=_of_constants(_split_at)),
         "split_part": Function(
             TEXT,
             "CASE WHEN {2} = 0 OR {2} IS NULL THEN NULL "
@@ -338,11 +393,25 @@ FUNCTIONS |= by_rows(
             failure=lambda _: "in a pattern of LIKE the escape must precede %, _ or itself",
         ),
         "startswith": Function(
-            BOOL, takes=(TEXT, TEXT), python=str.startswith, columns=partial(_with_part, "starts_with")
+            BOOL,
+            takes=(TEXT, TEXT),
+            python=str.startswith,
+            columns=_of_constants(lambda pc, *of: pc.starts_with(*of)),
+            reason=_REASON,
         ),
-        "endswith": Function(BOOL, takes=(TEXT, TEXT), python=str.endswith, columns=partial(_with_part, "ends_with")),
+        "endswith": Function(
+            BOOL,
+            takes=(TEXT, TEXT),
+            python=str.endswith,
+            columns=_of_constants(lambda pc, *of: pc.ends_with(*of)),
+            reason=_REASON,
+        ),
         "contains": Function(
-            BOOL, takes=(TEXT, TEXT), python=str.__contains__, columns=partial(_with_part, "match_substring")
+            BOOL,
+            takes=(TEXT, TEXT),
+            python=str.__contains__,
+            columns=_of_constants(lambda pc, *of: pc.match_substring(*of)),
+            reason=_REASON,
         ),
         "md5": Function(TEXT, "md5({0})", (BYTES,)),
         "sha1": Function(TEXT, "sha1({0})", (BYTES,), names=("sha1", "sha")),

@@ -165,7 +165,20 @@ trim(s)
 concat(s,'x',a)
 concat_ws('-',s,null,a)
 replace(s,'1','z')
+replace(s,'')
+replace(s,s,'z')
+lower(s)
+substring(s,2,3)
+substring(s,2,-1)
+startswith(s,'1')
+length(replace(concat(s,s),'1',s))
 split(s,'-')
+split(s,'.')
+get(split(s,''),a)
+get(split(concat(s,'-b'),'-'),1)
+get(ts,b)
+size(ts)
+size(m)
 split(s,'-')[0]
 split_part(s,'-',2)
 instr(s,'2')
@@ -354,7 +367,8 @@ def test_columns_agree_with_rows(expression: str) -> None:
         else:
             assert value is not None or found.type.nullable
             defined.append(row)
-    check(found.expression, defined, columns_with(defined, SCHEMA))
+    for rows in (defined, [row for row in defined if str(row[SCHEMA.index("s")]).isascii()]):
+        check(found.expression, rows, columns_with(rows, SCHEMA))
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)

@@ -37,9 +37,9 @@ def called(node: exp.Expression, types: Sequence[Type], result: Type) -> Operati
     function = function_of(node)
     if function.python is not None:
         return function.python
-    if function.tier != "DuckDB":
-        return partial(_of_columns, function, types, result)
-    return partial(_by_duckdb, over_columns(node), tuple(types), result)
+    if function.duckdb:
+        return partial(_by_duckdb, over_columns(node), tuple(types), result)
+    return partial(_of_columns, function, types, result)
 
 
 def _of_columns(function: Function, types: Sequence[Type], result: Type, *values: Any) -> Any:

@@ -42,6 +42,7 @@ from deltic.engine.operators.results import any_null, as_result, of_arrow, overw
 from deltic.engine.operators.strict import apply
 from deltic.engine.operators.with_nulls import WITH_NULLS
 from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.interner import is_interned
 from deltic.engine.storage.layout import Column
 from deltic.functions import function_of, is_call
 from deltic.values import from_arrow, to_arrow
@@ -368,10 +369,13 @@ def _rows(expression: exp.Expression, columns: Columns) -> Sequence[Any]:
 
 
 def _arrow(expression: exp.Expression, columns: Columns) -> Any:
-    """Return the values of an expression as an Arrow column with NULLs. Composite results of calls are not interned."""
+    """Return the values of an expression as an Arrow column with NULLs. Results of calls are not interned, except texts
+    that are remembered.
+    """
     node = columns.node(expression)
     type_ = node.result
-    if not (type_.is_composite and is_call(expression) and not node.stops and node.constant is None and columns.count):
+    is_kept = not (type_.is_composite or (is_interned(type_) and (not columns.remembers or node.of_one is None)))
+    if is_kept or not is_call(expression) or node.stops or node.constant is not None or not columns.count:
         array, nulls = evaluate(expression, columns)
         return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)
     if expression not in columns.arrays:
