@@ -26,6 +26,8 @@ class _Kind:
         return None if own is None else (*self.needed, *own)
 
 
+JDBC = ("driver", "fetchsize", "partitionColumn", "lowerBound", "upperBound", "numPartitions")
+"""Options of a database that are for Spark's reader alone, with its names."""
 KINDS: Mapping[str, _Kind] = {
     "parquet": _Kind(("path",), source=("coerce", "new_columns"), target=("by", "rows")),
     "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180", "coerce", "new_columns")),
@@ -35,7 +37,7 @@ KINDS: Mapping[str, _Kind] = {
     "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse", "coerce", "new_columns")),
     "database": _Kind(
         ("url", "table"),
-        source=("changed", "driver", "coerce", "external_access", "new_columns"),
+        source=("changed", *JDBC, "coerce", "external_access", "new_columns"),
         target=("key", "external_access"),
     ),
     "spark": _Kind(("table",), source=("changed", "coerce", "new_columns"), target=()),
@@ -63,6 +65,8 @@ class External:
         options = _as_spark_says(options) if kind == "csv" else options
         known = KINDS[kind]
         names = list(dict.fromkeys([*known.needed, *(known.source or ()), *(known.target or ())]))
+        spelt = {name.lower(): name for name in names}
+        options = {spelt.get(name.lower(), name): value for name, value in options.items()}
         for name in options:
             if name not in names:
                 hint = did_you_mean(name, names) or f"the options are {', '.join(names) or 'none'}"

@@ -17,6 +17,7 @@ import deltic
 from deltic import DataError, DelticError, External
 from deltic.errors import CatalogError
 from deltic.pipeline.connectors.connections import Database
+from deltic.pipeline.connectors.frames import frame_source
 
 COLUMNS = {"id": "int64", "name": "string?", "price": "decimal(10,2)?", "day": "date?", "version": "int64?"}
 
@@ -291,8 +292,11 @@ def test_tables_by_jdbc(spark, tmp_path, changed):
 
     put("append", (1, "nut", Decimal("1.50"), 1), (2, None, None, 1))
     options = {"changed": changed} if changed else {}
+    parts = {"numpartitions": 2, "partitionColumn": "id", "lowerBound": 1, "upperBound": 4}
+    source = External("database", url=url, table="orders", **options, **parts)
+    assert frame_source(source, None, spark, None)._frame().rdd.getNumPartitions() == 2
     with deltic.Pipeline(spark, state=tmp_path / "state") as pipeline:
-        pipeline.table("orders", key="id", source=External("database", url=url, table="orders", **options))
+        pipeline.table("orders", key="id", source=source)
         assert pipeline.refresh().sources["orders"].inserted == 2
         assert pipeline.refresh().report is None
     put("append", (3, "cog", Decimal("2.25"), 2))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import CatalogTable, External
+from deltic.catalog.external import JDBC
 from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
@@ -105,9 +106,8 @@ def _table(place: External, spark: Any) -> DataFrame:
 
 
 def _jdbc(place: External, spark: Any) -> DataFrame:
-    options = {"url": filled(place["url"]), "dbtable": place["table"]}
-    if place.get("driver"):
-        options["driver"] = place["driver"]
+    options = {name: place[name] for name in JDBC if place.get(name)}
+    options |= {"url": filled(place["url"]), "dbtable": place["table"]}
     with spark_errors(lambda reason: CatalogError(f"{place['table']}: {reason}")):
         return active_session(spark).read.format("jdbc").options(**options).load()
 
