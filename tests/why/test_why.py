@@ -271,6 +271,22 @@ def test_rows_that_exclude_others_are_premises():
     assert check_all(made) == 3
 
 
+def test_conditions_have_the_names_of_functions_that_the_rule_has():
+    made = Pipeline()
+    made.datalog(""".decl w(s: symbol)
+.input w
+.decl long(s: symbol)
+long(s) :- w(s), strlen(cat(s, s)) > 3, match("a.*", s).
+""")
+    made.sql("CREATE VIEW wide AS SELECT s FROM w WHERE length(s) > 2")
+    made.sql("INSERT INTO w VALUES ('abc'), ('b')")
+    assert "strlen(cat(s, s))" in str(made.why("long", ("abc",))).splitlines()[2]
+    assert "match('a.*', s)" in str(made.why("long", ("abc",))).splitlines()[2]
+    assert len(str(made.why("long", ("abc",))).splitlines()) == 3
+    assert "fails: where length(s) > " in str(made.why_not("wide", ("b",)))
+    assert "strlen(cat(s, s))" in str(made.why_not("long", ("b",)).ways[0].fails)
+
+
 PARTS = """
 CREATE TABLE part (id INT NOT NULL, of INT, day DATE, PRIMARY KEY (id));
 CREATE VIEW inside AS WITH RECURSIVE r (id, top) AS

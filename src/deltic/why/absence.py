@@ -15,7 +15,7 @@ from deltic.circuit.expressions.meaning import meaning
 from deltic.errors import DelticError
 from deltic.values.types import Schema
 from deltic.why.derivations import Derivation, Fact
-from deltic.why.explanation import Absence, ExplanationStep, brief, lines_of, shown
+from deltic.why.explanation import Absence, ExplanationStep, as_written, brief, lines_of, shown
 from deltic.why.relations import Bound, RecursiveRelation, RelationScope, Row, Rows, SourceTable, named, same
 from deltic.why.rows import PASSED, restricted, unexplained
 from deltic.why.search import ExplanationSearch
@@ -92,7 +92,9 @@ def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) ->
     target = leaf if isinstance(leaf, RecursiveRelation) and leaf.name == name else relation
     failing, ways = _Failing(search), []
     for body, number, rule, place in search.rules(target):
-        ways += [replace(way, rule=rule, place=place) for way in failing.ways(body, number, pattern)]
+        for way in failing.ways(body, number, pattern):
+            fails = as_written(way.fails, rule) if isinstance(way.fails, str) else way.fails
+            ways.append(replace(way, rule=rule, place=place, fails=fails))
     return WhyNot(name, pattern, tuple(ways))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
@@ -12,6 +13,11 @@ from typing import Any
 from deltic.circuit.drawing.layers import layered
 from deltic.circuit.drawing.panels import Graph, Panel
 from deltic.circuit.drawing.svg import picture, wrapped
+from deltic.functions.function import PREFIX
+
+_CALL = re.compile(rf"\b{PREFIX}([A-Z0-9_]+)\(")
+_FUNCTORS = {"concat": "cat", "length": "strlen"}
+"""Functors of Soufflé by the functions of SQL with the same arguments."""
 
 _CHAIN = 8
 """Steps of one relation below each other that are shown; longer chains are folded in the middle."""
@@ -183,6 +189,17 @@ def _panel(step: ExplanationStep) -> Panel:
 def brief(rule: str) -> str:
     """The text of a rule, on one line and not too long."""
     return shorten(rule, _RULE, placeholder=" …")
+
+
+def as_written(text: str, rule: str) -> str:
+    """A condition with the user's names of functions: of Soufflé's functors those that the rule has."""
+
+    def name(call: re.Match[str]) -> str:
+        function = call[1].lower().partition("__")[0]
+        functor = _FUNCTORS.get(function, function)
+        return f"{functor if f'{functor}(' in rule else function}("
+
+    return _CALL.sub(name, text)
 
 
 def shown(value: Any) -> str:

@@ -235,7 +235,7 @@ class Evaluator:
         """The calls of users' functions in an expression, with their arguments and values for a row."""
         for node in expression.find_all(exp.Anonymous) if PROVIDED else ():
             name = node.name.removeprefix(PREFIX).lower()
-            if is_call(node) and name in PROVIDED:
+            if is_call(node) and name in PROVIDED and "__" in name:
                 *arguments, value = (meaning(e, schema.types)(named(row, schema)) for e in (*node.expressions, node))
                 yield f"{name.rpartition('__')[0]}({', '.join(map(shown, arguments))}) = {shown(value)}"
 

@@ -14,7 +14,7 @@ from deltic.errors import DelticError
 from deltic.values import in_order
 from deltic.why.derivations import Derivation, Fact, RowDerivations, subtracts
 from deltic.why.exclusions import Exclusions
-from deltic.why.explanation import Explanation, ExplanationStep, shown
+from deltic.why.explanation import Explanation, ExplanationStep, Note, as_written, shown
 from deltic.why.lasting import MOST_WAYS, Ranks, Way, lasting
 from deltic.why.relations import (
     Bound,
@@ -141,7 +141,14 @@ class ExplanationSearch:
         for step, derivation, facts in made:
             rows = iter(facts)
             step.variables = derivation.variables
-            step.premises = tuple(steps[_key(next(rows))] if isinstance(p, Fact) else p for p in derivation.premises)
+            step.premises = tuple(
+                steps[_key(next(rows))]
+                if isinstance(premise, Fact)
+                else Note(as_written(premise.text, step.by))
+                if isinstance(premise, Note)
+                else premise
+                for premise in derivation.premises
+            )
         _measure(result := steps[_key(root)])
         return result
 
