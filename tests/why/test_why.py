@@ -8,6 +8,7 @@ import random
 import pytest
 
 from deltic import DelticError, Durability, Pipeline, ProgramError, ReadOnlyError, Transactions, UnsupportedError
+from deltic.engine.state_version import StateVersion
 from tests.why.test_random import check_all
 
 SQL = """
@@ -205,6 +206,27 @@ def test_the_reader_of_a_state_tries_deletions_and_insertions(tmp_path):
             with pytest.raises(ReadOnlyError):
                 change.commit()
         assert len(reader["e"]) == 3
+
+
+def test_rows_of_a_join_are_looked_up_at_once(monkeypatch):
+    """The premises are the last of twelve pairs of paths; the other pairs cost no look-up each."""
+    asked = []
+    for name in ("history", "lookup", "lookup_all"):
+
+        def counted(version, *args, read=getattr(StateVersion, name), **options):
+            asked.append(args)
+            return read(version, *args, **options)
+
+        monkeypatch.setattr(StateVersion, name, counted)
+    made = Pipeline()
+    made.datalog(
+        ".decl e(x: number, y: number)\n.input e\n.decl p(x: number, y: number)\n"
+        "p(x, y) :- e(x, y).\np(x, z) :- p(x, y), p(y, z)."
+    )
+    with made.transaction() as change:
+        change.insert("e", [(0, i) for i in range(1, 13)] + [(-i, 99) for i in range(1, 14)] + [(12, 99)])
+    assert set(made.why("p", (0, 99)).leaves()) == {("e", (0, 12)), ("e", (12, 99))}
+    assert len(asked) < 9
 
 
 def test_shards_have_the_iterations_too():

@@ -195,7 +195,7 @@ class _Failing:
                     yield FailedWay("", "", (), fails)
                     return
         if rows := self.of.rows(scope, below, passed):
-            compute, asked = self.of.mapping(scope, number), operator.columns
+            compute, asked = self.of.mapping(scope.circuit, number), operator.columns
 
             def other(row: Row) -> list[str]:
                 columns = zip(asked, operator.expressions, compute(row) or [None] * len(asked), strict=True)

@@ -97,7 +97,7 @@ class _Completing:
             pairs = (*equal, *_equalities(operator))
             known = _closed(restricted(operator, schema, bound), pairs, schema.names)
             found = self.node(scope, inputs[0], known, left, above, pairs)
-            passes = self.of.condition(scope, number)
+            passes = self.of.condition(scope.circuit, number)
             yield from ((values, added) for values, added in found if passes(_row(values, schema)))
         elif isinstance(operator, ops.Join | ops.Semijoin):
             for values, added in self._joined(scope, list(inputs), [], dict(bound), left, above, equal):
@@ -123,7 +123,7 @@ class _Completing:
             if isinstance(expression, exp.Column)
         }
         below = tuple((origins[a], origins[b]) for a, b in equal if a in origins and b in origins)
-        compute = self.of.mapping(scope, number)
+        compute = self.of.mapping(scope.circuit, number)
         for values, added in () if passed is None else self.node(scope, node.inputs[0], passed, left, above, below):
             made = compute(_row(values, source))
             if made is not None and all(same(made[schema.index(name)], value) for name, value in bound.items()):

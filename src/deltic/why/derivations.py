@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import islice
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
+from deltic.circuit.graph import Circuit
 from deltic.values.types import Schema
 from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
@@ -61,6 +62,7 @@ class RowDerivations:
 
     def __init__(self, evaluator: Evaluator, of_copies: bool = False) -> None:
         self.of, self._is_of_copies = evaluator, of_copies
+        self._conditions = cache(_conditions)
         self.copies = self if of_copies else RowDerivations(evaluator, of_copies=True)
 
     def of_row(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
@@ -91,16 +93,10 @@ class RowDerivations:
 
     def of_filter(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the input, and the condition without what the premises show: equal columns, IS NOT NULL."""
-        operator, values = scope.circuit.nodes[number].operator, named(row, scope.circuit.type_of(number).schema)
-        assert isinstance(operator, ops.Filter)
-        columns = [column(name) for name in columns_of(operator.predicate)]
-        schema = scope.circuit.type_of(number).schema
-        if self.of.condition(scope, number)(row):
-            plain = [part for part in conjuncts(operator.predicate) if part not in map(is_not_null, columns)]
-            tests = [show(part) for part in plain if not _is_of_columns(part)]
-            where = [f"where {' AND '.join(tests)}"] if tests else []
-            notes = map(Note, [*where, *self.of.called(operator.predicate, row, schema)])
-            condition = Derivation((*notes,), values)
+        if self.of.condition(scope.circuit, number)(row):
+            values = named(row, scope.circuit.type_of(number).schema)
+            calls = [call(values) for call in self.of.calls(scope.circuit, number)]
+            condition = Derivation((*map(Note, [*self._conditions(scope.circuit, number), *calls]),), values)
             yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
     def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
@@ -159,18 +155,16 @@ class RowDerivations:
 
     def of_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the input from which it is computed, and the results of users' functions."""
-        operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
-        assert isinstance(operator, ops.Map)
-        schema = scope.circuit.type_of(below).schema
+        (below,) = scope.circuit.nodes[number].inputs
+        schema, calls = scope.circuit.type_of(below).schema, self.of.calls(scope.circuit, number)
         passed = self.of.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
-        compute = self.of.mapping(scope, number)
+        compute = self.of.mapping(scope.circuit, number)
         for origin in () if passed is None else self.of.stream(scope, below, passed):
             result = compute(origin)
             if result is not None and all(map(same, result, row)):
-                calls = [Note(text) for each in operator.expressions for text in self.of.called(each, origin, schema)]
-                yield from (
-                    way.with_(Derivation((*dict.fromkeys(calls),))) for way in self.of_row(scope, below, origin)
-                )
+                values = named(origin, schema) if calls else {}
+                notes = Derivation((*dict.fromkeys(Note(call(values)) for call in calls),))
+                yield from (way.with_(notes) for way in self.of_row(scope, below, origin))
 
     def of_join(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A row of each input."""
@@ -305,6 +299,16 @@ def subtracts(scope: RelationScope, number: int) -> bool:
     node = scope.circuit.nodes[number]
     below = node.inputs if isinstance(node.operator, ops.Map | ops.Filter) else ()
     return isinstance(node.operator, ops.Negate) or any(subtracts(scope, i) for i in below)
+
+
+def _conditions(circuit: Circuit, number: int) -> Sequence[str]:
+    """The text of a filter's condition, without equalities of columns and IS NOT NULL; empty if nothing is left."""
+    operator = circuit.nodes[number].operator
+    assert isinstance(operator, ops.Filter)
+    evident = [is_not_null(column(name)) for name in columns_of(operator.predicate)]
+    plain = [part for part in conjuncts(operator.predicate) if part not in evident]
+    tests = [show(part) for part in plain if not _is_of_columns(part)]
+    return [f"where {' AND '.join(tests)}"] if tests else []
 
 
 def _is_of_columns(condition: exp.Expression) -> bool:

@@ -116,7 +116,7 @@ class _Differences:
         """The rows of a map's input from which it computes a row."""
         (below,) = scope.circuit.nodes[number].inputs
         passed = self.whole.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
-        compute, schema = self.whole.mapping(scope, number), scope.circuit.type_of(below).schema
+        compute, schema = self.whole.mapping(scope.circuit, number), scope.circuit.type_of(below).schema
         rows = () if passed is None else (each.rows(scope, below, passed) for each in (self.whole, self.alone))
         for origin in dict.fromkeys(origin for each in rows for origin in each):
             result = compute(origin)

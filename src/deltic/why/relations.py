@@ -84,6 +84,10 @@ class RowHistory:
         return next((i for i, _ in self.changes if i > at and self.weight(i) > 0), None)
 
 
+NEVER = RowHistory(())
+"""The history of a row that is never present."""
+
+
 @dataclass(frozen=True, eq=False)
 class RecursionBody:
     """A fixpoint in the definition of a view: node `number` of the circuit in `outer`."""
@@ -203,14 +207,17 @@ class VersionReader:
     def rows(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
         """The rows of a table or view with these values."""
         name, schema, is_table = relation.name, relation.schema, isinstance(relation, SourceTable)
+        if isinstance(relation, SourceTable) and name in self.catalog.views:
+            return agreeing(self.rows_with_one_of(relation, [bound]), schema, bound)
         key, version = _key(bound, schema), self.version(relation.back)
-        if is_table and name in self.catalog.views and key:
-            table = with_weights(version.lookup_all(name, keys_of([bound], schema)), 1)
-        elif key:
-            table = version.lookup(name, key, counted=True)
-        else:
-            table = version.read(name, table=is_table, counted=True)
+        table = version.lookup(name, key, counted=True) if key else version.read(name, table=is_table, counted=True)
         return agreeing(dict(from_arrow(table)), schema, bound)
+
+    def rows_with_one_of(self, table: SourceTable, bounds: Sequence[Bound]) -> Rows:
+        """The rows of a table with one of these sets of values, and maybe others."""
+        keys, version = keys_of(bounds, table.schema), self.version(table.back)
+        rows = version.lookup_all(table.name, keys) if keys.column_names else version.read(table.name, table=True)
+        return dict(from_arrow(with_weights(rows, 1)))
 
     def is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation itself, not a query over it."""

@@ -18,15 +18,16 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import conjuncts, infer, is_literal
 from deltic.circuit.expressions.meaning import evaluate, meaning
-from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.batches import TableBatch
 from deltic.engine.engine import IncrementalEngine
 from deltic.errors import UnsupportedError
 from deltic.functions.function import PREFIX, PROVIDED, is_call
-from deltic.values.types import Schema
+from deltic.values.types import Schema, Type
 from deltic.why.explanation import shown
 from deltic.why.relations import (
+    NEVER,
     Bound,
     DefinedView,
     Histories,
@@ -57,7 +58,7 @@ _Binding = tuple[dict[str, Any], int]
 """Values by column, and the weight of the rows that have them."""
 
 _MANY = 16
-"""The number of bindings from which on the next input is looked up for all at once, in chunks of growing size."""
+"""The bindings of the first chunk; from this number on, columns of the next input are looked up for all at once."""
 
 PASSED = (ops.Distinct, ops.Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input, up to weights."""
@@ -72,9 +73,10 @@ class Evaluator:
         self._entries: dict[Hashable, pa.Table] = {}
         self._rows: dict[Hashable, Rows] = {}
         self._known: dict[Hashable, Rows] = defaultdict(dict)
+        self._histories: dict[Hashable, Histories] = defaultdict(dict)
         self._given: Mapping[Hashable, Rows] | None = None
-        self.mapping = cache(self._mapping)
-        self.condition = cache(self._condition)
+        self.leaf, self.is_recursive = cache(self._leaf), cache(_is_recursive)
+        self.mapping, self.condition, self.calls = cache(_mapping), cache(_condition), cache(_calls)
 
     def over(self, given: Mapping[Hashable, Rows]) -> Evaluator:
         """An evaluator for relations with the given rows only, by `identity`."""
@@ -82,7 +84,7 @@ class Evaluator:
         other._rows, other._given = {}, given
         return other
 
-    def leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
+    def _leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
         """The relation or node of another circuit that a leaf reads; None for other operators."""
         operator = scope.circuit.nodes[number].operator
         if isinstance(operator, ops.Source):
@@ -125,8 +127,7 @@ class Evaluator:
         """The history entries of the rows with these values, and maybe others; if not stored, the recursion is run."""
         asked = relation.recursion, relation.name, tuple(bound.items())
         if asked not in self._entries:
-            kept = read_history(self.reader, relation, [bound])
-            self._entries[asked] = self._run(relation, bound) if kept is None else kept
+            self._entries[asked] = self._looked_up(relation, [bound])
         return self._entries[asked]
 
     def histories(self, relation: RecursiveRelation, bound: Bound) -> Histories:
@@ -134,8 +135,11 @@ class Evaluator:
         return histories_of(self.entries(relation, bound), relation, bound)
 
     def history(self, relation: RecursiveRelation, row: Row) -> RowHistory:
-        """The history of a row that is present at some iteration."""
-        return self.histories(relation, named(row, relation.schema))[row]
+        """The history of a row; without changes if it is never present."""
+        known = self._histories[relation.recursion, relation.name]
+        if row not in known:
+            known[row] = self.histories(relation, named(row, relation.schema)).get(row, NEVER)
+        return known[row]
 
     def in_the_end(self, relation: Relation, row: Row) -> bool:
         """Whether a present row is also present at the end of the recursion."""
@@ -161,10 +165,13 @@ class Evaluator:
         comes = [history.comes(relation.at) for history in self.histories(relation, bound).values()]
         return min((iteration - 1 for iteration in comes if iteration is not None), default=None)
 
-    def _run(self, relation: RecursiveRelation, bound: Bound) -> pa.Table:
-        table = entries_of(run_of(relation.recursion, self), relation, [bound])
-        assert table is not None
-        return table
+    def _looked_up(self, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table:
+        """The history entries of the rows with one of these sets of values, and maybe others."""
+        kept = read_history(self.reader, relation, bounds)
+        if kept is None:
+            kept = entries_of(run_of(relation.recursion, self), relation, bounds)
+            assert kept is not None
+        return kept
 
     def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
         """The rows of a node with these values, with their weights; cached, because a search repeats them."""
@@ -188,12 +195,37 @@ class Evaluator:
         """The rows of a relation with these values; a single row is not looked up again if a search has read it."""
         if self._given is not None:
             return agreeing(self._given.get(identity(relation), {}), relation.schema, bound)
-        known, names = self._known[identity(relation)], relation.schema.names
-        if len(bound) == len(names) and (row := tuple([bound[name] for name in names])) in known:
-            return {row: known[row]}
+        if len(bound) == len(relation.schema):
+            row = tuple([bound[name] for name in relation.schema.names])
+            weight = self._weight(relation, row)
+            return {row: weight} if weight else {}
         rows = self.rows_of(relation, bound)
-        known.update(rows)
+        if not isinstance(relation, RecursiveRelation):
+            self._known[identity(relation)].update(rows)
         return rows
+
+    def _weight(self, relation: Relation, row: Row) -> int:
+        """The weight of a row; 0 if it is absent."""
+        if isinstance(relation, RecursiveRelation):
+            return self.history(relation, row).weight(relation.at)
+        known = self._known[identity(relation)]
+        if row not in known:
+            known[row] = self.rows_of(relation, named(row, relation.schema)).get(row, 0)
+        return known[row]
+
+    def _weights(self, relation: Relation, rows: list[Row]) -> list[int]:
+        """The weights of rows; those of a table or a recursive relation are looked up at once."""
+        if isinstance(relation, RecursiveRelation):
+            histories = self._histories[relation.recursion, relation.name]
+            if unknown := [named(row, relation.schema) for row in rows if row not in histories]:
+                found = histories_of(self._looked_up(relation, unknown), relation, {})
+                histories.update((row, found.get(row, NEVER)) for row in rows if row not in histories)
+        elif isinstance(relation, SourceTable):
+            known = self._known[identity(relation)]
+            if unknown := [named(row, relation.schema) for row in rows if row not in known]:
+                there = self.reader.rows_with_one_of(relation, unknown)
+                known.update((row, there.get(row, 0)) for row in rows if row not in known)
+        return [self._weight(relation, row) for row in rows]
 
     def below(self, scope: RelationScope, number: int, bound: Bound, index: int = 0) -> Rows:
         """The rows of an input of a node with these values."""
@@ -210,13 +242,6 @@ class Evaluator:
         with self._engines[operator, type_].prepare({"input": batch}, "trust") as epoch:
             return dict(from_arrow(epoch.version.read("output", counted=True)))
 
-    def _condition(self, scope: RelationScope, number: int) -> Callable[[Row], bool]:
-        """The function that says whether the predicate of a filter is true of a row."""
-        operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
-        assert isinstance(operator, ops.Filter)
-        predicate = meaning(operator.predicate, schema.types)
-        return lambda row: predicate(named(row, schema)) is True
-
     def begin_of(self, scope: RelationScope, number: int) -> Any:
         """The first timestamp that a window includes, from the rows of its clock; None if it has none."""
         operator, (_, clock) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
@@ -230,33 +255,6 @@ class Evaluator:
         assert isinstance(operator, ops.Window)
         time = named(row, scope.circuit.type_of(number).schema)[operator.column]
         return time is not None and (begin is None or time >= begin)
-
-    def called(self, expression: exp.Expression, row: Row, schema: Schema) -> Iterator[str]:
-        """The calls of users' functions in an expression, with their arguments and values for a row."""
-        for node in expression.find_all(exp.Anonymous) if PROVIDED else ():
-            name = node.name.removeprefix(PREFIX).lower()
-            if is_call(node) and name in PROVIDED and "__" in name:
-                *arguments, value = (meaning(e, schema.types)(named(row, schema)) for e in (*node.expressions, node))
-                yield f"{name.rpartition('__')[0]}({', '.join(map(shown, arguments))}) = {shown(value)}"
-
-    def _mapping(self, scope: RelationScope, number: int) -> Callable[[Row], Row | None]:
-        """The function that computes a map's rows from those of its input; its value is None if it is undefined."""
-        operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
-        assert isinstance(operator, ops.Map)
-        given = scope.circuit.type_of(scope.circuit.nodes[number].inputs[0]).schema
-        required = [i for i, column in enumerate(schema) if not column.nullable]
-        copied = [given.index(e.name) for e in operator.expressions if isinstance(e, exp.Column)]
-        parts = [meaning(expression, given.types) for expression in operator.expressions]
-
-        def compute(row: Row) -> Row | None:
-            if len(copied) == len(parts):
-                result = tuple([row[i] for i in copied])
-            else:
-                values = named(row, given)
-                result = tuple([part(values) for part in parts])
-            return None if any(result[i] is None for i in required) else result
-
-        return compute
 
     def passed(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any] | None:
         """The bound values in terms of a map's input columns that it copies; None if two contradict."""
@@ -278,7 +276,7 @@ class Evaluator:
         elif isinstance(node.operator, ops.Filter):
             restrictions = restricted(node.operator, schema, bound)
             rows = self.stream(scope, node.inputs[0], restrictions)
-            yield from filter(self.condition(scope, number), rows)
+            yield from filter(self.condition(scope.circuit, number), rows)
         else:
             yield from (row for row, weight in self.rows(scope, number, bound).items() if weight > 0)
 
@@ -312,18 +310,28 @@ class Evaluator:
                 yield from self._matches(scope, others, more, both)
 
     def _promising(self, scope: RelationScope, inputs: list[int], bindings: list[_Binding]) -> list[_Binding]:
-        """The bindings for which the next input may have a row, by one look-up if that input is a relation."""
-        if not inputs or len(bindings) < _MANY:
+        """The bindings for which the next input may have a row, by one look-up if that input is a relation.
+
+        If they bind whole rows of it, the rows found are remembered.
+        """
+        if not inputs or len(bindings) == 1 or self._given is not None:
             return bindings
         following = min(inputs, key=lambda i: self.freedom(scope, i, bindings[0][0]))
         if (below := self._relation_below(scope, following)) is None:
             return bindings
         relation, names = below[0], {c: n for n, c in below[1].items() if n in bindings[0][0]}
+        if len(names) == len(relation.schema):
+            columns = [names[column] for column in relation.schema.names]
+            rows = [tuple([values[name] for name in columns]) for values, _ in bindings]
+            weights = self._weights(relation, rows)
+            return [binding for binding, weight in zip(bindings, weights, strict=True) if weight]
+        if len(bindings) < _MANY:
+            return bindings
         bounds = [{column: values[name] for column, name in names.items()} for values, _ in bindings]
         if not names or (there := self._with_one_of(relation, bounds)) is None:
             return bindings
-        columns = [values_.from_arrow(there.column(name), relation.schema.types[name]) for name in there.column_names]
-        known = set(zip(*columns, strict=True))
+        found = [values_.from_arrow(there.column(name), relation.schema.types[name]) for name in there.column_names]
+        known = set(zip(*found, strict=True))
         keys = (tuple(bound[name] for name in there.column_names) for bound in bounds)
         return [binding for binding, key in zip(bindings, keys, strict=True) if key in known]
 
@@ -373,9 +381,7 @@ class Evaluator:
         """A sort key for inputs by expected rows: unbound ones and recursive ones last, then by free columns."""
         names = scope.circuit.type_of(number).schema.names
         free = sum(name not in values for name in names)
-        kinds = (scope.circuit.nodes[n].operator for n in scope.circuit.ancestors([number]))
-        is_recursive = free > 0 and any(isinstance(kind, ops.Feedback) for kind in kinds)
-        return free == len(names) > 0, is_recursive, free
+        return free == len(names) > 0, free > 0 and self.is_recursive(scope.circuit, number), free
 
 
 _RowsOf = Callable[[Evaluator, RelationScope, int, Bound], Rows]
@@ -391,7 +397,7 @@ def _filter(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> R
     operator, schema = scope.circuit.nodes[number].operator, scope.circuit.type_of(number).schema
     assert isinstance(operator, ops.Filter)
     rows = of.below(scope, number, restricted(operator, schema, bound))
-    passes = of.condition(scope, number)
+    passes = of.condition(scope.circuit, number)
     return {row: weight for row, weight in rows.items() if passes(row)}
 
 
@@ -402,7 +408,7 @@ def _plus(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Row
 def _map(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
     passed = of.passed(scope, number, bound)
     origins = {} if passed is None else of.below(scope, number, passed)
-    compute = of.mapping(scope, number)
+    compute = of.mapping(scope.circuit, number)
     pairs = ((compute(row), weight) for row, weight in origins.items())
     return _sum((row, weight) for row, weight in pairs if row is not None)
 
@@ -452,6 +458,63 @@ _ROWS: dict[type[ops.Operator], _RowsOf] = {
     **dict.fromkeys((ops.Apply, ops.Maintain), _custom),
 }
 """The function for each operator that evaluates it with bound values."""
+
+
+def _is_recursive(circuit: Circuit, number: int) -> bool:
+    """Whether a node of a recursion's body depends on the recursion."""
+    return any(isinstance(circuit.nodes[i].operator, ops.Feedback) for i in circuit.ancestors([number]))
+
+
+def _condition(circuit: Circuit, number: int) -> Callable[[Row], bool]:
+    """The function that says whether the predicate of a filter is true of a row."""
+    operator, schema = circuit.nodes[number].operator, circuit.type_of(number).schema
+    assert isinstance(operator, ops.Filter)
+    predicate = meaning(operator.predicate, schema.types)
+    return lambda row: predicate(named(row, schema)) is True
+
+
+def _calls(circuit: Circuit, number: int) -> Sequence[Callable[[Bound], str]]:
+    """For each call of a user's function in a filter or map, the function that shows it with its values for a row."""
+    operator, types = circuit.nodes[number].operator, circuit.type_of(circuit.nodes[number].inputs[0]).schema.types
+    assert isinstance(operator, ops.Filter | ops.Map)
+    expressions = [operator.predicate] if isinstance(operator, ops.Filter) else operator.expressions
+    calls = [call for each in expressions for call in each.find_all(exp.Anonymous) if is_call(call)]
+    names = [call.name.removeprefix(PREFIX).lower() for call in calls]
+    return [
+        _shown_call(name, call, types)
+        for name, call in zip(names, calls, strict=True)
+        if name in PROVIDED and "__" in name
+    ]
+
+
+def _shown_call(name: str, call: exp.Anonymous, types: Mapping[str, Type]) -> Callable[[Bound], str]:
+    parts = [meaning(each, types) for each in (*call.expressions, call)]
+
+    def text(row: Bound) -> str:
+        *arguments, value = (shown(part(row)) for part in parts)
+        return f"{name.rpartition('__')[0]}({', '.join(arguments)}) = {value}"
+
+    return text
+
+
+def _mapping(circuit: Circuit, number: int) -> Callable[[Row], Row | None]:
+    """The function that computes a map's rows from those of its input; its value is None if it is undefined."""
+    operator, schema = circuit.nodes[number].operator, circuit.type_of(number).schema
+    assert isinstance(operator, ops.Map)
+    given = circuit.type_of(circuit.nodes[number].inputs[0]).schema
+    required = [i for i, column in enumerate(schema) if not column.nullable]
+    copied = [given.index(e.name) for e in operator.expressions if isinstance(e, exp.Column)]
+    parts = [meaning(expression, given.types) for expression in operator.expressions]
+
+    def compute(row: Row) -> Row | None:
+        if len(copied) == len(parts):
+            result = tuple([row[i] for i in copied])
+        else:
+            values = named(row, given)
+            result = tuple([part(values) for part in parts])
+        return None if any(result[i] is None for i in required) else result
+
+    return compute
 
 
 def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:

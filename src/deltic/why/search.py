@@ -185,10 +185,16 @@ class ExplanationSearch:
         return bool(self._ranked[relation.recursion])
 
     def derivations_of(self, fact: Fact) -> Iterator[Way]:
-        """The derivations of a row at its iteration, each with the rule and its position in the source."""
-        rules = self.rules(fact.relation)
+        """The derivations of a row at its iteration, each with the rule and its position in the source.
+
+        In a monotone recursion, a rule that reads none of its relations derives all of its rows at the first iteration.
+        """
+        relation, rules = fact.relation, self.rules(fact.relation)
+        at = relation.at if isinstance(relation, RecursiveRelation) and relation.recursion.is_monotone else None
         for scope, number, *rule in rules:
-            view = self.catalog.views.get(fact.relation.name)
+            if at is not None and at > 1 and not self.evaluator.is_recursive(scope.circuit, number):
+                continue
+            view = self.catalog.views.get(relation.name)
             parts = view.rules if view is not None and len(rules) == 1 else ()
             for way in self.derivations.of_row(scope, number, fact.row):
                 place, of = way.part or (0, 1)
