@@ -9,6 +9,7 @@ import doctest
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,15 @@ def test_python_blocks_run_as_printed(page):
     failed, attempted = doctest.DocTestRunner().run(example, out=report.append)
     assert attempted
     assert not failed, "\n" + "".join(report)
+
+
+def test_the_picture_of_an_explanation_is_that_of_the_page():
+    """`to_svg()` of the page's own explanation."""
+    namespace: dict[str, Any] = {}
+    example = doctest.DocTestParser().get_doctest("\n".join(python_blocks("why.md")), namespace, "why.md", None, 0)
+    doctest.DocTestRunner().run(example, out=lambda _: None, clear_globs=False)
+    drawn = example.globs["pipeline"].why("reaches", ("ada", "dan")).to_svg()
+    assert (DOCS / "pictures" / "why.svg").read_text(encoding="utf-8") == drawn + "\n"
 
 
 def anchors(page):

@@ -208,16 +208,26 @@ def test_the_reader_of_a_state_tries_deletions_and_insertions(tmp_path):
         assert len(reader["e"]) == 3
 
 
+def test_the_size_of_a_group_counts_copies(pipeline):
+    assert str(pipeline.why("rolled", (None, None, 6)).root.premises[0]) == "aggregate [count(*) AS result]: 6 rows"
+
+
+def test_a_budget_bounds_the_rows_that_are_explained():
+    made = chain(6)
+    for budget in range(8):
+        steps = made.why("p", (0, 6), budget=budget).steps()
+        assert sum(step.by != "table" and not step.is_cut for step in steps) == min(budget, 6)
+
+
 def test_rows_of_a_join_are_looked_up_at_once(monkeypatch):
     """The premises are the last of twelve pairs of paths; the other pairs cost no look-up each."""
     asked = []
+
+    def counting(read):
+        return lambda *args, **options: asked.append(args) or read(*args, **options)
+
     for name in ("history", "lookup", "lookup_all"):
-
-        def counted(version, *args, read=getattr(StateVersion, name), **options):
-            asked.append(args)
-            return read(version, *args, **options)
-
-        monkeypatch.setattr(StateVersion, name, counted)
+        monkeypatch.setattr(StateVersion, name, counting(getattr(StateVersion, name)))
     made = Pipeline()
     made.datalog(
         ".decl e(x: number, y: number)\n.input e\n.decl p(x: number, y: number)\n"

@@ -267,7 +267,9 @@ class RowDerivations:
         sampled, below = self._sampled(scope, [(node.inputs[0], chosen)])
         end = self.of.end_of(scope)
         lasts = end is scope or self.of.rows(end, number, values).get(row, 0) > 0
-        note = Derivation((Note(f"{node.operator.label}: {_count(len(group))}{decide}{sampled}"),), values, lasts)
+        note = Derivation(
+            (Note(f"{node.operator.label}: {_count(sum(group.values()))}{decide}{sampled}"),), values, lasts
+        )
         yield note.with_(below)
 
 

@@ -124,7 +124,7 @@ class ExplanationSearch:
             if isinstance(fact.relation, SourceTable):
                 continue
             is_stopped = not self.through and isinstance(fact.relation, DefinedView) and level > 0
-            if is_stopped or len(steps) > budget or (depth is not None and level >= depth):
+            if is_stopped or len(made) >= budget or (depth is not None and level >= depth):
                 step.is_cut = True
                 continue
             way = first if first is not None and not level else self._way(fact)

@@ -122,9 +122,9 @@ class Reading(ABC):
         """Why a row is present: the rule that derives it and its premises, down to rows of tables.
 
         `row` has the values of all columns, or is a dict of some, for the first row with them. The explanation has the
-        least height by the iterations of recursions. `depth` bounds its height, `budget` its steps; without `through`
-        it ends at other views. Nothing is stored for it: it searches the state. Raises DelticError where no such row is
-        present, UnsupportedError for an operator without explanations.
+        least height by the iterations of recursions. `depth` bounds its height, `budget` the number of rows that are
+        explained; without `through` it ends at other views. Nothing is stored for it: it searches the state. Raises
+        DelticError where no such row is present, UnsupportedError for an operator without explanations.
         """
         schema = self._readable(name)
         return self._reasons(through).why(name, schema, row, depth, budget)

@@ -118,7 +118,7 @@ def endpoints(changes: Handler, metrics: Handler, openapi: Handler) -> tuple[End
                 EndpointParameter("row", 'Values of columns: {"who": "ada"}.'),
                 EndpointParameter("not", "true: why there is no such row.", "boolean"),
                 EndpointParameter("depth", "Steps from the row down.", "integer"),
-                EndpointParameter("budget", "Steps in all.", "integer"),
+                EndpointParameter("budget", "The most rows that are explained.", "integer"),
             ),
         ),
         Endpoint(
