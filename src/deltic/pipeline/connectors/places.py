@@ -25,6 +25,7 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.locate import is_hidden
 from deltic.pipeline.io.splits import FileSplit
+from deltic.pipeline.spark.sink_log import LOG, complete_files
 
 Stamps = Mapping[str, Sequence[int]]
 """Files by their names in the folder, each with its size and two numbers that change with its content."""
@@ -66,7 +67,9 @@ class LocalFolder:
     def stamps(self) -> Stamps:
         if self.path.is_file():
             return {"": self.stamp("")}
-        return {str(p.relative_to(self.path)): _stamp(p.stat()) for p in _files(self.path)}
+        log = self.path / LOG
+        entries = {p.name: p.read_bytes() for p in log.iterdir()} if log.is_dir() else None
+        return _complete({str(p.relative_to(self.path)): _stamp(p.stat()) for p in _files(self.path)}, entries)
 
     def is_delta(self) -> bool:
         return (self.path / "_delta_log").is_dir()
@@ -89,6 +92,14 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def _complete(stamps: Stamps, log: Mapping[str, bytes] | None) -> Stamps:
+    """Return those files that are complete by the log of a stream of Spark, if there is one."""
+    if log is None:
+        return stamps
+    names = complete_files(log)
+    return {name: stamp for name, stamp in stamps.items() if name.rpartition("/")[2] in names}
+
+
 def _stamp(found: os.stat_result) -> list[int]:
     return [found.st_size, found.st_mtime_ns, found.st_ino]
 
@@ -107,11 +118,15 @@ class RemoteFolder:
         if not result:
             raise FileNotFoundError(2, "there is no such folder or file, or nothing in it", self.address)
         names = {path: path.rstrip("/")[len(self._root) :].lstrip("/") for path in result}
-        return {
+        stamps = {
             name: _fingerprint(result[path])
             for path, name in names.items()
             if not any(is_hidden(Path(part)) for part in PurePosixPath(name).parts)
         }
+        log = {name.rpartition("/")[2]: path for path, name in names.items() if name.startswith(f"{LOG}/")}
+        with os_errors(self.address):
+            entries = {name: self._system.cat_file(path) for name, path in log.items()}
+        return _complete(stamps, entries or None)
 
     def is_delta(self) -> bool:
         with os_errors(self.address):

@@ -22,6 +22,7 @@ from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
 
 from deltic.engine.files.address import files_at
 from deltic.errors import StreamError
+from deltic.pipeline.spark.sink_log import LOG, files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,11 +89,9 @@ class Batches:
     def names(self, number: int) -> list[str] | None:
         """Return the files of a batch; None if it is not complete."""
         try:
-            log = self._files.read(f"{_FOLDER}/_spark_metadata/{number}")
+            return files_of(self._files.read(f"{_FOLDER}/{LOG}/{number}"))
         except FileNotFoundError:
             return None
-        entries = [json.loads(line) for line in log.splitlines()[1:]]
-        return [entry["path"].rpartition("/")[2] for entry in entries]
 
     def rows(self, names: Sequence[str]) -> DataFrame:
         """Return the rows of files."""
