@@ -251,7 +251,7 @@ def test_an_operator_without_an_explanation_is_named():
     for a in (1, 2):
         with made.transaction() as change:
             change.insert("t", [(a,)])
-    with pytest.raises(UnsupportedError, match="the operator integrate is not explained"):
+    with pytest.raises(UnsupportedError, match="why: total adds up past epochs, which are not kept"):
         made.why("sums", (1,))
 
 

@@ -531,9 +531,9 @@ def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, 
 
 def unexplained(operator: ops.Operator) -> UnsupportedError:
     """The error for an operator that this package cannot explain."""
-    return UnsupportedError(
-        f"why: the operator {operator.keyword} is not explained; ask for rows of the views that it reads"
-    )
+    is_total = isinstance(operator, ops.Integrate)
+    reason = "total adds up past epochs, which are not kept" if is_total else f"{operator.keyword} is not explained"
+    return UnsupportedError(f"why: {reason}; ask for rows of the views that it reads")
 
 
 def _growing(bindings: list[_Binding]) -> Iterator[list[_Binding]]:
