@@ -117,7 +117,7 @@ class _Block:
         self._keep(clauses.having)
         clauses = self._windowed(clauses)
         self._keep(clauses.qualify)
-        return self._selected(clauses)
+        return self._selected(self._multiplied(clauses))
 
     # Clauses
 
@@ -173,8 +173,8 @@ class _Block:
         for node in self._select.expressions:
             if is_star(node):
                 items += [SelectItem(c.name, self._named(c.value, []), c.relation) for c in starred(node, self._values)]
-            elif is_generator(node.this if isinstance(node, exp.Alias | exp.Aliases) else node):
-                items += self._generated(node)
+            elif _is_generated(node):
+                items += [SelectItem("", self._named(node, []))] if self._is_of_groups(node) else self._generated(node)
             elif isinstance(node, exp.Aliases):
                 raise self._scope.refuse(node, "several names for one expression")
             else:
@@ -191,6 +191,20 @@ class _Block:
         """The name of a selected expression."""
         alias = "" if isinstance(node, exp.Window) else node.alias
         return alias or name_of(self._written_out(self._meant(node)), self._values)
+
+    def _is_of_groups(self, node: exp.Expression) -> bool:
+        """Whether a generator in SELECT makes its rows of groups: there are some, and no key is what it makes."""
+        group = self._select.args.get("group")
+        if group is None:
+            return any(True for item in self._select.expressions for _ in aggregates_of(item))
+        made = {node.alias.lower() or "col", *(name.name.lower() for name in node.args.get("aliases") or ())}
+        place = self._select.expressions.index(node) + 1
+        return not any(ordinal(key) == place or key.name.lower() in made for key in _keys(group))
+
+    def _multiplied(self, clauses: Clauses) -> Clauses:
+        """Multiply the groups by the generators in SELECT."""
+        items = [self._generated(i.node) if _is_generated(i.node) else [i] for i in clauses.items]
+        return replace(clauses, items=tuple(item for made in items for item in made))
 
     def _generated(self, node: exp.Expression) -> list[SelectItem]:
         """Multiply the rows by those of a generator in SELECT."""
@@ -261,7 +275,7 @@ class _Block:
         has_calls = any(True for node in clauses for _ in aggregates_of(node))
         if group is None and not has_calls and clauses.having is None:
             return clauses
-        nodes = [item.node for item in clauses.items]
+        nodes = [item.node for item in clauses.items if not _is_generated(item.node)]
         groups = GroupedBlock.of(self._values, group, nodes)
         rewritten = clauses.map(groups.rewritten)
         self._values = groups.lower()
@@ -348,6 +362,11 @@ class _Block:
                 )
             result.append(over)
         return result
+
+
+def _is_generated(node: exp.Expression) -> bool:
+    """Whether a selected expression is a generator, maybe with names for its columns."""
+    return is_generator(node.this if isinstance(node, exp.Alias | exp.Aliases) else node)
 
 
 def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:
