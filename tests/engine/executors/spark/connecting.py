@@ -129,7 +129,7 @@ def check_streams(spark: SparkSession, pipeline: deltic.Pipeline, folder: Path) 
     assert query.isActive
     put("3.json", "a", "b", "-")
     with pytest.raises(deltic.StreamError, match=r"batch 2 of query .* was refused"):
-        query.awaitTermination(60)
+        query.awaitTermination(300)
     assert not query.isActive
     with pytest.raises(deltic.StreamError, match="is of another query than the one whose batch 1"):
         start("other", availableNow=True).awaitTermination()
