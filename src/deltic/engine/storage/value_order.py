@@ -109,11 +109,13 @@ class ValueOrder:
     def ids(self, labels: Values) -> Values:
         """Return the ids of labels."""
         self._read()
-        result = np.zeros(len(labels), np.int64)
-        for run in self._runs:
-            at = np.minimum(np.searchsorted(run.labels, labels), len(run.ids) - 1)
-            here = run.labels[at] == labels
-            result[here] = run.ids[at[here]]
+        result, left = np.zeros(len(labels), np.int64), np.arange(len(labels))
+        for run in reversed(self._runs):  # from the newest and smallest one on
+            sought = labels[left]
+            at = np.minimum(np.searchsorted(run.labels, sought), len(run.ids) - 1)
+            here = run.labels[at] == sought
+            result[left[here]] = run.ids[at[here]]
+            left = left[~here]
         return result
 
     def _include(self) -> None:
