@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 
 BEGIN = 1_436_918_400_000_000
 """2015-07-15, in microseconds since 1970."""
-RATE = 10_000
-"""Events a second of the site's clock."""
 PERSON, AUCTION, BID, TOTAL = 1, 3, 46, 50
 FIRST_PERSON, FIRST_AUCTION, FIRST_CATEGORY = 1000, 1000, 10
 CATEGORIES, ACTIVE_PEOPLE, IN_FLIGHT = 5, 1000, 100
@@ -39,9 +37,10 @@ TABLES = {
 
 
 class Generator:
-    """The events, batch by batch; equal seeds give equal events."""
+    """The events, batch by batch, with so many a second of the site's clock; equal seeds give equal events."""
 
-    def __init__(self, seed: int = 7) -> None:
+    def __init__(self, rate: int, seed: int = 7) -> None:
+        self.interval = 1_000_000 // rate
         self.random = np.random.default_rng(seed)
 
     def batches(self, events: int, size: int) -> Iterator[dict[str, pa.Table]]:
@@ -52,7 +51,7 @@ class Generator:
     def batch(self, numbers: np.ndarray) -> dict[str, pa.Table]:
         """The events of these numbers."""
         group, place = np.divmod(numbers, TOTAL)
-        at = BEGIN + numbers * (1_000_000 // RATE)
+        at = BEGIN + numbers * self.interval
         people, auctions, bids = (
             place < PERSON,
             (place >= PERSON) & (place < PERSON + AUCTION),
@@ -81,7 +80,7 @@ class Generator:
         count, initial = len(ids), self._prices(len(ids))
         hot = self.random.integers(0, HOT_SELLER, count) > 0
         sellers = np.where(hot, people // HOT_SELLER * HOT_SELLER, self._person(people))
-        expires = at + 1000 + self.random.integers(0, 2 * IN_FLIGHT * TOTAL // AUCTION * 1_000_000 // RATE, count)
+        expires = at + 1000 + self.random.integers(0, 2 * IN_FLIGHT * TOTAL // AUCTION * self.interval, count)
         return pa.table(
             {
                 "id": ids + FIRST_AUCTION,
