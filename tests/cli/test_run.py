@@ -402,7 +402,7 @@ def test_sql_over_files_as_spreadsheets_write_them(workshop):
     assert "buyers: 1 row in out/buyers.csv" in result.out
     refused = command("run", *files)
     assert refused.status == 1
-    assert "hint: this looks like a header: deltic.File(…, headers=True), --headers" in refused.err
+    assert "hint: this looks like a header: headers=true in its .input, --headers" in refused.err
     assert command("explain", *files, "--headers", "--rfc4180").status == 0
 
 

@@ -108,6 +108,16 @@ def test_a_file_in_another_encoding_is_refused(tmp_path):
         Pipeline().table("names", path)
 
 
+def test_a_file_with_another_delimiter_names_it_and_is_read_with_it(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("id;shop;price\n1;ada;12,50\n2;bob;3,00\n")
+    pipeline = Pipeline()
+    with pytest.raises(DataError, match='delimiter=";"'):
+        pipeline.table("sale", path, key="id")
+    pipeline.table("sale", deltic.File(path, delimiter=";", headers=True), key="id")
+    assert sorted(pipeline["sale"]) == [(1, "ada", "12,50"), (2, "bob", "3,00")]
+
+
 def test_rows_without_a_key_are_a_bag():
     pipeline = Pipeline()
     pipeline.table("t", pd.concat([FRAME, FRAME]))
@@ -137,9 +147,10 @@ def test_a_table_whose_rows_do_not_fit_is_not_there():
         ([], r"found \[\]"),
         (7, "found 7"),
         ([{"a": None}], "column a: it has no value to infer a type from"),
-        ([{"a": 1}, {"a": "x"}], "the types of its columns cannot be told from the rows"),
-        ("sale.xls", "sale.xls ends in none of .csv, .tsv"),
-        ("nothing.csv", "nothing.csv cannot be read"),
+        ([{"a": 1}, {"a": "x"}], "column a: it has values of several types"),
+        ("sale.xls", "the form of sale.xls is not known: it may be one of .csv, .tsv"),
+        ("nothing.csv", "there is no file nothing.csv; relative paths start at /"),
+        (deltic.File("nothing.csv"), r"File\(…, headers=True\)"),
         ({"a": "BIGNT"}, "column a: there is no type 'BIGNT'"),
     ],
 )

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import deltic
 from deltic.errors import DataError
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Column, Schema, Type
@@ -75,7 +76,7 @@ NUMBER = Schema.of(x=Type.INT64)
 @pytest.mark.parametrize(
     ("schema", "rows", "words"),
     [
-        (NUMBER, [(1,), (1.5,)], "table t, row 2, column x: 1.5 is not whole; round it first, or pass coerce=True"),
+        (NUMBER, [(1,), (1.5,)], "table t, row 2, column x: 1.5 is not whole; round it first, or have it rounded"),
         (NUMBER, [(math.nan,)], "table t, row 1, column x: expected a number, found nan (float)"),
         (NUMBER, [(True,)], "table t, row 1, column x: expected a number, found True (bool)"),
         (NUMBER, [("1",)], "table t, row 1, column x: expected a number, found '1' (str)"),
@@ -245,3 +246,13 @@ def test_up_to_ten_dicts_that_do_not_fit_are_told(signed):
     ]
     assert parts[-1] == "these are the first 10 of 12 rows that do not fit table t"
     assert "there is no column z" in parts[2]
+
+
+@pytest.mark.parametrize("coerce", [False, True])
+def test_a_header_is_recognized_with_and_without_rounding(tmp_path, coerce):
+    path = tmp_path / "sale.csv"
+    path.write_text("id,price\n1,2.50\n")
+    pipeline = deltic.Pipeline()
+    pipeline.table("sale", {"id": "int64", "price": "decimal(10, 2)"})
+    with pytest.raises(DataError, match="this looks like a header: headers=true"), pipeline.transaction() as change:
+        change.insert("sale", path, coerce=coerce)

@@ -90,10 +90,10 @@ REFUSED = [
     (
         Type.decimal(3, 1),
         1.25,
-        "1.25 has more digits than a value of type decimal(3, 1); round it first, or pass coerce",
+        "1.25 has more digits than a value of type decimal(3, 1); round it first, or have it rounded: coerce",
     ),
     (Type.decimal(3, 1), math.nan, "expected a value of type decimal(3, 1), found nan (float)"),
-    (Type.INT8, 1.5, "1.5 is not whole; round it first, or pass coerce=True"),
+    (Type.INT8, 1.5, "1.5 is not whole; round it first, or have it rounded: coerce=True"),
     (Type.INT8, 128.0, "128.0 is out of range for a value of type int8 (-128 to 127)"),
     (Type.INT8, Decimal("1e999999"), "1E+999999 is out of range for a value of type int8"),
     (Type.INT8, math.inf, "expected a value of type int8, found inf (float)"),
@@ -104,7 +104,11 @@ REFUSED = [
         pd.Timestamp("2026-01-01 00:00:00.000000001"),
         "2026-01-01 00:00:00.000000001 has nanoseconds",
     ),
-    (Type.DATE, NOON, "2026-01-01 12:00:00 is not midnight, so that no date is equal to it; take its date(), or pass"),
+    (
+        Type.DATE,
+        NOON,
+        "2026-01-01 12:00:00 is not midnight, so that no date is equal to it; take its date(), or have it rounded",
+    ),
     (Type.DATE, NOON.replace(hour=0, tzinfo=UTC), "expected a date, found datetime.datetime"),
     (Type.BINARY, "a", "expected bytes, found 'a' (str)"),
     (

@@ -132,6 +132,18 @@ def test_updates_have_some_columns(served, client):
     assert (3, "cyd", None) in served.rows("orders")
 
 
+def test_the_answer_counts_rows_that_came_too_late(served, client):
+    client.post("/query", json={"text": "CREATE TABLE hits (page STRING, day DATE LATENESS INTERVAL 1 DAY)"})
+    first = post(client, b'{"page": "a", "day": "2026-01-09"}', table="hits", op="insert").json()
+    assert "late" not in first
+    answer = post(client, b'{"page": "b", "day": "2026-01-02"}', table="hits", op="insert").json()
+    assert answer["late"] == {"hits": 1}
+    assert answer["message"] == (
+        "1 row changed or left out: the epoch left out 1 late row of hits, with day before 2026-01-08"
+    )
+    assert len(served.rows("hits")) == 1
+
+
 def test_dates_are_texts(served, client):
     for media_type, body in ((JSON, b'[{"who": "a", "day": "2026-02-28"}]'), (CSV, b"who,day\na,2026-02-28\n")):
         assert post(client, body, media_type, "visits", op="insert").status_code == 200

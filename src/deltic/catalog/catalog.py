@@ -288,7 +288,9 @@ class Catalog:
 
 
 def _taken(name: str, what: str) -> CatalogError:
-    replacing = "; pipeline.view replaces a view with replace=True" if what.startswith("a view") else ""
+    replacing = f"; a script that runs again asks first: if {name!r} not in pipeline"
+    if what.startswith("a view"):
+        replacing = "; pipeline.view replaces a view with replace=True"
     return CatalogError(f"{name} is already {what}; choose another name, or drop that one first{replacing}")
 
 

@@ -44,6 +44,8 @@ KINDS: Mapping[str, _Kind] = {
     "dataframe": _Kind((), source=("changed", "coerce", "new_columns")),
 }
 _NEW_COLUMNS = ("ignore", "add", "refuse")
+_SETTINGS = ("delimiter", "headers", "rfc4180", "coerce", "new_columns", "external_access")
+"""Options that do not say where rows are, so that texts leave them out."""
 
 
 @dataclass(frozen=True, init=False)
@@ -125,7 +127,7 @@ class External:
         return f"External({', '.join(options)})"
 
     def __str__(self) -> str:
-        return f"{self.kind} {' '.join(value for _, value in self.options)}".rstrip()
+        return " ".join([self.kind, *(value for name, value in self.options if name not in _SETTINGS)])
 
 
 def _as_spark_says(options: Mapping[str, Any]) -> dict[str, Any]:

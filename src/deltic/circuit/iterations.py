@@ -58,9 +58,9 @@ def limit_error(
     """
     first = [_HIDDEN.sub("…", rule) for rule in rules[:3]]
     shown = [*first, *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
-    within, option = ("", "iterations with iteration_limit")
+    within, option = ("", "iterations (iteration_limit in Python, --iteration-limit)")
     if seconds is not None:
-        within, option = f" in {seconds:g} s", "time with recursion_timeout"
+        within, option = f" in {seconds:g} s", "time (recursion_timeout in Python, --recursion-timeout)"
     message = f"the recursion through {_named(relations)} has no end after {limit:,} iterations{within}; "
     message += "nothing was changed"
     if shown:

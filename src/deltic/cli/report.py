@@ -15,7 +15,7 @@ from rich.table import Table
 
 from deltic.cli.options import RunOptions
 from deltic.engine.lateness import LateRows
-from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError, LateError, count_of
+from deltic.errors import DelticError, Diagnostic, DiagnosticError, LateError, count_of
 from deltic.pipeline.epochs.report import RowCounts
 from deltic.pipeline.job.outcome import EpochDone, EpochRejected, JobOutcome
 
@@ -27,9 +27,8 @@ _WIDEST = 6
 def print_error(error: DelticError) -> None:
     """Print an error on standard error."""
     print(f"error: {error}", file=sys.stderr)
-    if isinstance(error, EpochRejected) and isinstance(error.reason, ChangeError):
-        option = "--late drop" if isinstance(error.reason, LateError) else "--conflicts normalize"
-        print(f"  hint: on the command line that is {option}", file=sys.stderr)
+    if isinstance(error, EpochRejected) and isinstance(error.reason, LateError):
+        print("  hint: on the command line that is --late drop", file=sys.stderr)
 
 
 def print_table(table: Table, file: TextIO | None = None) -> None:

@@ -66,8 +66,8 @@ class ConflictError(TableError):
         message = ", and ".join(f"{_what(kind)}: {listed(kind.rows, kind.total)}" for kind in kinds)
         super().__init__(
             f"table {table}: the transaction would {message}; nothing was changed. "
-            'To ignore such changes: conflicts="normalize" in Python, INSERT and DELETE in SQL; '
-            "a table with a key takes upsert, by HTTP op=upsert"
+            'To ignore such changes: --conflicts normalize for deltic run, conflicts="normalize" in Python; '
+            "in a table with a key, to replace rows: upsert, in SQL ON CONFLICT, by HTTP op=upsert"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -131,7 +131,8 @@ class AbsentKeys(KeysError):
     def _text(self) -> str:
         return (
             f"table {self.table}: the transaction would {self.what} by key rows that are absent: {self._listed('')}; "
-            'nothing was changed. To ignore such changes: conflicts="normalize" in Python, DELETE or UPDATE in SQL.'
+            "nothing was changed. To ignore such changes: --conflicts normalize for deltic run, "
+            'conflicts="normalize" in Python, DELETE or UPDATE in SQL'
         )
 
 

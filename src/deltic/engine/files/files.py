@@ -401,7 +401,10 @@ class InMemory:
 
 # The errors of a file system without links, or of a link to another file system.
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
-ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with Durability(readonly=True)"
+ONE_WRITER = (
+    "one process writes at a time. Wait for it or end it. To read meanwhile: deltic serve --follow, "
+    "in Python Durability(readonly=True)"
+)
 
 
 def myself() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow.json
 from deltic.catalog.columns import schema_of, value_type
 from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, DelticError, UnsupportedError
+from deltic.pipeline.io.files import File
 from deltic.pipeline.io.text import check_delimiter
 from deltic.pipeline.rows.tabular import tabular
 from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe
@@ -26,7 +27,8 @@ from deltic.values.types import Column, Schema, ValueType
 from deltic.values.types.arrow import type_of_arrow
 
 _FORMS = (
-    "a mapping from names to types, a frame (pandas, polars, Arrow, Spark), dicts, dataclasses or the path of a file"
+    "a mapping from names to types, a frame (pandas, polars, Arrow, Spark), dicts, dataclasses, "
+    "or a file: its path or a deltic.File"
 )
 _SHOWN = 60
 
@@ -81,8 +83,10 @@ def _read(name: str, given: Any, key: Container[str]) -> Any:
     """Read rows into an Arrow table; a Spark DataFrame is returned unchanged."""
     if is_dataframe(given):
         return given
-    if isinstance(given, str | Path):
-        return _of_file(name, Path(given), key)
+    if isinstance(given, File) and not given.headers:
+        raise CatalogError(f"table {name}: {given.path} names its columns in its first line: File(…, headers=True)")
+    if isinstance(given, str | Path | File):
+        return _of_file(name, given if isinstance(given, File) else File(given, headers=True), key)
     rows = tabular(name, given, (), lambda fields: list(fields.names))
     if isinstance(rows, pa.Table):
         return rows
@@ -93,10 +97,15 @@ def _read(name: str, given: Any, key: Container[str]) -> Any:
         result = text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"
         raise CatalogError(f"table {name}: its columns come from {_FORMS}; found {result}")
     columns = dict.fromkeys(column for row in listed for column in row)
+    return pa.table({column: _array(name, column, [row.get(column) for row in listed]) for column in columns})
+
+
+def _array(name: str, column: str, values: Sequence[Any]) -> pa.Array:
     try:
-        return pa.table({column: [row.get(column) for row in listed] for column in columns})
+        return pa.array(values)
     except pa.ArrowException as error:
-        raise CatalogError(f"table {name}: the types of its columns cannot be told from the rows: {error}") from None
+        message = f"table {name}, column {column}: it has values of several types ({error})"
+        raise CatalogError(f"{message}; convert them to one, or name the type of each column") from None
 
 
 def _named(row: Any) -> dict[str, Any] | None:
@@ -108,20 +117,31 @@ def _named(row: Any) -> dict[str, Any] | None:
     return row._asdict() if hasattr(row, "_asdict") else None
 
 
-def _of_file(name: str, path: Path, key: Container[str]) -> pa.Table:
+def _of_file(name: str, file: File, key: Container[str]) -> pa.Table:
+    path = Path(file.path)
     suffix = path.suffix.lower()
     known = (*_DELIMITERS, *_READERS)
     if suffix not in known:
-        raise CatalogError(f"table {name}: {path} ends in none of {', '.join(known)}, so that its form is not known")
+        remedy = f"it may be one of {', '.join(known)}; read other files with pandas, and pass the frame"
+        raise CatalogError(f"table {name}: the form of {path} is not known: {remedy}")
+    if not path.exists():
+        raise CatalogError(f"table {name}: there is no file {path}; relative paths start at {Path.cwd()}")
     try:
-        return _delimited(path, _DELIMITERS[suffix], key) if suffix in _DELIMITERS else _READERS[suffix](path)
+        if suffix in _DELIMITERS:
+            return _delimited(path, file.delimiter or _DELIMITERS[suffix], key)
+        return _READERS[suffix](path)
     except (OSError, pa.ArrowException) as error:
         raise CatalogError(f"table {name}: {path} cannot be read: {error}") from error
 
 
 def _delimited(path: Path, delimiter: str, key: Container[str]) -> pa.Table:
     """Read delimited text. An empty field is NULL, in a column of the key the empty text."""
-    rows = pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
+    try:
+        rows = pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
+    except pa.ArrowInvalid:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            check_delimiter(path, lines.readline().rstrip("\r\n").split(delimiter), delimiter)
+        raise
     check_delimiter(path, rows.column_names, delimiter)
     for place, (name, column) in enumerate(zip(rows.column_names, rows.columns, strict=True)):
         if pa.types.is_binary(column.type):

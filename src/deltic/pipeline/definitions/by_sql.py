@@ -147,7 +147,11 @@ def _dropping(now: Definitions, statement: Drop) -> Definitions:
 def _check_free(now: Definitions, statement: CreateTable | CreateView | DeclareView, there: Sequence[str]) -> None:
     if there:
         kind = "view" if there[0] in now.catalog.views else "table"
-        remedy = "or write CREATE OR REPLACE VIEW" if kind == "view" else "or DROP that one first"
+        remedy = f"or DROP {kind.upper()} {there[0]} first"
+        if isinstance(statement, CreateTable) and kind == "table":
+            remedy += "; IF NOT EXISTS keeps it"
+        elif isinstance(statement, CreateView) and kind == "view":
+            remedy = "or write CREATE OR REPLACE VIEW"
         message = f"there is a {kind} {there[0]} already"
         raise statement.source.error(statement.name, message, f"choose another name, {remedy}")
 

@@ -13,10 +13,11 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.keyed import BY_KEY, MOST
 from deltic.errors import Diagnostic
 from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed, rows_at
-from deltic.pipeline.io.layout import FileLayout
+from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.objects import check_names, parse_object
 from deltic.pipeline.io.parsed import Malformed, Parsed, ParsedRows, arrow_schema, table_of
 from deltic.pipeline.io.rounding import can_round
+from deltic.pipeline.io.text import header_hint
 from deltic.pipeline.io.values import accepts, phrase, problem, whole
 from deltic.values import of_python, to_arrow
 from deltic.values.types import Column, Kind, Schema, Type
@@ -106,6 +107,8 @@ def _diagnose(row: dict[str, Any], shown: str, layout: FileLayout, file: str, nu
         parse_object(row, layout)
     except Malformed as error:
         error.reason = f"row {number}, {error.reason}"
+        if number == 1 and layout.kind is FileKind.TEXT:
+            error.hint = error.hint or header_hint(layout.delimiter.join(map(str, row.values())), layout)
         return error.at(file, number, shown)
     raise AssertionError(f"{file}: the readers disagree about row {number}, {row!r}")
 

@@ -56,7 +56,7 @@ def header_hint(line: str, layout: FileLayout) -> str:
     """Return the advice for a malformed first line that has the names of the columns; "" if it does not."""
     words = {word.strip(' "').lower() for word in line.split(layout.delimiter)}
     is_header = layout.width > 0 and words.issuperset(name.lower() for name in layout.schema.names)
-    remedy = "deltic.File(…, headers=True), --headers, or headers=true where there is an .input"
+    remedy = "headers=true in its .input, --headers for tables without one, deltic.File(…, headers=True) in Python"
     return f"this looks like a header: {remedy}" if is_header else ""
 
 

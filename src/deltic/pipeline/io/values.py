@@ -92,11 +92,12 @@ def _problem(value: Any, type_: ValueType) -> str | None:
 def _remedy(value: Any, kind: Kind) -> str:
     """Return what to use instead of values that are often given by mistake."""
     if isinstance(value, str) and kind in _TIMES:
-        return f"; give a datetime.{_TIMES[kind]}, as {_TIMES[kind]}.fromisoformat makes it of a text"
+        return f"; give a datetime.{_TIMES[kind]}, or a text as {_TEXTS[kind]} with coerce=True"
     return ""
 
 
 _TIMES = {Kind.DATE: "date", Kind.TIMESTAMP: "datetime", Kind.TIMESTAMP_NTZ: "datetime"}
+_TEXTS = {Kind.DATE: "2026-03-01", Kind.TIMESTAMP: "2026-03-01T12:30:00Z", Kind.TIMESTAMP_NTZ: "2026-03-01 12:30:00"}
 
 
 def _is_other(value: Any, kind: Kind) -> bool:
@@ -106,7 +107,8 @@ def _is_other(value: Any, kind: Kind) -> bool:
     return isinstance(value, bool | np.timedelta64) and kind is not Kind.BOOLEAN
 
 
-_ROUND = "round it first, or pass coerce=True"
+_BY_US = "have it rounded: coerce=True in Python, coerce 'true' in SQL's OPTIONS"
+_ROUND = f"round it first, or {_BY_US}"
 
 
 def _integer(value: Any, type_: Type) -> str | None:
@@ -156,7 +158,7 @@ def _date(value: datetime.date, type_: Type) -> str | None:
         return f"expected {phrase(type_)}, found {_typed(value)}"
     if value.time() == datetime.time.min and not getattr(value, "nanosecond", 0):
         return None
-    return f"{value} is not midnight, so that no date is equal to it; take its date(), or pass coerce=True"
+    return f"{value} is not midnight, so that no date is equal to it; take its date(), or {_BY_US}"
 
 
 def _time(value: datetime.datetime, type_: Type) -> str | None:
