@@ -115,6 +115,13 @@ CASES = {
         %4 = map [b] (%3) : zset{{b: int64}}
         %5 = join (%4, %1) : zset{BD}
         %6 = sink v (%5) : zset{BD}""",
+    "keep_selected": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = filter [CASE WHEN a < 2 THEN b ELSE a END = 2 AND b > 0] (%0) : set{AB}
+        %3 = map [b] (%2) : zset{{b: int64}}
+        %4 = join (%3, %1) : zset{BD}
+        %5 = sink v (%4) : zset{BD}""",
     "push_filters behind windows": f"""
         %0 = source s : set{AB}
         %1 = source clock : set{{d: int64}}
@@ -272,6 +279,17 @@ CASES = {
 }
 
 STAY = {
+    "keep_selected by a comparison": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = filter [a & 1 = 0 AND (NOT b IS NULL OR a + b > 3)] (%0) : set{AB}
+        %3 = map [b] (%2) : zset{{b: int64}}
+        %4 = join (%3, %1) : zset{BD}
+        %5 = sink v (%4) : zset{BD}""",
+    "keep_selected without a join": """
+        %0 = source s : set{a: int64, b: int64}
+        %1 = filter [CASE WHEN a < 2 THEN b ELSE a END = 2] (%0) : set{a: int64, b: int64}
+        %2 = sink v (%1) : set{a: int64, b: int64}""",
     "keep_groups whose aggregates are read": f"""
         %0 = source s : zset{AB}
         %1 = source t : zset{BD}

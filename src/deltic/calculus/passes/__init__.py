@@ -20,6 +20,7 @@ from deltic.calculus.passes.flatten_sums import flatten_sums
 from deltic.calculus.passes.fuse_filters import fuse_filters
 from deltic.calculus.passes.fuse_maps import fuse_maps
 from deltic.calculus.passes.keep_groups import keep_groups
+from deltic.calculus.passes.keep_selected import keep_selected
 from deltic.calculus.passes.limit_ranks import limit_ranks
 from deltic.calculus.passes.number_first import number_first
 from deltic.calculus.passes.project_early import project_early
@@ -46,6 +47,7 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
     project_early,
     fuse_maps,
     keep_groups,
+    keep_selected,
 )
 
 # Operators that no pass rewrites.

@@ -220,10 +220,14 @@ class _Elimination:
 
     def _label(self, number: int) -> str:
         """The name of a node of the new circuit for users."""
-        operator = self.work.sizes.builder.node(number).operator
-        if isinstance(operator, ops.Import):
-            return self.labels[operator.index]
-        return getattr(operator, "name", f"%{number}")
+        node = self.work.sizes.builder.node(number)
+        if isinstance(node.operator, ops.Import):
+            return self.labels[node.operator.index]
+        if isinstance(node.operator, ops.Keep) and not node.operator.name:
+            return f"part of {self._label(node.inputs[0])}"
+        if isinstance(node.operator, ops.Filter | ops.Map):
+            return self._label(node.inputs[0])
+        return getattr(node.operator, "name", f"%{number}")
 
 
 def _read_as_sets(circuit: Circuit) -> set[int]:
