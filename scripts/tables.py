@@ -79,6 +79,39 @@ def options() -> Iterator[str]:
     yield from (f"* `{name}={called(group)}`: {about(group)}" for name, group in GROUPS.items())
 
 
+TASKS = {
+    "define": "Pipeline: table sql datalog ddlog view flow function alter replace redefine drop",
+    "change rows": "Pipeline: transaction execute prepare what_if advance; "
+    "Transaction: insert delete upsert update change sql preview of report",
+    "ask": "Pipeline: query duckdb snapshot at; View: lookup rows",
+    "take rows out": "View: to_pandas to_polars to_arrow to_spark show head; Rows: write",
+    "follow changes": "Pipeline: changes observe stream",
+    "read sources and publish views": "Pipeline: refresh pending attach detach publish unpublish",
+    "understand": "Pipeline: why why_not missing needed lineage impact explain maintenance",
+    "operate": "Pipeline: epoch positions watermarks sizes serve_metrics checkpoint compact follow close",
+}
+"""What a reader wants to do, with the methods for it."""
+_AS_WRITTEN = {"Pipeline": "pipeline", "Transaction": "change", "View": 'pipeline["v"]', "Rows": "rows"}
+
+
+def tasks() -> Iterator[str]:
+    """The methods by what they are for, each with the first clause of its docstring."""
+    for task, groups in TASKS.items():
+        methods = [
+            (of, name) for of, _, names in (g.partition(": ") for g in groups.split("; ")) for name in names.split()
+        ]
+        yield from table(
+            (f"to {task}", ""),
+            *((f"`{_AS_WRITTEN[of]}.{name}`", purpose(getattr(getattr(deltic, of), name))) for of, name in methods),
+        )
+        yield ""
+
+
+def purpose(of: Any) -> str:
+    """The first clause of a docstring."""
+    return re.split(r"[.;:](?: |$)", about(of), maxsplit=1)[0]
+
+
 def errors() -> Iterator[str]:
     """The public errors, each with the more general one that it is."""
     named = [(name, getattr(deltic, name)) for name in deltic.__all__]
@@ -269,6 +302,7 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "metrics": metrics,
     "options": options,
     "refused functions": refused,
+    "tasks": tasks,
 }
 
 
