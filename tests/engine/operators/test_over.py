@@ -16,6 +16,7 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.operators.over import session
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.reference import from_arrow
 from deltic.errors import EvaluationError
@@ -159,6 +160,17 @@ def test_an_epoch_visits_what_sees_the_change_where_frames_are_bounded():
     whole = over(("k",), (ops.Order("x"),), (ops.WindowCall("row_number", (), "n"),), schema)
     whole.insert(s=[(k, 2 * x) for k in range(3) for x in range(400)])
     assert 400 < whole.apply({"s": [((0, 799), 1)]}).rows_visited < 800
+
+
+def test_an_epoch_visits_the_sessions_of_its_changes_once_each_way():
+    schema = Schema.of(k=Type.INT64, at=Type.DATE)
+    driver = over(("k",), (ops.Order("at"),), (ops.WindowCall("count", (), "n", frame=session(10)),), schema)
+    days = [1000 * i + 5 * j for i in range(10) for j in range(99) if j != 49]
+    driver.insert(s=[(k, date.fromordinal(1000 + day)) for k in range(5) for day in days])
+    for weight in (1, -1):
+        result = driver.apply({"s": [((3, date.fromordinal(3245)), weight)]})
+        assert len(from_arrow(result.changes["v"])) > 98
+        assert result.rows_visited < 120
 
 
 def test_large_changes_in_stretches_are_those_of_whole_partitions():

@@ -1,6 +1,9 @@
 """Walks through sorted runs from given rows on, as far as they are asked to go and inside of the rows' own groups.
 
 Two rows are of one group where they agree in the bits of `mask`, which has a word for each of theirs.
+
+`gap` is empty, or has what tells whether two rows are of one session: of their times the word, the shift and the mask,
+the greatest distance, and the word and the shift of the bit for NULL, the word -1 if there is none.
 """
 
 from __future__ import annotations
@@ -80,14 +83,25 @@ def _is_past(row: Words2, words: Words2, j: Int, ahead: bool) -> bool:
     return True
 
 
+@compiled
+def _are_apart(a: Words2, i: Int, b: Words2, j: Int, gap: Ints) -> bool:
+    """Whether the times of two rows are further apart than the gap; NULL is only near NULL."""
+    if gap[4] >= 0 and ((a[gap[4], i] ^ b[gap[4], j]) >> np.uint64(gap[5])) & np.uint64(1):
+        return True
+    shift, mask = np.uint64(gap[1]), np.uint64(gap[2])
+    one, other = (a[gap[0], i] >> shift) & mask, (b[gap[0], j] >> shift) & mask
+    return bool((one - other if one > other else other - one) > np.uint64(max(gap[3], 0)))
+
+
 @kernel
 def walk(
-    words: Rows, wanted: Ints, forward: Int, meet: Int, mask: Words1, runs: Table
+    words: Rows, wanted: Ints, forward: Int, meet: Int, mask: Words1, gap: Ints, runs: Table
 ) -> tuple[Words2, Ints, Ints, Ints, Int]:
     """From each row of `words`, itself included: the rows of its group until their weights add up to what is wanted.
 
     `words` are sorted; rows whose weight is not above zero are passed over. `forward` is 1 to go upward, 0 downward;
-    with `meet` a walk ends where it comes to the row of `words` that is next in its direction. Returns the rows
+    with `meet` a walk ends where it comes to the row of `words` that is next in its direction, with a `gap` behind the
+    first row that is apart from the one before. Returns the rows
     uint64[W, m], in the order in which they are met, with their weights and the column of `words` from which each was
     reached; why each walk ended: ENOUGH, ENDED with its group, or MET the next; and the number of entries looked at.
     """
@@ -117,6 +131,12 @@ def walk(
             weight = _pass(runs, at, ahead, row)
             visited += 1
             if weight > 0:
+                ends_session = False
+                if gap.size:
+                    is_first = m == 0 or origins[m - 1] != j
+                    ends_session = (
+                        _are_apart(row, 0, words, j, gap) if is_first else _are_apart(row, 0, rows, m - 1, gap)
+                    )
                 if m == weights.shape[0]:
                     more_rows = np.empty((width, 2 * m), np.uint64)
                     more_weights = np.empty(2 * m, np.int64)
@@ -133,4 +153,6 @@ def walk(
                 origins[m] = j
                 m += 1
                 total += weight
+                if ends_session:
+                    break
     return rows[:, :m].copy(), weights[:m].copy(), origins[:m].copy(), ends, visited

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from deltic.circuit.operators.order import Order
 from deltic.engine.kernels import walk as kernel
+from deltic.engine.kernels.types import Ints
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.interner import Interner, is_labelled
 from deltic.engine.storage.layout import Domain, Nulls, Raw, Sorted, Values
@@ -222,15 +223,36 @@ class Ordered:
         return [result[i] for i in (range(len(self.source.domains)) if wanted is None else wanted)]
 
     def walk(
-        self, words: Words, wanted: Weights, *, forward: bool, meet: bool = False, among: Arrangement | None = None
+        self,
+        words: Words,
+        wanted: Weights,
+        *,
+        forward: bool,
+        meet: bool = False,
+        gap: int | None = None,
+        among: Arrangement | None = None,
     ) -> Walked:
         """Return as many rows as wanted from each of the sorted ones on, which is included; see `kernels.walk`."""
         runs = near((self.rows if among is None else among).runs, words[0] & self.mask[0], words[0] | ~self.mask[0])
         rows, weights, origins, ends, visited = kernel.walk(
-            np.ascontiguousarray(words), wanted, int(forward), int(meet), self.mask, descriptors(runs)
+            np.ascontiguousarray(words),
+            wanted,
+            int(forward),
+            int(meet),
+            self.mask,
+            self._session(gap),
+            descriptors(runs),
         )
         self.visited += int(visited)
         return Walked(rows, weights, origins, ends)
+
+    def _session(self, gap: int | None) -> Ints:
+        """Return the `gap` of `kernels.walk`: the only ordering column is a time, the same in a partition if a key."""
+        if gap is None or not self._told:
+            return np.empty(0, np.int64)
+        nullable = self.columns[0].nullable
+        bit, time = (self.rows.layout.places[len(self.keys) + i] for i in (0, nullable))
+        return np.array([time.word, time.shift, time.mask, gap, bit.word if nullable else -1, bit.shift], np.int64)
 
     def last(self, starts: Words) -> Words:
         """Return the greatest possible row of each partition."""

@@ -14,12 +14,12 @@ import numpy as np
 
 from deltic.circuit.operators.over import WindowCall
 from deltic.engine.kernels.settle import totals
-from deltic.engine.kernels.walk import ENDED, ENOUGH, MET
+from deltic.engine.kernels.walk import ENDED, MET
 from deltic.engine.operators.functions import FrameRows, evaluate
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.ordered import Mask, Ordered, OrderedChange, Positions, Walked
 from deltic.engine.operators.query import Environment
-from deltic.engine.operators.sequences import OrderedRows, Ordering, are_apart
+from deltic.engine.operators.sequences import OrderedRows, Ordering
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import Column, Raw, placed
@@ -30,8 +30,6 @@ from deltic.program.operators.over import Windows
 
 _ALL = np.iinfo(np.int64).max
 _MANY = 1 << 12  # changed rows from which on partitions may be read whole, which sorts nothing
-
-_STEP = 8  # rows by which a walk to the end of a session is longer at least than the one before
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class WindowFunctions(RelationUpdater):
         bounded = [reach for reach in reaches if reach is not None]
         self.back, self.ahead = (max((reach[i] for reach in bounded), default=0) for i in (0, 1))
         gaps = [call.gap for call in op.calls if call.gap is not None]
-        self.gap = max(gaps) if len(gaps) == len(op.calls) else None
+        self.gap = min(max(gaps), _ALL) if len(gaps) == len(op.calls) else None
         self.is_bounded = len(bounded) == len(reaches) or self.gap is not None
 
     def change(self) -> Run | None:
@@ -112,28 +110,9 @@ class WindowFunctions(RelationUpdater):
 
     def _reaching(self, changed: OrderedChange, *, forward: bool) -> Walked:
         """Return the rows on one side of changed rows: a fixed number, or their session and the first row after it."""
-        wanted = changed.after + (1 if self.gap is not None else self.back + self.ahead)
-        walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
-        while self.gap is not None and (open_ := (walked.ends == ENOUGH) & ~self._is_parted(changed, walked)).any():
-            wanted = np.where(open_, 2 * wanted + _STEP, wanted)
-            walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
-        return walked
-
-    def _is_parted(self, changed: OrderedChange, walked: Walked) -> Mask:
-        """Return whether a session ends between each changed row and the last row that was visited from it."""
-        assert self.gap is not None
-        origins = np.concatenate([np.arange(len(changed.parts)), walked.origins])
-        order = np.argsort(origins, kind="stable")
-        times = self._times(np.concatenate([changed.words, walked.words], axis=1)[:, order])
-        origins = origins[order]
-        apart = are_apart(times, self.gap) & (origins[1:] == origins[:-1])
-        return np.bincount(origins[1:][apart], minlength=len(changed.parts)) > 0
-
-    def _times(self, words: Words) -> Column:
-        """Return the values of the only ordering column."""
-        index = self.source.relation.schema.index(self.operator.order[0].column)
-        domain, raw = self.source.domains[index], self.ordered.decode(words, [index])[0]
-        return domain.decode(raw), domain.nulls(raw)
+        count = changed.after + self.back + self.ahead
+        wanted = count if self.gap is None else np.full(len(count), _ALL)
+        return self.ordered.walk(changed.words, wanted, forward=forward, meet=True, gap=self.gap)
 
     def _computed(self, stretches: _Stretches, weights: Weights) -> Words:
         """Return the rows as stored in the target, with their function values at these weights."""
