@@ -97,6 +97,14 @@ class ReferenceEngine(Engine):
         return f"{message}:\n{self.circuit}" if full else message
 
 
+def computed(circuit: Circuit, tables: Mapping[str, Changed]) -> Version:
+    """Return the version of a circuit whose tables have these rows, with weights, and nothing before."""
+    running = _Interpreted(circuit, ITERATION_LIMIT)
+    running.sums = running.changed(tables, "trust")
+    running.views = running.interpreter.step({name: running.rows_of(name, rows) for name, rows in running.sums.items()})
+    return running.version(1)
+
+
 class _Interpreted:
     """A circuit with the sums of its tables' changes and the rows of its views, as of the last epoch."""
 

@@ -17,7 +17,7 @@ from deltic.circuit.operators import Constant, Filter, Map, Negate, Plus, Sink, 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch, with_weights
 from deltic.engine.protocol import Engine
-from deltic.engine.reference import ReferenceEngine
+from deltic.engine.reference import computed
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema
@@ -78,8 +78,8 @@ def _evaluated(
     version: Version,
     engine_of: Callable[[Circuit], Engine],
     known: Mapping[str, pa.Table] = MappingProxyType({}),
-) -> Engine:
-    """An engine with the views of definitions, over a version with the rows that are `known` of some tables.
+) -> Engine | Version:
+    """What has the views of definitions, over a version with the rows that are `known` of some tables.
 
     The engine that `engine_of` makes knows the time already. A few rows that are only mapped and filtered are computed
     by the reference interpreter.
@@ -89,8 +89,11 @@ def _evaluated(
     sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
     read = {n: known[n] if n in known else rows_needed(circuit, n, version) for n in sources if n != CLOCK.name}
     is_small = CLOCK.name not in sources and _is_linear(circuit) and _rows_read(circuit, read) <= _FEW
-    engine = ReferenceEngine(circuit) if is_small else engine_of(circuit)
-    engine.apply({name: TableBatch(rows) for name, rows in read.items()}, "trust")
+    tables = {name: TableBatch(rows) for name, rows in read.items()}
+    if is_small:
+        return computed(circuit, tables)
+    engine = engine_of(circuit)
+    engine.apply(tables, "trust")
     return engine
 
 
