@@ -67,7 +67,7 @@ def test_agents_read(state):
     assert "takings" in plan[1]
     assert all(is_error for is_error, _ in wrong)
     assert "did you mean `SELECT`" in wrong[0][1]
-    assert "takes the role writer" in wrong[1][1]
+    assert "query takes SELECT, SHOW, DESCRIBE and EXPLAIN; deltic mcp --write has a tool for INSERT" in wrong[1][1]
 
 
 def test_agents_change_where_they_may(state):

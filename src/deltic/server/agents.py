@@ -19,7 +19,7 @@ from deltic.pipeline.names import find
 from deltic.server.describing import described_catalog
 from deltic.server.json_rows import columns_of, listed, pattern_of, plain, weighted
 from deltic.server.service import Answer, Service
-from deltic.server.users import Role, User
+from deltic.server.users import NotAllowedError, Role, User
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +50,12 @@ class AgentTools:
     def query(self, sql: str, args: list[Any] | None = None, limit: int = _ROWS) -> dict[str, Any]:
         """The rows of a SELECT, SHOW, DESCRIBE or EXPLAIN; `args` are the values of `?` in it."""
         self._catch_up()
-        result = self._service.execute(sql, args or None, user=User("an agent", Role.READER), most=limit)
+        try:
+            result = self._service.execute(sql, args or None, user=User("an agent", Role.READER), most=limit)
+        except NotAllowedError:
+            other = "the tool change takes" if self._user.role is Role.WRITER else "deltic mcp --write has a tool for"
+            message = f"query takes SELECT, SHOW, DESCRIBE and EXPLAIN; {other} INSERT, UPDATE, DELETE and MERGE"
+            raise NotAllowedError(message) from None
         assert isinstance(result, Answer)
         rows = result.rows.to_arrow()
         fields = {"columns": columns_of(rows), "rows": listed(rows), "epoch": result.epoch}

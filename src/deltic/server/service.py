@@ -254,7 +254,10 @@ class Service:
         """
         with self._lock:
             if len(self.followers) >= self.limits.subscriptions:
-                raise BusyError(f"there are {self.limits.subscriptions:,} subscriptions, and no more may be")
+                raise BusyError(
+                    f"there are as many subscriptions as may be, {self.limits.subscriptions:,}: end one, or let the "
+                    "server allow more with --max-subscriptions"
+                )
             follower = Follower(self._changes(view, since), client, self._unfollow)
             self.followers.add(follower)
         return follower
