@@ -2,7 +2,7 @@
 
 Two rows are of one group where they agree in the bits of `mask`, which has a word for each of theirs.
 
-`gap` is empty, or has what tells whether two rows are of one session: of their times the word, the shift and the mask,
+`gap` is empty, or decides whether two rows are of one session: it has the word, shift and mask of their times,
 the greatest distance, and the word and the shift of the bit for NULL, the word -1 if there is none.
 """
 
