@@ -48,7 +48,7 @@ def tasks(monkeypatch):
     def run_each(spark, given, what):
         return [message for task in pickle.loads(pickle.dumps(given)) for message in task()]
 
-    def written(rows, table, columns, weight, sites, rounding):
+    def written(rows, table, columns, weight, sites, rounding, *optional):
         if not isinstance(rows, Frame) or (site := sites(table)) is None:
             return None
         is_by_key = bool(table.key) and (weight is None or abs(weight) > 1)
@@ -57,7 +57,7 @@ def tasks(monkeypatch):
             mine = rows.rows.slice(count * part // 3, count * (part + 1) // 3 - count * part // 3)
             context = SimpleNamespace(get=lambda part=part: SimpleNamespace(partitionId=lambda: part))
             monkeypatch.setattr("pyspark.TaskContext", context)
-            read = PostedRows(table.name, columns, weight, table if is_by_key else None)
+            read = PostedRows(table.name, columns, weight, table if is_by_key else None, False, *optional)
             letters += site.posting.over(mine.to_batches(4), read)
         random.Random(count).shuffle(letters)
         return StagedRows(site, letters)
