@@ -46,3 +46,10 @@ def test_a_view_has_the_name_of_a_column_that_is_cast():
     pipeline = deltic.Pipeline()
     pipeline.sql("CREATE TABLE t (a BIGINT); CREATE VIEW v AS SELECT CAST(a AS INT), count(*) FROM t GROUP BY a")
     assert pipeline["v"].to_arrow().column_names == ["a", "count(1)"]
+
+
+def test_the_name_of_a_range_without_an_order_is_not_asked_for():
+    pipeline = deltic.Pipeline()
+    pipeline.sql(TABLES)
+    with pytest.raises(deltic.DelticError, match="a frame by RANGE with distances needs one column to order by"):
+        pipeline.query("SELECT sum(a) OVER (PARTITION BY b RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM t")

@@ -364,10 +364,9 @@ class _Names:
             return "CURRENT ROW"
         if isinstance(amount, str):
             return f"{amount} {way}"
-        if kind == "RANGE" and way == "PRECEDING":  # Spark adds the negative where the types differ
-            key, bound = (
-                self._values.typed(part).type.type for part in (node.args["order"].expressions[0].this, amount)
-            )
+        order = node.args.get("order")  # a RANGE without one is refused later
+        if kind == "RANGE" and way == "PRECEDING" and order:  # Spark adds the negative where the types differ
+            key, bound = (self._values.typed(part).type.type for part in (order.expressions[0].this, amount))
             if key != bound and key.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
                 return f"(- {self.text(amount)}) FOLLOWING"
         return f"{self.text(amount)} {way}"
