@@ -14,7 +14,7 @@ from deltic.functions.conversions import lists_of
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence, too_long
 from deltic.values.order import in_order
-from deltic.values.types import Column, Type
+from deltic.values.types import Column, Kind, Type
 
 INT, LONG, BOOL = Type.INT32, Type.INT64, Type.BOOLEAN
 Values = tuple[Any, ...]
@@ -195,21 +195,9 @@ def _entries(node: exp.Expression, types: Sequence[Type]) -> Type:
     return Type.array(Type.struct((Column("key", types[0].key), Column("value", value.type, value.nullable))).or_null)
 
 
-def _sizes(columns: Sequence[Any], count: int) -> Any:
-    import numpy as np
-    import pyarrow as pa
-
-    return pa.array(np.diff(np.asarray(columns[0].offsets)))
-
-
-def _elements(columns: Sequence[Any], count: int) -> Any:
-    """The elements of arrays at indices, NULL where there is none."""
-    import numpy as np
-    import pyarrow as pa
-
-    arrays, indices = columns[0], np.asarray(columns[1])
-    starts, ends = np.asarray(arrays.offsets)[:-1], np.asarray(arrays.offsets)[1:]
-    return arrays.values.take(pa.array(starts + indices, mask=(indices < 0) | (indices >= ends - starts)))
+def _sized(operands: Sequence[str], types: Sequence[Type]) -> str:
+    name = "cardinality" if types[0].kind is Kind.MAP else "len"
+    return f"CAST({name}({operands[0]}) AS INTEGER)"
 
 
 def _field_sql(operands: Sequence[str], types: Sequence[Type]) -> str:
@@ -230,13 +218,8 @@ FUNCTIONS |= by_rows(
             strict=False,
             nullable=False,
         ),
-        "size": Function(INT, python=len, columns=_sizes),
-        "get": Function(
-            _element,
-            python=lambda values, index: values[index] if 0 <= index < len(values) else None,
-            columns=_elements,
-            tolerant=True,
-        ),
+        "size": Function(INT, _sized),
+        "get": Function(_element, "CASE WHEN {1} >= 0 THEN {0}[{1} + 1] END", tolerant=True),
         "at": Function(_element, "{0}[{1}]", tolerant=True),
         "value_at": Function(lambda node, types: types[0].value.type, python=_value_at, tolerant=True),
         "array_contains": Function(BOOL, python=_contains, tolerant=True),
