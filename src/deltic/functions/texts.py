@@ -296,25 +296,24 @@ def _repeated(text: str, count: int) -> str | None:
 
 
 _REASON = "no library treats letters as Java does: case, positions from the end, empty texts"
+
+
+def _in_case(python: Callable[[str], str], kernel: str, names: tuple[str, ...]) -> Function:
+    """Texts with letters of one case; those of ASCII by a function of pyarrow.compute."""
+    return Function(TEXT, takes=(TEXT,), names=names, python=python, columns=_of_ascii(kernel), reason=_REASON)
+
+
+def _has_part(python: Callable[[str, str], bool], kernel: str) -> Function:
+    """Whether texts have a part; if it is one for all, by a function of pyarrow.compute."""
+    columns = _of_constants(lambda pc, texts, part: getattr(pc, kernel)(texts, part))
+    return Function(BOOL, takes=(TEXT, TEXT), python=python, columns=columns, reason=_REASON)
+
+
 FUNCTIONS |= by_rows(
     _REASON,
     {
-        "upper": Function(
-            TEXT,
-            takes=(TEXT,),
-            names=("upper", "ucase"),
-            python=str.upper,
-            columns=_of_ascii("ascii_upper"),
-            reason=_REASON,
-        ),
-        "lower": Function(
-            TEXT,
-            takes=(TEXT,),
-            names=("lower", "lcase"),
-            python=str.lower,
-            columns=_of_ascii("ascii_lower"),
-            reason=_REASON,
-        ),
+        "upper": _in_case(str.upper, "ascii_upper", ("upper", "ucase")),
+        "lower": _in_case(str.lower, "ascii_lower", ("lower", "lcase")),
         "length": Function(
             INT,
             takes=(TEXT,),
@@ -392,27 +391,9 @@ FUNCTIONS |= by_rows(
             names=(),
             failure=lambda _: "in a pattern of LIKE the escape must precede %, _ or itself",
         ),
-        "startswith": Function(
-            BOOL,
-            takes=(TEXT, TEXT),
-            python=str.startswith,
-            columns=_of_constants(lambda pc, *of: pc.starts_with(*of)),
-            reason=_REASON,
-        ),
-        "endswith": Function(
-            BOOL,
-            takes=(TEXT, TEXT),
-            python=str.endswith,
-            columns=_of_constants(lambda pc, *of: pc.ends_with(*of)),
-            reason=_REASON,
-        ),
-        "contains": Function(
-            BOOL,
-            takes=(TEXT, TEXT),
-            python=str.__contains__,
-            columns=_of_constants(lambda pc, *of: pc.match_substring(*of)),
-            reason=_REASON,
-        ),
+        "startswith": _has_part(str.startswith, "starts_with"),
+        "endswith": _has_part(str.endswith, "ends_with"),
+        "contains": _has_part(str.__contains__, "match_substring"),
         "md5": Function(TEXT, "md5({0})", (BYTES,)),
         "sha1": Function(TEXT, "sha1({0})", (BYTES,), names=("sha1", "sha")),
         "sha2": Function(TEXT, "", (BYTES, INT), python=_sha2, tolerant=True),

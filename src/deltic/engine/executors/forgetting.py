@@ -10,12 +10,13 @@ were added.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from deltic import values
-from deltic.circuit.expressions.meaning import meaning
+from deltic.circuit.expressions.meaning import Meaning, meaning
 from deltic.engine.executors.forgotten_rows import Marks
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
@@ -50,6 +51,7 @@ class Forgetting:
         self._frontiers, self._store = frontiers, store
         stored = {n: each for n, each in frontiers.rows.items() if store.states[n].kind is not RelationKind.TRANSIENT}
         self._rows = [_Rows(store.states[name], each) for name, each in stored.items()]
+        self._meanings: dict[Bound, Meaning] = {}
         self._bounds: dict[tuple[Bound, Any], int | None] = {}
 
     def build(self) -> None:
@@ -66,12 +68,13 @@ class Forgetting:
             start = LEAST if start is None else start
             if end is not None and start < end and rows.forget(start, end):
                 self._store.has_rewritten(rows.state)
-        for groups in self._groups():
+        for groups in self._groups:
             if (end := self._least(groups.found.frontier, forget.marks, groups.type, bounds)) is not None:
                 groups.forget(end)
 
+    @cached_property
     def _groups(self) -> list[_Groups]:
-        """Return the state of groups, and the surplus of tables."""
+        """The state of groups, and the surplus of tables. It exists once the program has its steps."""
         tables = {
             name: each
             for name, each in self._frontiers.rows.items()
@@ -96,8 +99,11 @@ class Forgetting:
         """Return the value of a bound for this watermark."""
         if mark is None:
             return None
+        if bound not in self._meanings:
+            type_of_mark = self._store.states[bound.watermark].domains[0].type
+            self._meanings[bound] = meaning(bound.expression, {MARK: type_of_mark})
         try:
-            value = meaning(bound.expression, {MARK: self._store.states[bound.watermark].domains[0].type})({MARK: mark})
+            value = self._meanings[bound]({MARK: mark})
         except EvaluationError:
             return None
         if value is None:

@@ -374,8 +374,9 @@ def _arrow(expression: exp.Expression, columns: Columns) -> Any:
     """
     node = columns.node(expression)
     type_ = node.result
-    is_kept = not (type_.is_composite or (is_interned(type_) and (not columns.remembers or node.of_one is None)))
-    if is_kept or not is_call(expression) or node.stops or node.constant is not None or not columns.count:
+    is_remembered = columns.remembers and node.of_one is not None
+    is_passed_on = type_.is_composite or (is_interned(type_) and not is_remembered)
+    if not is_passed_on or not is_call(expression) or node.stops or node.constant is not None or not columns.count:
         array, nulls = evaluate(expression, columns)
         return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)
     if expression not in columns.arrays:

@@ -6,7 +6,7 @@ import datetime
 import decimal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
+from deltic.catalog.storing import ColumnStorage
 from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, fits, is_exact, lossless, row_at
@@ -93,11 +94,16 @@ def optional_columns(table: CatalogTable) -> dict[str, Any]:
     """Return the columns that an inserted row may leave out, with their values then: DEFAULT, or NULL."""
     result: dict[str, Any] = {column.name: None for column in table.schema if column.nullable}
     for storing in (each for each in table.storing if each.default):
-        from deltic.sql.statements.parse_storing import existing_value
-
-        column = table.schema.column(storing.column)
-        result[column.name] = to_python(existing_value(column, storing), column.type)
+        result[storing.column] = _default(table.schema.column(storing.column), storing)
     return result
+
+
+@lru_cache(maxsize=256)
+def _default(column: Column, storing: ColumnStorage) -> Any:
+    """The value of a DEFAULT; cached, because each insertion asks for it."""
+    from deltic.sql.statements.parse_storing import existing_value
+
+    return to_python(existing_value(column, storing), column.type)
 
 
 def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:

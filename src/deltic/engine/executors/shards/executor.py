@@ -118,13 +118,14 @@ class ShardsExecutor:
     # Epochs
 
     def run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
+        marks = self._forgotten.marks
         try:
-            executed = self._run(changes, conflicts)
+            executed = self._run(changes, conflicts, marks)
         except (IterationLimitError, CountOverflowError) as error:
             raise error.naming_views(self.program.views_over(error.relations[0])) from None
-        return replace(executed, commit=partial(self._go_on, executed, self._forgotten.marks))
+        return replace(executed, commit=partial(self._go_on, executed, marks))
 
-    def _run(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> ShardsExecuted:
+    def _run(self, changes: Mapping[str, Changed], conflicts: Conflicts, marks: Marks) -> ShardsExecuted:
         """Run an epoch. A recursion that outgrows a task during the epoch moves to rounds, and the epoch restarts.
 
         After any exception the rows are as before.
@@ -133,7 +134,7 @@ class ShardsExecutor:
         while True:
             try:
                 visited += self._copy_what_pays(changes)
-                executed = self.holder.execute(self._begun(changes, conflicts))
+                executed = self.holder.execute(self._begun(changes, conflicts, marks))
                 result = replace(executed.result, rows_visited=executed.result.rows_visited + visited)
                 return replace(executed, result=result)
             except Outgrown as error:
@@ -144,10 +145,9 @@ class ShardsExecutor:
         is_timed = any(relation.definition.is_timed for relation in self.plan.program.relations.values())
         if not is_timed or not any(shard.is_due for shard in self.shards):
             return None
-        return self.holder.run_here(self._begun({}, "error"))
+        return self.holder.run_here(self._begun({}, "error", self._forgotten.marks))
 
-    def _begun(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Begun:
-        marks = self._forgotten.marks
+    def _begun(self, changes: Mapping[str, Changed], conflicts: Conflicts, marks: Marks) -> Begun:
         forget = None if marks == self._done else Forget(marks, self._done)
         return Begun(changes, conflicts, self.version, not self.has_begun, forget)
 
