@@ -51,7 +51,7 @@ def address_of(process):
     for line in process.stderr:
         parts.append(line)
         if (found := re.match(r"http: (\S+)", line)) is not None:
-            threading.Thread(target=process.stderr.read, daemon=True).start()
+            threading.Thread(target=sys.stderr.writelines, args=(process.stderr,), daemon=True).start()
             return found[1]
     raise AssertionError("".join(parts))
 

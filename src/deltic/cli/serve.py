@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deltic.cli.report import print_error
@@ -35,7 +35,7 @@ def serve_command(options: ServeOptions) -> None:
         signals = stack.enter_context(_signals())
         service = _serve(options, stack)
         _say("ready; Ctrl-C stops it")
-        while signals.get() == signal.SIGHUP:
+        while next(signals) == signal.SIGHUP:
             _upgrade(service, options.program)
         _say("stopping: what waits is done first")
 
@@ -160,22 +160,36 @@ def _tls(options: ServeOptions) -> Tls | None:
 
 
 @contextmanager
-def _signals() -> Iterator[SimpleQueue[int]]:
-    """The signals that arrive: Ctrl-C, SIGTERM, SIGHUP. A second stop signal ends the process at once."""
-    come, before = SimpleQueue[int](), dict[int, Any]()
+def _signals() -> Iterator[Iterator[int]]:
+    """The signals that arrive: Ctrl-C, SIGTERM, SIGHUP. A second stop signal ends the process at once.
+
+    Their numbers come through a socket: a wait for anything else can begin between a signal and its handler, and then
+    sleeps on.
+    """
+    arrivals, wakeup = socket.socketpair()
+    wakeup.setblocking(False)
+    before: dict[int, Any] = {}
 
     def receive(number: int, _: object) -> None:
-        come.put(number)
         if number != signal.SIGHUP:
             signal.signal(number, before[number])
 
+    def arriving() -> Iterator[int]:
+        while True:
+            if (number := arrivals.recv(1)[0]) in before:
+                yield number
+
+    other = signal.set_wakeup_fd(wakeup.fileno())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         before[number] = signal.signal(number, receive)
     try:
-        yield come
+        yield arriving()
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+        signal.set_wakeup_fd(other)
+        arrivals.close()
+        wakeup.close()
 
 
 def mcp_command(program: Path | None, state: str | None, writes: bool, functions: Path | None) -> None:
