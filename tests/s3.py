@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from deltic.engine.files import object_store
+from tests.standalone import free_port
 
 SERVERS = Path(os.environ.get("DELTIC_SERVERS") or Path.home() / ".cache/deltic/servers")
 KINDS = ("versitygw", "moto")
@@ -151,12 +152,6 @@ def use(monkeypatch, port):
         monkeypatch.setenv(name, value)
     object_store._bucket.cache_clear()
     pytest.importorskip("obstore.fsspec").FsspecStore.clear_instance_cache()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def await_port(port):

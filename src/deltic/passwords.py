@@ -20,6 +20,7 @@ _PASSWORDS = [
     for pattern in (
         r"(?P<before>[a-z][a-z0-9+.-]*://[^\s/?#@:'\"`]*:)(?P<password>[^\s/?#'\"`]+)(?=@)",
         rf"(?P<before>\b\w*(?:password|passwd|pwd)=)(?P<password>{_END}+)",
+        r"(?P<before>\b\w*(?:password|passwd|pwd)\s+')(?P<password>[^']+)(?=')",
         r"(?P<before>jdbc:oracle:\w+:[^\s/@'\"`]+/)(?P<password>[^\s@'\"`]+)(?=@)",
     )
 ]

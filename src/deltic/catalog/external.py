@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,8 +27,8 @@ class _Kind:
         return None if own is None else (*self.needed, *own)
 
 
-JDBC = ("driver", "fetchsize", "partitionColumn", "lowerBound", "upperBound", "numPartitions")
-"""Options of a database that are for Spark's reader alone, with its names."""
+JDBC = ("driver", "user", "password", "fetchsize", "partitionColumn", "lowerBound", "upperBound", "numPartitions")
+"""Options of `jdbc:` addresses, by the names of Spark's reader."""
 KINDS: Mapping[str, _Kind] = {
     "parquet": _Kind(("path",), source=("coerce", "new_columns"), target=("by", "rows")),
     "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180", "coerce", "new_columns")),
@@ -43,6 +44,7 @@ KINDS: Mapping[str, _Kind] = {
     "spark": _Kind(("table",), source=("changed", "coerce", "new_columns"), target=()),
     "dataframe": _Kind((), source=("changed", "coerce", "new_columns")),
 }
+_VARIABLE = re.compile(r"\$\{\w+\}")
 _NEW_COLUMNS = ("ignore", "add", "refuse")
 _SETTINGS = ("delimiter", "headers", "rfc4180", "coerce", "new_columns", "external_access")
 """Options that do not say where rows are, so that texts leave them out."""
@@ -61,6 +63,8 @@ class External:
     options: tuple[tuple[str, str], ...]
 
     def __init__(self, kind: str, /, **options: Any) -> None:
+        if kind == "jdbc":
+            kind, options = "database", {"table" if name == "dbtable" else name: options[name] for name in options}
         if kind not in KINDS:
             hint = did_you_mean(kind, KINDS) or f"the kinds are {', '.join(KINDS)}"
             raise CatalogError(f"there is no kind {kind!r} of external rows; {hint}")
@@ -76,6 +80,8 @@ class External:
         for name in known.needed:
             if name not in options:
                 raise CatalogError(f"{kind}: the option {name} is missing")
+        if kind == "database":
+            _check_address(options)
         if (choice := options.get("new_columns", "ignore")) not in _NEW_COLUMNS:
             raise CatalogError(f"{kind}: new_columns is one of {', '.join(_NEW_COLUMNS)}, found {choice!r}")
         object.__setattr__(self, "kind", kind)
@@ -128,6 +134,21 @@ class External:
 
     def __str__(self) -> str:
         return " ".join([self.kind, *(value for name, value in self.options if name not in _SETTINGS)])
+
+
+def _check_address(options: Mapping[str, Any]) -> None:
+    """Raises CatalogError for an address that Spark misreads, options that its reader lacks, and a literal password."""
+    url = str(options["url"])
+    given = [name for name in JDBC if name in options]
+    if given and not url.startswith("jdbc:"):
+        raise CatalogError(f"database: {given[0]} is an option of jdbc: addresses; this one is {url}")
+    if url.startswith("jdbc:mariadb:"):
+        raise CatalogError(
+            "Spark reads wrong rows from jdbc:mariadb: addresses, because it quotes names as MariaDB quotes texts; "
+            "write jdbc:mysql://…, with ?permitMysqlScheme for the driver org.mariadb.jdbc.Driver"
+        )
+    if not _VARIABLE.fullmatch(str(options.get("password", "${_}"))):
+        raise CatalogError("database: write the password as a variable of the environment, as in '${SHOP_PASSWORD}'")
 
 
 def _as_spark_says(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -312,6 +312,34 @@ def test_tables_by_jdbc(spark, tmp_path, changed):
         assert sorted(row[:2] for row in pipeline["orders"]) == [(2, "bolt"), (3, "cog")]
 
 
+def test_a_table_by_jdbc_with_the_options_of_spark(spark, tmp_path, monkeypatch):
+    url = f"jdbc:derby:{tmp_path / 'shop'};create=true"
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+    rows = spark.createDataFrame([(1, "nut"), (2, None)], "id long, name string")
+    rows.write.format("jdbc").options(url=url, dbtable="orders").save()
+    monkeypatch.setenv("SHOP_PASSWORD", "secret")
+    options = f"url '{url}', dbtable 'orders', user 'app', password '${{SHOP_PASSWORD}}'"
+    with deltic.Pipeline(spark) as pipeline:
+        pipeline.sql(f"CREATE TABLE orders (PRIMARY KEY (id)) USING jdbc OPTIONS ({options})")
+        assert sorted(pipeline["orders"]) == [(1, "nut"), (2, None)]
+        declared = str(pipeline.sql("SHOW CREATE TABLE orders"))
+    columns = "`id` BIGINT, `name` STRING, PRIMARY KEY (id)"
+    assert declared == f"CREATE TABLE orders ({columns}) USING jdbc OPTIONS ({options})"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"url": "jdbc:mariadb://h/shop"}, r"reads wrong rows from jdbc:mariadb: .* write jdbc:mysql:"),
+        ({"url": "sqlite:///shop.db", "fetchsize": 10}, "fetchsize is an option of jdbc: addresses"),
+        ({"url": "jdbc:mysql://h/shop", "password": "secret"}, r"as a variable of the environment, .*SHOP_PASSWORD"),
+    ],
+)
+def test_options_that_a_database_refuses(options, reason):
+    with pytest.raises(CatalogError, match=reason):
+        External("database", table="orders", **options)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", ["ignore", "add", "refuse"])
 def test_new_columns_by_jdbc(spark, tmp_path, choice):

@@ -59,5 +59,5 @@ def test_a_temporary_view_is_what_was_published(spark):
 def test_a_driver_that_is_not_there_is_told(spark):
     pipeline = deltic.Pipeline(spark)
     source = External("database", url="jdbc:none://there/shop", table="sale")
-    with pytest.raises(DelticError, match=r"sale: java.sql.SQLException: No suitable driver"):
+    with pytest.raises(DelticError, match=r"sale: java.sql.SQLException: No suitable driver; put its jar into"):
         pipeline.table("sale", source=source)

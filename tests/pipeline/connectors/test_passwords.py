@@ -203,6 +203,7 @@ def test_errors_of_spark_are_silent(asked):
         ("postgresql://h/db?user=me&password=p%40w&x=1", "postgresql://h/db?user=me&password=***&x=1"),
         ("jdbc:sqlserver://h:1433;user=u;password=pw;x=y", "jdbc:sqlserver://h:1433;user=u;password=***;x=y"),
         ("jdbc:oracle:thin:scott/tiger@h:1521/x", "jdbc:oracle:thin:scott/***@h:1521/x"),
+        ("OPTIONS (url 'jdbc:x://h', password 'pw')", "OPTIONS (url 'jdbc:x://h', password '***')"),
         ("ftp://u:p@h/folder", "ftp://u:***@h/folder"),
         ("postgresql://me:${PW}@h/db", "postgresql://me:${PW}@h/db"),
         ("postgresql://me@h:5432/db", "postgresql://me@h:5432/db"),

@@ -106,10 +106,16 @@ def _table(place: External, spark: Any) -> DataFrame:
 
 
 def _jdbc(place: External, spark: Any) -> DataFrame:
-    options = {name: place[name] for name in JDBC if place.get(name)}
-    options |= {"url": filled(place["url"]), "dbtable": place["table"]}
-    with spark_errors(lambda reason: CatalogError(f"{place['table']}: {reason}")):
+    options = {name: filled(place[name]) for name in ("url", *JDBC) if place.get(name)} | {"dbtable": place["table"]}
+
+    def failed(reason: str) -> CatalogError:
+        return CatalogError(f"{place['table']}: {reason}{_REMEDY if 'No suitable driver' in reason else ''}")
+
+    with spark_errors(failed):
         return active_session(spark).read.format("jdbc").options(**options).load()
+
+
+_REMEDY = "; put its jar into spark.jars, and name its class with the option driver"
 
 
 def _given(frame: Any) -> DataFrame:

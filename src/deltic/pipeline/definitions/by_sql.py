@@ -74,9 +74,12 @@ def _with_columns(text: str, statements: Sequence[CreateTable], tables: Mapping[
             schema = known[0].schema if known else source_of(place, None, None, None, None).columns()
         except DelticError as error:
             raise statement.source.error(statement.name, str(error)) from error
-        span = span_of(statement.name)
-        assert span is not None
-        text = f"{text[: span[1]]} ({_declared(schema)}){text[span[1] :]}"
+        if (at := statement.inside) is not None:
+            text = f"{text[:at]}{_declared(schema)}, {text[at:]}"
+        else:
+            span = span_of(statement.name)
+            assert span is not None
+            text = f"{text[: span[1]]} ({_declared(schema)}){text[span[1] :]}"
     return text
 
 

@@ -153,9 +153,10 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
     if cursor.take("AS"):
         return CreateTableAs(*cursor.span, name, cursor.query(), unless_there)
     cursor.refuse_words("CREATE TABLE …", _TABLE_CLAUSES)
-    is_inferred = cursor.sees("USING")
-    result = ColumnDefinitions() if is_inferred else parse_columns(cursor)
-    key = result.key
+    inside = cursor.rest[0].end + 1 if cursor.sees("(") else None
+    result = ColumnDefinitions() if cursor.sees("USING") else parse_columns(cursor)
+    is_inferred = cursor.sees("USING") and not result.columns and bool(result.key or inside is None)
+    key = () if is_inferred else result.key
     outside = _clauses(cursor)
     schema = Schema(()) if is_inferred else checked_schema(cursor, result.columns, [part.name.lower() for part in key])
     spelt = {column.name.lower(): column.name for column in schema}
@@ -175,7 +176,7 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
         )
     except CatalogError as error:
         raise source.error(name, str(error)) from None
-    return CreateTable(source, start, end, name, table, unless_there)
+    return CreateTable(source, start, end, name, table, unless_there, inside)
 
 
 def _clauses(cursor: Cursor) -> External | None:

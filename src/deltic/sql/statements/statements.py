@@ -58,11 +58,15 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class CreateTable(Statement):
-    """CREATE TABLE; a table whose columns are to be those of its source has none yet."""
+    """CREATE TABLE; a table whose columns are to be those of its source has none yet.
+
+    `inside` is the offset in the text behind the opening parenthesis, None where there is none.
+    """
 
     name: exp.Identifier
     table: CatalogTable
     unless_there: bool
+    inside: int | None = None
     kind: Literal["table"] = "table"
 
     @property
