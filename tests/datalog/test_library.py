@@ -1,4 +1,4 @@
-"""The programs of docs/recursions.md, after every epoch of random changes, against plain Python.
+"""The programs that docs/recursions.md names, after every epoch of random changes, against plain Python.
 
 Catches: a recursion that keeps what only supported itself, or ends elsewhere than a start from nothing; a program of
 the page that does not run.
@@ -15,10 +15,21 @@ import pytest
 
 import deltic
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recursions.md").read_text(encoding="utf-8")
-SECTIONS = re.findall(r"^## (.*?)\n.*?^```datalog\n(.*?)^```(?:\n+^```sql\n(.*?)^```)?", PAGE, re.MULTILINE | re.DOTALL)
-PROGRAMS = {name: program for name, program, _ in SECTIONS}
-IN_SQL = {name: program for name, _, program in SECTIONS if program}
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "recursions.md").read_text(encoding="utf-8")
+
+
+def in_language(suffix):
+    """The programs of the page's sections that have a file of this language."""
+    paths = {
+        name: (ROOT / "examples" / "recursions" / name.lower().replace(" ", "_")).with_suffix(suffix)
+        for name in re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
+    }
+    return {name: path.read_text(encoding="utf-8") for name, path in paths.items() if path.exists()}
+
+
+PROGRAMS = in_language(".dl")
+IN_SQL = in_language(".sql")
 NODES = range(6)
 NODE = [(x,) for x in NODES]
 EDGE = list(product(NODES, NODES))
