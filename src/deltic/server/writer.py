@@ -15,6 +15,7 @@ from itertools import islice
 from threading import Condition, Thread
 from typing import Any
 
+from deltic.engine.lateness import LateRows
 from deltic.engine.stopping import StopSignal
 from deltic.errors import BusyError, DelticError
 from deltic.pipeline.epochs.grouping import groups
@@ -40,6 +41,16 @@ class Committed:
     was_applied: bool = False
     report: EpochReport | None = None
     """The epoch, which other changes may have been part of."""
+
+    @property
+    def late(self) -> tuple[LateRows, ...]:
+        """The rows that came too late, and that the epoch left out."""
+        return self.report.late if self.report else ()
+
+    @property
+    def warning(self) -> str:
+        """What a client should know of a change that was made; "" where that is nothing."""
+        return f"the epoch left out {', '.join(map(str, self.late))}" if self.late else ""
 
 
 @dataclass

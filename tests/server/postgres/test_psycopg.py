@@ -10,6 +10,7 @@ import datetime as dt
 import os
 import threading
 import time
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,29 @@ def test_definitions(connection: Connection) -> None:
     assert parts == ["definitions take effect at once: ROLLBACK does not undo them"]
     assert connection.execute("SELECT total FROM sums").fetchall() == [(3,)]
     assert connection.execute("DROP VIEW IF EXISTS sums CASCADE").statusmessage == "DROP VIEW"
+
+
+@pytest.mark.parametrize("statements", [("{}",), ("BEGIN", "{}", "COMMIT"), ("SELECT 1; {}",)])
+def test_rows_that_come_too_late_are_told(connection: Connection, statements: Sequence[str]) -> None:
+    connection.execute("CREATE TABLE hits (page STRING, day DATE LATENESS INTERVAL 1 DAY)")
+    connection.execute("INSERT INTO hits VALUES ('a', DATE '2026-01-09')")
+    parts: list[str] = []
+    connection.add_notice_handler(lambda notice: parts.append(str(notice.message_primary)))
+    for statement in statements:
+        connection.execute(statement.format("INSERT INTO hits VALUES ('b', DATE '2026-01-02')"))
+    assert parts == ["the epoch left out 1 late row of hits, with day before 2026-01-08"]
+
+
+def test_rows_of_a_pipeline_that_come_too_late_are_told(connection: Connection) -> None:
+    """Its changes are committed at the end of the messages, after the answers to the statements."""
+    connection.execute("CREATE TABLE hits (page STRING, day DATE LATENESS INTERVAL 1 DAY)")
+    connection.execute("INSERT INTO hits VALUES ('a', DATE '2026-01-09')")
+    parts: list[str] = []
+    connection.add_notice_handler(lambda notice: parts.append(str(notice.message_primary)))
+    with connection.pipeline():
+        for page in ("b", "c"):
+            connection.execute("INSERT INTO hits VALUES (%s, DATE '2026-01-02')", [page])
+    assert parts == ["the epoch left out 2 late rows of hits, with day before 2026-01-08"]
 
 
 ERRORS = [

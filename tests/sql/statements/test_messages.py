@@ -52,6 +52,7 @@ TEXTS = {
     "strftime": "SELECT strftime(name, '%Y') FROM t",
     "list": "SELECT list(id) FROM t",
     "series": "SELECT generate_series(1, 3)",
+    "series-in-from": "SELECT n FROM generate_series(1, 3) AS s(n)",
     "read-csv": "SELECT * FROM read_csv('a.csv')",
     "file": "SELECT * FROM 'a.csv'",
     "file-of-spark": "SELECT * FROM csv.`a.csv`",

@@ -118,6 +118,7 @@ class HttpApplication:
         try:
             if endpoint.role is not None:
                 require(call.user, endpoint.role, endpoint.path)
+            endpoint.check_parameters(request.query_params)
             response = await endpoint.handler(call)
         except DelticError as error:
             self._service.activity.error("statement", str(error), request.path_params.get("name"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from starlette.responses import Response
 
+from deltic.errors import DelticError
 from deltic.server.http import answers, bodies, reading, writing
 from deltic.server.http.call import HttpCall
 from deltic.server.users import Role
@@ -40,6 +41,13 @@ class Endpoint:
     """The media types of bodies; none where there is no body."""
     gives: tuple[str, ...] = ("application/json",)
     """The media types of answers."""
+
+    def check_parameters(self, given: Iterable[str]) -> None:
+        """Raises DelticError for query parameters that it does not have."""
+        known = [each.name for each in self.parameters if each.place == "query"]
+        if unknown := [name for name in given if name not in known]:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise DelticError(f"{self.method} {self.path} has no parameter {unknown[0]!r}; {has}")
 
 
 _LIMIT = EndpointParameter("limit", "Rows at most; the header Deltic-Truncated says whether there are more.", "integer")

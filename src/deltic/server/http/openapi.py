@@ -21,7 +21,7 @@ _ERROR = {
     "required": ["error"],
 }
 ERRORS = {
-    "400": "The request, the statement or a row is wrong; the message says where.",
+    "400": "A query parameter is unknown, or the request, the statement or a row is wrong; the message says which.",
     "401": "No token, or an unknown one.",
     "403": "The user's role may not do this.",
     "404": "There is no such relation.",

@@ -88,14 +88,13 @@ def _committed(result: Committed) -> Response:
     """The response for a durable change."""
     rows = sum(result.affected)
     message = "it was applied before" if result.was_applied else f"{rows:,} row{'s' * (rows != 1)} changed"
-    late = result.report.late if result.report else ()
-    if late:
-        message = f"{message} or left out: the epoch left out {', '.join(str(each) for each in late)}"
+    if result.late:
+        message = f"{message} or left out: {result.warning}"
     fields = {
         "message": message,
         "epoch": result.epoch,
         "affected": result.affected,
         "applied_before": result.was_applied,
-        **({"late": {each.table: each.count for each in late}} if late else {}),
+        **({"late": {each.table: each.count for each in result.late}} if result.late else {}),
     }
     return json_response(fields, headers={"Deltic-Epoch": str(result.epoch)})

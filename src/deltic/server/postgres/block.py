@@ -94,6 +94,8 @@ class Block:
         if transaction is None:
             return 0
         committed = await asyncio.wrap_future(self._service.submit(transaction, signal=signal))
+        if committed.warning:
+            self._warn(committed.warning)
         return committed.affected[-1] if committed.affected else 0
 
     def refuse_failed(self) -> None:

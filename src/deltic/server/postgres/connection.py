@@ -116,7 +116,10 @@ class Connection:
         await self._stream.send(wire.ErrorResponse(error.fields))
 
     async def _ready(self) -> None:
-        """Send changed settings, and that the server is ready for the next statement."""
+        """Send notices, changed settings, and that the server is ready for the next statement."""
+        for notice in self._session.notices:
+            await self._stream.send(wire.NoticeResponse({"S": "WARNING", "V": "WARNING", "C": "01000", "M": notice}))
+        self._session.notices.clear()
         if (now := self._session.settings.told) != self._told:
             changed = [wire.ParameterStatus(*pair) for pair in now.items() if self._told.get(pair[0]) != pair[1]]
             self._told = now
@@ -235,9 +238,6 @@ class Connection:
     # Outcomes
 
     async def _send_outcome(self, outcome: Outcome, forms: Sequence[int], described: bool) -> None:
-        notices, self._session.notices = self._session.notices, []
-        for notice in notices:
-            await self._stream.send(wire.NoticeResponse({"S": "WARNING", "V": "WARNING", "C": "01000", "M": notice}))
         match outcome:
             case Done():
                 await self._stream.send(wire.CommandComplete(outcome.tag))

@@ -18,7 +18,7 @@ from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.remedies import FROM_FILES
+from deltic.sql.remedies import FROM_FILES, of_function
 from deltic.sql.scalars import Typed, coerced
 from deltic.values.types import Column, Kind, Type
 
@@ -192,7 +192,8 @@ def generated(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Query
     if isinstance(call, exp.Anonymous) and call.name.lower() == "range":
         return _numbers(call, scope)
     if not is_generator(call):
-        raise scope.refuse(node, f"{_name(call)}(…) in FROM", FROM_FILES if _name(call).startswith("read_") else "")
+        remedy = FROM_FILES if _name(call).startswith("read_") else of_function(_name(call))
+        raise scope.refuse(node, f"{_name(call)}(…) in FROM", remedy)
     reader = BlockValues(left, scope)
     arguments = [reader.typed(argument) for argument in _read(call, scope, False).arguments]
     used = list(dict.fromkeys(name for value in arguments for name in columns_of(value.expression)))
