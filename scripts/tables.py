@@ -138,11 +138,10 @@ def metrics() -> Iterator[str]:
         measuring.answered("GET", "/", 200, 0)
         text = measuring.text().decode()
         measuring.close()
-    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
     yield from table(
         ("metric", "meaning"),
         *(
-            (f"`{name}{labelled(name, text)}`", f"{told} A {kinds[name]}.")
+            (f"`{name}{labelled(name, text)}`", told)
             for name, told in re.findall(r"^# HELP (deltic_\S+(?<!_created)) (.*)$", text, re.M)
         ),
     )
@@ -195,7 +194,7 @@ def option(of: inspect.Parameter) -> Row:
     shown = info.show_default and not flag and of.default not in (None, inspect.Parameter.empty)
     plain = f"`{getattr(of.default, 'value', of.default)}`" if shown else ""
     default = info.show_default if isinstance(info.show_default, str) else plain
-    text = f"{info.help} Default: {default}." if default else info.help
+    text = f"{info.help} Default: {default}." if default not in ("", "none") else info.help
     return f"`{names} {value}`".replace(" `", "`").replace("` ", "`").replace("|", ", "), text
 
 

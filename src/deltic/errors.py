@@ -11,7 +11,7 @@ from deltic.passwords import redacted
 
 
 class DelticError(Exception):
-    """The base of every error that Deltic raises on purpose; its text contains no password."""
+    """The base of every error that Deltic raises on purpose: nothing was changed, unless it is a BrokenError."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(redacted(each) if isinstance(each, str) else each for each in arguments))
@@ -69,15 +69,15 @@ class DiagnosticError(DelticError):
 
 
 class ProgramError(DiagnosticError):
-    """A program (Datalog or SQL) is wrong; nothing of it was accepted."""
+    """A program is wrong."""
 
 
 class ProgramWarning(UserWarning):
-    """A Datalog program has a meaning, but probably not the intended one; `warnings` silences or raises it."""
+    """A Datalog program probably does not mean what was intended; `warnings` silences or raises it."""
 
 
 class DataError(DiagnosticError):
-    """Input data cannot be read as rows of its relation; the epoch was rejected whole."""
+    """Input data cannot be read as rows of its relation."""
 
     def of(self, operation: str) -> DataError:
         """Return the error with the operation's name in front of each finding that has no place in a file."""
@@ -86,7 +86,7 @@ class DataError(DiagnosticError):
 
 
 class CatalogError(DelticError):
-    """Definitions of tables and views conflict: a name is taken, or something does not exist; nothing was changed.
+    """Definitions of tables and views conflict: a name is taken, or something does not exist.
 
     `column` is the column concerned, or "".
     """
@@ -97,11 +97,11 @@ class CatalogError(DelticError):
 
 
 class CircuitError(DelticError):
-    """A circuit would be ill-formed [DBSP §9.4]: names the node, the rule and the types."""
+    """A circuit would be ill-formed [DBSP §9.4]."""
 
 
 class ChangeError(DelticError):
-    """A transaction conflicts with the rows of its tables, or a definition changed meanwhile; it was rejected whole."""
+    """A transaction conflicts with the rows of its tables, or a definition changed meanwhile."""
 
 
 class LateError(ChangeError):
@@ -113,11 +113,11 @@ class DefinitionsMovedError(ChangeError, CatalogError):
 
 
 class BusyError(DelticError):
-    """Other threads held the pipeline for longer than `Transactions(timeout=…)`; nothing was changed."""
+    """Other threads held the pipeline for longer than `Transactions(timeout=…)`."""
 
 
 class StoppedError(DelticError):
-    """A statement was cancelled or exceeded its time limit; nothing was changed."""
+    """A statement was cancelled or exceeded its time limit."""
 
 
 class MemoryLimitError(StoppedError):
@@ -125,43 +125,31 @@ class MemoryLimitError(StoppedError):
 
 
 class UnsupportedError(DelticError):
-    """The engine cannot run an operator or expression; the message says which and why."""
+    """The engine cannot run an operator or expression."""
 
 
 class StateError(DelticError):
-    """A directory of state is damaged, in use by another process, or not Deltic's.
-
-    The message names the file and the remedy.
-    """
+    """A directory of state is damaged, in use by another process, or not Deltic's."""
 
 
 class BrokenError(DelticError):
-    """An epoch could neither be committed nor undone; the pipeline refuses all further work: open it again."""
+    """An epoch could neither be committed nor undone: open the pipeline again."""
 
 
 class ReadOnlyError(DelticError):
-    """The state was opened to be read alone; the message says who writes it."""
+    """The state is open for reading alone; the message says who writes it."""
 
 
 class StreamError(DelticError):
-    """A stream, or a batch of it, was refused; the query stops, and the state is unchanged.
-
-    The message names the stream, the batch and the remedy.
-    """
+    """A stream, or a batch of it, was refused; the query stops."""
 
 
 class EvaluationError(DelticError):
-    """A row of a view has no value where it must have one; the epoch was rejected whole.
-
-    The message names the view, the expression and the row.
-    """
+    """A row of a view has no value where it must have one."""
 
 
 class CountOverflowError(EvaluationError):
-    """A row would occur more often than 64 bits can count; the epoch was rejected whole.
-
-    `relations` are the computed relations, once known.
-    """
+    """A row would occur more often than 64 bits can count. `relations` are the computed relations, once known."""
 
     def __init__(self, message: str = "", relations: tuple[str, ...] = ()) -> None:
         self.relations = relations
@@ -185,10 +173,7 @@ class CountOverflowError(EvaluationError):
 
 
 class IterationLimitError(UnsupportedError):
-    """A recursion exceeded its iteration limit; the epoch was rejected whole.
-
-    The message names the rules that make new values, or another cause; `relations` are those of the recursion.
-    """
+    """A recursion exceeded its iteration limit. The message names the cause; `relations` are those of the recursion."""
 
     def __init__(self, message: str, relations: tuple[str, ...]) -> None:
         self.relations = relations

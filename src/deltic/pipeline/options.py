@@ -30,10 +30,10 @@ class Transactions:
     """How transactions check changes, wait for each other, and read the time.
 
     `conflicts` is about the insertion of a present row or the deletion of an absent one: "error" rejects the
-    transaction, "normalize" ignores the change, "trust" checks nothing: weights add up, and rows of positive weight are
-    shown. `late` is about rows beyond their table's lateness: "drop" ignores and counts them, "error" rejects the
-    transaction. A transaction waits up to `timeout` seconds for others; None: without limit. `at` reads the last
-    `retain` epochs. `now` is the time that views read, until `advance` moves it; None: the machine's time.
+    transaction, "normalize" ignores the change, "trust" checks nothing. `late` is about rows beyond their table's
+    lateness: "drop" ignores and counts them, "error" rejects the transaction. A transaction waits up to `timeout`
+    seconds for others; None: without limit. `at` reads the last `retain` epochs. `now` is the time that views read,
+    until `advance` moves it; None: the machine's time.
     """
 
     conflicts: Conflicts = "error"
@@ -51,12 +51,9 @@ class Transactions:
 class Maintenance:
     """How views are updated or recomputed, and which hidden relations are kept.
 
-    `refresh` is "auto": abandon the update of a recursion or join when a recomputation seems to cost less processor
-    time; an update of a recursion may always cost the fraction `switch` of a recomputation. "incremental" never
-    recomputes; "incremental strict" also refuses operators without a derivative; "full" always recomputes.
-
-    Hidden relations are kept where they save work: with `eliminate` projections and conditions, with `share` parts that
-    several views compute. With `demand` recursions derive only demanded rows.
+    `refresh` and `switch` choose between updating and recomputing, as docs/running.md describes. Hidden relations are
+    kept where they save work: with `eliminate` projections and conditions, with `share` parts that several views
+    compute. With `demand` recursions derive only demanded rows.
     """
 
     refresh: RefreshName = "auto"
@@ -79,13 +76,10 @@ class Maintenance:
 class Recursion:
     """What recursive views keep besides their rows, and how long a recursion may take.
 
-    `strategy` "nested" counts derivations at every iteration: updates are quick. "elastic" counts those of a row's
-    first iteration: less memory, and deletions search for other derivations. "full" counts nothing, and every epoch
-    recomputes the views. {"VIEW": "elastic"} chooses for a view and those that are mutually recursive with it; the
-    others are "nested".
-
-    A recursion that computes values, as `n(x + 1) :- n(x).` does, is rejected with an IterationLimitError after
-    `iteration_limit` iterations, or after `recursion_timeout` seconds once it has had 100; None is no limit.
+    `strategy` is "nested", "elastic" or "full", as docs/running.md describes; {"VIEW": "elastic"} chooses for a view
+    and those that are mutually recursive with it. A recursion that computes values is rejected with an
+    IterationLimitError after `iteration_limit` iterations, or after `recursion_timeout` seconds once it has had 100;
+    None is no limit.
     """
 
     strategy: StrategyName | Mapping[str, StrategyName] = "nested"
@@ -128,9 +122,9 @@ class Recursion:
 class Durability:
     """How a `state` is kept: when checkpoints are written, how many are kept, and whether this process writes.
 
-    A checkpoint starts after `epochs` epochs or `log` bytes of log ("64 MiB") since the last one, which bounds what a
-    restart reads. `keep` checkpoints are kept; files of older ones repair a damaged newer one. One process at a time
-    writes to a state; a `readonly` pipeline reads it, and `follow` reads what was added since.
+    A checkpoint starts after `epochs` epochs or `log` bytes of log since the last one, which bounds what a restart
+    reads. `keep` checkpoints are kept. One process at a time writes to a state; a `readonly` pipeline reads it, and
+    `follow` reads what was added since.
     """
 
     epochs: int = 1000
@@ -153,9 +147,8 @@ class Resources:
     """What a pipeline may use of the machine.
 
     `threads` compute large changes; None: one per processor. With a directory `spill`, or a `state` on the local disk,
-    state may exceed memory: beyond `memory` ("2 GiB", or bytes; None: half of the free memory), large arrays are files
-    in that directory, which end with the process. With engine="auto" and a Spark session, `memory` is the state that
-    this process holds before it moves to shards.
+    large arrays beyond `memory` ("2 GiB", or bytes; None: half of the free memory) are files there. With engine="auto"
+    and a Spark session, a state beyond `memory` moves to shards.
     """
 
     threads: int | None = None

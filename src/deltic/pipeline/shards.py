@@ -30,18 +30,13 @@ class Shards:
     """The shards of a pipeline with engine="spark" or "auto": `count` of them, each with its part of all rows.
 
     A transaction runs in this process or as one Spark job: `executor` is "process", "job", or "auto", the one that is
-    expected to be quicker, and a job where the state would outgrow this process's memory. Jobs and this process share
-    the files in `directory`, which every executor must see under that name; where Spark runs on this machine alone, the
-    default is a temporary directory.
+    expected to be quicker, and a job where the state would outgrow this process's memory. They share the files in
+    `directory`, which every executor must see under that name; where Spark runs on this machine alone, the default is a
+    temporary directory.
 
-    A recursion that preserves no key runs on one shard, or on all of them in rounds, one exchange for each iteration:
-    `rounds` is "always", "never", or "auto", which takes rounds once the recursion has more bytes on its shard than
-    `task_memory`, a number or a text such as "2 GiB". Its default is half of a task's share of the executor's memory;
-    without Spark there is no limit.
-
-    With `copies="auto"` every shard has a copy of each small table and view, if all copies together have no more rows
-    than the relations that they are joined with, and an eighth of `task_memory` at most; their changes go to all
-    shards, and the join moves nothing else. With "never" rows move by the join's key.
+    A recursion that preserves no key runs on one shard, or on all of them in `rounds`: "always", "never", or "auto",
+    once it exceeds `task_memory`, bytes or "2 GiB". Its default is half of a task's share of the executor's memory.
+    With `copies="auto"` every shard has a copy of each small table and view.
     """
 
     count: int = 8

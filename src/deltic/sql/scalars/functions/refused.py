@@ -1,14 +1,11 @@
 """Functions of Spark that a view cannot have, and what to do instead; and those that only its clauses can have."""
 
-_CHANGES = "its value changes from call to call; store the value in a column of a table when the row is inserted"
+_CHANGES = "its value changes from call to call; store it in a column when the row is inserted"
 _SESSION = "it depends on the session, not on tables; write the value as a literal"
-_VARIANT = (
-    "there is no column of type VARIANT; keep JSON as a STRING, and read it where it is parsed: "
-    "variant_get(parse_json(text), '$.a[0]', 'INT'), to_json, is_variant_null, CAST"
-)
+_VARIANT = "keep JSON as a STRING, and read it where it is parsed: variant_get(parse_json(text), '$.a[0]', 'INT')"
 _CALENDAR = (
-    "there is no type of both months and days, but it may be added to a time, ts + make_interval(0, 1, 0, 2), or to a "
-    "DATE by years to days; elsewhere use make_ym_interval(years, months) or make_dt_interval(days, …)"
+    "it may be added to a time, ts + make_interval(0, 1, 0, 2), or to a DATE by years to days; elsewhere use "
+    "make_ym_interval(years, months) or make_dt_interval(days, …)"
 )
 _XPATHS = (
     "xpath",
