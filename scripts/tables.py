@@ -48,6 +48,11 @@ def table(head: Row, *rows: Row) -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
+def items(*rows: Row) -> Iterator[str]:
+    """The lines of a list of names with their meanings."""
+    yield from (f"* {name}: {meaning}" for name, meaning in rows)
+
+
 def about(of: Any) -> str:
     """A docstring as one paragraph, with links to the pages that it names, and without sources."""
     return one_line(inspect.getdoc(of) or "")
@@ -100,9 +105,9 @@ def tasks() -> Iterator[str]:
         methods = [
             (of, name) for of, _, names in (g.partition(": ") for g in groups.split("; ")) for name in names.split()
         ]
-        yield from table(
-            (f"to {task}", ""),
-            *((f"`{_AS_WRITTEN[of]}.{name}`", purpose(getattr(getattr(deltic, of), name))) for of, name in methods),
+        yield from (f"**To {task}**", "")
+        yield from items(
+            *((f"`{_AS_WRITTEN[of]}.{name}`", purpose(getattr(getattr(deltic, of), name))) for of, name in methods)
         )
         yield ""
 
@@ -115,13 +120,12 @@ def purpose(of: Any) -> str:
 def errors() -> Iterator[str]:
     """The public errors, each with the more general one that it is."""
     named = [(name, getattr(deltic, name)) for name in deltic.__all__]
-    yield from table(
-        ("error (the class above it)", "raised when"),
+    yield from items(
         *(
             (f"`{name}`{more_general(of)}", about(of))
             for name, of in named
             if isinstance(of, type) and issubclass(of, BaseException)
-        ),
+        )
     )
 
 
@@ -138,12 +142,11 @@ def metrics() -> Iterator[str]:
         measuring.answered("GET", "/", 200, 0)
         text = measuring.text().decode()
         measuring.close()
-    yield from table(
-        ("metric", "meaning"),
+    yield from items(
         *(
-            (f"`{name}{labelled(name, text)}`", told)
-            for name, told in re.findall(r"^# HELP (deltic_\S+(?<!_created)) (.*)$", text, re.M)
-        ),
+            (f"`{name}{labelled(name, text)}`", meaning)
+            for name, meaning in re.findall(r"^# HELP (deltic_\S+(?<!_created)) (.*)$", text, re.M)
+        )
     )
 
 
@@ -171,10 +174,10 @@ def commands() -> Iterator[str]:
     for name, of in named.items():
         yield from (f"## deltic {name}", "", about(of), "")
         if own := [row for row in rows[name] if row not in shared]:
-            yield from (*table(("option", "meaning"), *own), "")
+            yield from (*items(*own), "")
         if others := [row[0].split()[0].strip("`,") for row in rows[name] if row in shared]:
             yield from (f"[Shared options](#shared-options): {', '.join(f'`{other}`' for other in others)}.", "")
-    yield from ("## Shared options", "", *table(("option", "meaning"), *shared))
+    yield from ("## Shared options", "", *items(*shared))
 
 
 def command_name(command: Any) -> str:
@@ -226,13 +229,12 @@ def server_endpoints() -> Iterator[str]:
 
 def aggregates() -> Iterator[str]:
     """The aggregates of circuits."""
-    yield from table(
-        ("aggregate", "result"),
+    yield from items(
         *(
             (f"`{name}`", of.summary or about(type(of)))
             for name, of in sorted(ACCUMULATORS.items())
             if not isinstance(of, UserAggregate)
-        ),
+        )
     )
 
 
