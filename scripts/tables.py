@@ -20,8 +20,6 @@ from typing import Any, Literal, get_args, get_origin
 from typer.models import ArgumentInfo
 
 import deltic
-from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.accumulators.own import UserAggregate
 from deltic.cli.main import app
 from deltic.datalog.checks.functors import CALLS, SAME, FunctorProfile
 from deltic.datalog.checks.kinds import BASE_TYPES
@@ -32,6 +30,7 @@ from deltic.pipeline.registry import TIERS, ListedFunction, listed
 from deltic.server.http.endpoints import endpoints
 from deltic.server.http.measuring import ServerMetrics
 from deltic.server.service import Service
+from deltic.sql.aggregates import AGGREGATES
 from deltic.sql.scalars.functions.refused import REFUSED
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -228,14 +227,8 @@ def server_endpoints() -> Iterator[str]:
 
 
 def aggregates() -> Iterator[str]:
-    """The aggregates of circuits."""
-    yield from items(
-        *(
-            (f"`{name}`", of.summary or about(type(of)))
-            for name, of in sorted(ACCUMULATORS.items())
-            if not isinstance(of, UserAggregate)
-        )
-    )
+    """The aggregates of SQL."""
+    yield ", ".join(f"`{name}`" for name in AGGREGATES)
 
 
 def computed_by(function: ListedFunction) -> tuple[int, str]:

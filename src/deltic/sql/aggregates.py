@@ -625,6 +625,8 @@ _RULES: dict[str, Rule] = {
     "approx_percentile": _approx_percentile,
     "mode": _of_maps(_mode),
 }
+AGGREGATES = tuple(sorted(_RULES))
+"""The names of the aggregates, for the documentation."""
 _REFUSED = {
     "histogram_numeric": "count by intervals: GROUP BY floor(x / width)",
     "count_min_sketch": "exact counts are maintained: GROUP BY",
