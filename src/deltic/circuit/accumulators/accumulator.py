@@ -26,8 +26,6 @@ class Accumulator(ABC):
     """Whether it has a result for an empty group and is never NULL."""
     of_sets: bool = False
     """Whether the result ignores how often a value occurs."""
-    summary: str = ""
-    """What it computes, as text for users; empty where its docstring says it."""
     keeps: str = "a total"
     """What state is kept for each group, as text for users."""
 

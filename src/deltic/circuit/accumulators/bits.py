@@ -18,8 +18,8 @@ class Bits(Accumulator):
 
     keeps = "totals, one for each bit"
 
-    def __init__(self, name: str, summary: str, has: Callable[[Any, Any], Any], of_sets: bool) -> None:
-        self.name, self.summary, self.has, self.of_sets = name, summary, has, of_sets
+    def __init__(self, name: str, has: Callable[[Any, Any], Any], of_sets: bool) -> None:
+        self.name, self.has, self.of_sets = name, has, of_sets
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and types[0].is_integer
@@ -32,9 +32,7 @@ class Bits(Accumulator):
 
 
 register(
-    Bits("bit_and", "The bits that all values have.", lambda number, count: number >= count, of_sets=True),
-    Bits("bit_or", "The bits that some value has.", lambda number, count: number > 0, of_sets=True),
-    Bits(
-        "bit_xor", "The bits that an odd number of values have.", lambda number, count: number % 2 == 1, of_sets=False
-    ),
+    Bits("bit_and", lambda number, count: number >= count, of_sets=True),
+    Bits("bit_or", lambda number, count: number > 0, of_sets=True),
+    Bits("bit_xor", lambda number, count: number % 2 == 1, of_sets=False),
 )

@@ -18,8 +18,8 @@ class Extreme(Accumulator):
     of_sets = True
     keeps = "all values in order, and which one it is"
 
-    def __init__(self, name: str, summary: str, least: bool) -> None:
-        self.name, self.summary, self.least = name, summary, least
+    def __init__(self, name: str, least: bool) -> None:
+        self.name, self.least = name, least
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and types[0].is_ordered
@@ -38,8 +38,8 @@ class ExtremeBy(Accumulator):
     of_sets = True
     keeps = "all pairs in order, and which one it is"
 
-    def __init__(self, name: str, summary: str, least: bool) -> None:
-        self.name, self.summary, self.least = name, summary, least
+    def __init__(self, name: str, least: bool) -> None:
+        self.name, self.least = name, least
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 2 and all(type_.is_ordered for type_ in types)
@@ -69,8 +69,8 @@ def plain(value: Any) -> Any:
 
 
 register(
-    Extreme("min", "The least value.", True),
-    Extreme("max", "The greatest value.", False),
-    ExtremeBy("min_by", "The x of the row with the least y; of several the least x, with NULL first.", True),
-    ExtremeBy("max_by", "The x of the row with the greatest y; of several the greatest x.", False),
+    Extreme("min", True),
+    Extreme("max", False),
+    ExtremeBy("min_by", True),
+    ExtremeBy("max_by", False),
 )

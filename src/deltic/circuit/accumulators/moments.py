@@ -31,10 +31,8 @@ class Moments(Accumulator):
 
     keeps = "totals, which are exact"
 
-    def __init__(
-        self, name: str, summary: str, columns: int, products: Products, formula: Formula, fewer: int = 0
-    ) -> None:
-        self.name, self.summary, self.columns, self.products = name, summary, columns, products
+    def __init__(self, name: str, columns: int, products: Products, formula: Formula, fewer: int = 0) -> None:
+        self.name, self.columns, self.products = name, columns, products
         self._formula, self._fewer = formula, fewer
 
     def takes(self, types: Sequence[Type]) -> bool:
@@ -180,60 +178,22 @@ _PAIR = ((0,), (1,), (0, 1))
 _LINE = ((0,), (1,), (1, 1), (0, 1))
 _BOTH = ((0,), (1,), (0, 0), (1, 1), (0, 1))
 register(
-    Moments(
-        "covar_pop",
-        "The covariance of the population: the divisor is the number of rows.",
-        2,
-        _PAIR,
-        partial(_covariance, 0),
-    ),
-    Moments(
-        "covar_samp",
-        "The covariance of a sample: the divisor is the number of rows less one; NULL for one row.",
-        2,
-        _PAIR,
-        partial(_covariance, 1),
-        fewer=1,
-    ),
-    Correlation(
-        "corr",
-        "Pearson's correlation, as the root of its exact square; NULL where one of the columns is constant.",
-        2,
-        _BOTH,
-        _correlation,
-    ),
-    Moments("var_pop", "The mean of the squared deviations from the mean.", 1, _POWERS[:2], partial(_covariance, 0)),
-    Moments(
-        "var_samp",
-        "The sum of the squared deviations from the mean, divided by the count less one; NULL for one value.",
-        1,
-        _POWERS[:2],
-        partial(_covariance, 1),
-        fewer=1,
-    ),
-    Moments("stddev_pop", "The square root of `var_pop`.", 1, _POWERS[:2], partial(_deviation, 0)),
-    Moments("stddev_samp", "The square root of `var_samp`.", 1, _POWERS[:2], partial(_deviation, 1), fewer=1),
-    Moments(
-        "skewness",
-        "m₃ / m₂^(3/2), with the central moments mₖ = Σ(x − mean)ᵏ / n.",
-        1,
-        _POWERS[:3],
-        partial(_shape, _skewness),
-    ),
-    Moments("kurtosis", "m₄ / m₂² − 3.", 1, _POWERS, partial(_shape, _kurtosis)),
+    Moments("covar_pop", 2, _PAIR, partial(_covariance, 0)),
+    Moments("covar_samp", 2, _PAIR, partial(_covariance, 1), fewer=1),
+    Correlation("corr", 2, _BOTH, _correlation),
+    Moments("var_pop", 1, _POWERS[:2], partial(_covariance, 0)),
+    Moments("var_samp", 1, _POWERS[:2], partial(_covariance, 1), fewer=1),
+    Moments("stddev_pop", 1, _POWERS[:2], partial(_deviation, 0)),
+    Moments("stddev_samp", 1, _POWERS[:2], partial(_deviation, 1), fewer=1),
+    Moments("skewness", 1, _POWERS[:3], partial(_shape, _skewness)),
+    Moments("kurtosis", 1, _POWERS, partial(_shape, _kurtosis)),
     # Of y and x, in this order.
-    Moments("regr_slope", "The slope; NULL where x is constant.", 2, _LINE, _slope),
-    Moments("regr_intercept", "The value at x = 0; NULL where x is constant.", 2, _LINE, _intercept),
-    Moments(
-        "regr_r2",
-        "The square of the correlation; NULL where x is constant, 1 where only y is constant.",
-        2,
-        _BOTH,
-        _fit,
-    ),
-    Moments("regr_avgx", "The mean of x.", 2, ((1,),), _mean),
-    Moments("regr_avgy", "The mean of y.", 2, ((0,),), _mean),
-    Moments("regr_sxx", "The sum of the squared deviations of x.", 2, ((1,), (1,), (1, 1)), _products),
-    Moments("regr_syy", "The sum of the squared deviations of y.", 2, ((0,), (0,), (0, 0)), _products),
-    Moments("regr_sxy", "The sum of the products of the deviations of x and y.", 2, ((1,), (0,), (0, 1)), _products),
+    Moments("regr_slope", 2, _LINE, _slope),
+    Moments("regr_intercept", 2, _LINE, _intercept),
+    Moments("regr_r2", 2, _BOTH, _fit),
+    Moments("regr_avgx", 2, ((1,),), _mean),
+    Moments("regr_avgy", 2, ((0,),), _mean),
+    Moments("regr_sxx", 2, ((1,), (1,), (1, 1)), _products),
+    Moments("regr_syy", 2, ((0,), (0,), (0, 0)), _products),
+    Moments("regr_sxy", 2, ((1,), (0,), (0, 1)), _products),
 )

@@ -60,8 +60,8 @@ class DecimalMean(Accumulator):
     Where the result has more than 38 digits, it is NULL if the mean `is_tried`, and otherwise an error.
     """
 
-    def __init__(self, name: str, summary: str, is_tried: bool) -> None:
-        self.name, self.summary, self._is_tried = name, summary, is_tried
+    def __init__(self, name: str, is_tried: bool) -> None:
+        self.name, self._is_tried = name, is_tried
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and types[0].kind is Kind.DECIMAL
@@ -95,8 +95,8 @@ class CheckedSum(Accumulator):
     A sum that does not fit is NULL if it `is_tried`, and otherwise an error [Spark, ANSI].
     """
 
-    def __init__(self, name: str, summary: str, is_tried: bool) -> None:
-        self.name, self.summary, self._is_tried = name, summary, is_tried
+    def __init__(self, name: str, is_tried: bool) -> None:
+        self.name, self._is_tried = name, is_tried
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and (types[0].is_integer or types[0].kind is Kind.DECIMAL)
@@ -121,20 +121,10 @@ class CheckedSum(Accumulator):
 
 
 register(
-    DecimalMean(
-        "decimal_mean",
-        "The exact sum divided by the count, with four more decimal places; an error where it has more than 38 digits.",
-        is_tried=False,
-    ),
-    DecimalMean(
-        "tried_decimal_mean", "`decimal_mean` that is NULL where the result has more than 38 digits.", is_tried=True
-    ),
-    CheckedSum(
-        "checked_sum",
-        "The sum of integers as int64, of decimals with ten more digits, up to 38; overflow is an error.",
-        is_tried=False,
-    ),
-    CheckedSum("tried_sum", "`checked_sum` that is NULL where it does not fit.", is_tried=True),
+    DecimalMean("decimal_mean", is_tried=False),
+    DecimalMean("tried_decimal_mean", is_tried=True),
+    CheckedSum("checked_sum", is_tried=False),
+    CheckedSum("tried_sum", is_tried=True),
 )
 
 

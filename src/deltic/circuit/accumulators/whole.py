@@ -28,8 +28,8 @@ class Collection(WholeGroup):
 
     counts = True
 
-    def __init__(self, name: str, summary: str, of_sets: bool) -> None:
-        self.name, self.summary, self.of_sets = name, summary, of_sets
+    def __init__(self, name: str, of_sets: bool) -> None:
+        self.name, self.of_sets = name, of_sets
 
     def result(self, types: Sequence[Type]) -> Type:
         return Type.array(types[0])
@@ -40,10 +40,8 @@ class Collection(WholeGroup):
 
 
 register(
-    Collection(
-        "collect_list", "An array of all values with repetitions, in ascending order; empty for none.", of_sets=False
-    ),
-    Collection("collect_set", "An array of the distinct values, in ascending order; empty for none.", of_sets=True),
+    Collection("collect_list", of_sets=False),
+    Collection("collect_set", of_sets=True),
 )
 
 
