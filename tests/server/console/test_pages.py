@@ -265,9 +265,9 @@ def test_the_keyboard_reaches_the_list_the_graph_and_the_search(page):
 
 
 def test_three_hundred_views_stay_usable(browser):
+    name = "views_with_long_names_level_{:03}".format
     views = [
-        f"CREATE VIEW level_{n:03} AS SELECT x + 1 AS x FROM {'t' if n % 10 == 0 else f'level_{n - 1:03}'}"
-        for n in range(300)
+        f"CREATE VIEW {name(n)} AS SELECT x + 1 AS x FROM {'t' if n % 10 == 0 else name(n - 1)}" for n in range(300)
     ]
     with deltic.Pipeline() as pipeline:
         pipeline.sql("CREATE TABLE t (x INT);" + ";".join(views))
@@ -283,11 +283,17 @@ def test_three_hundred_views_stay_usable(browser):
             page.keyboard.type("level_24")
             page.wait_for_function("() => document.querySelectorAll('.numbers tbody tr').length === 10")
             found = page.eval_on_selector_all(".graph a.node", "all => all.map(node => node.dataset.name)")
-            assert set(found) == {f"level_24{n}" for n in range(10)}
+            assert set(found) == {name(n) for n in range(240, 250)}
             page.keyboard.press("Escape")
             page.click("text='all 301'")
             page.wait_for_function("() => document.querySelectorAll('.graph a.node').length === 301")
-            page.focus(".graph a.node[data-name=level_299]")
+            titles = page.eval_on_selector_all(".graph .title", "all => all.map(title => title.getBBox().width)")
+            assert max(titles) <= 150, "names stay in their boxes"
+            list_fits = (
+                "() => (list => list.scrollWidth <= list.clientWidth)(document.querySelector('.relations .scroll'))"
+            )
+            assert page.evaluate(list_fits), "all columns of the list are in sight"
+            page.focus(f".graph a.node[data-name={name(299)}]")
             in_sight = """() => {
                 const box = part => document.querySelector(part).getBoundingClientRect();
                 const [node, all] = [box(".graph a.node:focus"), box(".graph")];

@@ -2,6 +2,7 @@
 import { h } from "./dom.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const LEAST = 60;  // seconds that a chart shows at least
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 // A chart with a `title`, whose `series` are {label, colour, format, bars?}. `set(xs, ys…)` shows data, `since` is marked.
@@ -39,7 +40,7 @@ export class Chart {
       width, height,
       legend: { show: false },
       cursor: { sync: sync && { key: sync }, points: { size: 6 }, y: false, drag: { x: false, y: false } },
-      scales: { y: isLog ? { distr: 3, range: (_, low, high) => [10 ** Math.floor(Math.log10(low || 1e-3)), 10 ** Math.ceil(Math.log10(high || 1))] } : { range: (_, low, high) => [Math.min(low ?? 0, 0) * 1.08, Math.max(high ?? 0, 1e-9) * 1.08] } },
+      scales: { x: { range: (plot) => shown(plot.data[0]) }, y: isLog ? { distr: 3, range: (_, low, high) => [10 ** Math.floor(Math.log10(low || 1e-3)), 10 ** Math.ceil(Math.log10(high || 1))] } : { range: (_, low, high) => [Math.min(low ?? 0, 0) * 1.08, Math.max(high ?? 0, 1e-9) * 1.08] } },
       axes: [{ ...axis, space: 70, size: 22, values: times }, { ...axis, size: 52, space: 26, ...(isLog ? { splits: decades } : {}), values: (_, all) => all.map((n) => (n === null ? "" : n ? format(n) : "0")) }],
       series: [{}, ...series.map((one) => {
         const stroke = colour(one.colour);
@@ -63,6 +64,9 @@ export class Chart {
     this.plot?.destroy();
   }
 }
+
+// From the first to the last time, and a minute at least.
+const shown = (xs) => (xs?.length ? [Math.min(xs[0], xs.at(-1) - LEAST), xs.at(-1)] : [null, null]);
 
 const times = (_, all) => all.map((at) => new Date(at * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...(all.length > 1 && all[1] - all[0] < 60 ? { second: "2-digit" } : {}) }));
 

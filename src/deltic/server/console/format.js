@@ -5,6 +5,8 @@ const FEW = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 
 export const count = (n) => (n === null || n === undefined ? "–" : Math.abs(n) < 1e5 ? WHOLE.format(n) : SHORT.format(n));
 
+export const rows = (n) => `${count(n)} ${n === 1 ? "row" : "rows"}`;
+
 export const rate = (n) => (!n ? "0" : n < 10 ? FEW.format(n) : count(n));
 
 export function seconds(n) {

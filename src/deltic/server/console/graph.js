@@ -2,7 +2,7 @@
 // for or unfolded: a "+5" at a node's side stands for neighbours that are not shown.
 import { Graph as Dag, layout } from "./vendor/dagre.js";
 import { h, pageOf, put, s } from "./dom.js";
-import { count, percent, rate } from "./format.js";
+import { count, percent, rate, rows } from "./format.js";
 import { measured, store } from "./store.js";
 
 const ALL = 60, HOTTEST = 8, FOUND = 30;
@@ -48,6 +48,7 @@ export class Graph {
     this.shown = null;
     this.update();
     this.fit();
+    if (this.isWhole) this.reveal(this.nodes.get(measured()[0].name), true);
   }
 
   // The names to be shown.
@@ -92,12 +93,11 @@ export class Graph {
 
   node(name, { x, y }) {
     const relation = store.relations.get(name);
-    const title = name.length > 22 ? `${name.slice(0, 21)}…` : name;
     const told = s("text", { x: 10, y: 31, class: "told" });
     const heat = s("rect", { width: 4, height: HEIGHT, rx: 2, class: "heat" });
     const box = s("a", { href: pageOf(name), class: `node ${relation.kind}`, "aria-label": name, dataset: { name }, tabindex: this.nodes.size ? 0 : -1,
       onmouseenter: () => this.point(name), onmouseleave: () => this.point(null), onfocus: () => this.focused(name), onblur: () => this.point(null) },
-      s("rect", { width: WIDTH, height: HEIGHT, rx: 5, class: "box" }), heat, s("text", { x: 10, y: 16, class: "title" }, title), told, (this.hint = s("title")));
+      s("rect", { width: WIDTH, height: HEIGHT, rx: 5, class: "box" }), heat, s("text", { x: 10, y: 16, class: "title" }, fitted(name, relation.kind)), told, (this.hint = s("title")));
     const element = s("g", { transform: `translate(${x - WIDTH / 2} ${y - HEIGHT / 2})` }, box, this.stub(name, relation.reads, -7, "end"), this.stub(name, store.readers.get(name), WIDTH + 7, "start"));
     return { element, box, told, heat, hint: this.hint, x, y };
   }
@@ -118,7 +118,7 @@ export class Graph {
     for (const each of measured()) {
       const node = this.nodes.get(each.name);
       if (!node) continue;
-      put(node.told, `${count(each.rows)} rows${each.rate.changed ? ` · ${rate(each.rate.changed)}/s` : ""}${each.rate.busy >= 0.001 ? ` · ${percent(each.rate.busy)}` : ""}`);
+      put(node.told, `${rows(each.rows)}${each.rate.changed ? ` · ${rate(each.rate.changed)}/s` : ""}${each.rate.busy >= 0.001 ? ` · ${percent(each.rate.busy)}` : ""}`);
       put(node.hint, `${each.kind} ${each.name}: ${percent(each.rate.busy)} of the time, ${rate(each.rate.visited)} rows visited a second`);
       node.heat.setAttribute("opacity", Math.min(1, each.rate.busy ** 0.4).toFixed(2));
     }
@@ -165,11 +165,14 @@ export class Graph {
     return { scale, x: begin(width, this.size.width), y: begin(height, this.size.height) };
   }
 
-  // Moves the drawing so that a node is in sight.
-  reveal({ x, y }) {
+  // Moves the drawing so that a node is in sight, or in the middle.
+  reveal({ x, y }, inMiddle = false) {
     const { scale } = this.view, { clientWidth: width, clientHeight: height } = this.element;
-    const moved = (offset, at, room, half) => Math.min(Math.max(offset, half * scale - at * scale), room - half * scale - at * scale);
-    const view = { scale, x: moved(this.view.x, x, width, WIDTH / 2 + 8), y: moved(this.view.y, y, height, HEIGHT / 2 + 8) };
+    const moved = (offset, at, room, size) => {
+      const margin = inMiddle ? room / 2 : (size / 2 + 8) * scale;
+      return Math.min(Math.max(offset, margin - at * scale), room - margin - at * scale);
+    };
+    const view = { scale, x: moved(this.view.x, x, width, WIDTH), y: moved(this.view.y, y, height, HEIGHT) };
     if (view.x === this.view.x && view.y === this.view.y) return;
     this.isMoved = true;
     this.view = view;
@@ -220,6 +223,19 @@ export class Graph {
   isNext(name, other, dx) {
     return (dx < 0 ? store.relations.get(name).reads : store.readers.get(name)).includes(other);
   }
+}
+
+// A name as long as there is room for in a node; names that begin alike still differ at their ends.
+function fitted(name, kind) {
+  const pen = (fitted.pen ??= document.createElement("canvas").getContext("2d"));
+  pen.font = `${kind === "table" ? 400 : 600} 12px ${getComputedStyle(document.body).fontFamily}`;
+  const short = (dropped) => {
+    const left = name.length - dropped, end = Math.floor(left / 3);
+    return dropped ? `${name.slice(0, left - end)}…${name.slice(name.length - end)}` : name;
+  };
+  let dropped = 0;
+  while (dropped < name.length && pen.measureText(short(dropped)).width > WIDTH - 20) dropped++;
+  return short(dropped);
 }
 
 // A smooth path from the right side of a node, through the points of an edge between them, to the left side of another.

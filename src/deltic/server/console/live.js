@@ -2,7 +2,7 @@
 import { Chart } from "./chart.js";
 import { bars } from "./epoch.js";
 import { h, put } from "./dom.js";
-import { clock, count, value } from "./format.js";
+import { clock, count, rows, value } from "./format.js";
 import * as server from "./server.js";
 import { store } from "./store.js";
 
@@ -176,7 +176,7 @@ export class LiveRows {
     const epoch = this.connection === "live" && !this.isHeld ? Math.max(this.epoch, store.status?.epoch ?? 0) : this.epoch;
     const shown = Math.min(SHOWN, this.matching ?? 0);
     const partly = this.isTruncated ? `; the first ${count(LOADED)} and what came since` : "";
-    put(this.state, `${this.isHeld ? "held" : (this.connection ?? "loading")} · epoch ${count(epoch)} · ${count(shown)} of ${count(total)} rows${partly}`);
+    put(this.state, `${this.isHeld ? "held" : (this.connection ?? "loading")} · epoch ${count(epoch)} · ${count(shown)} of ${rows(total)}${partly}`);
     this.state.dataset.state = this.isHeld ? "held" : this.connection;
   }
 

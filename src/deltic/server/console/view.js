@@ -31,7 +31,7 @@ export class ViewPage {
   }
 
   tell(relation, now) {
-    const facts = [[count(now.rows), "rows"], [`${rate(now.rate.changed)}/s`, "changes"], [percent(now.rate.busy), "of the time"], [bytes(now.bytes), "memory"], [now.disk_bytes === null ? null : bytes(now.disk_bytes), "disk"], [now.last_epoch === null ? null : `epoch ${count(now.last_epoch)}`, "last change"]];
+    const facts = [[count(now.rows), now.rows === 1 ? "row" : "rows"], [`${rate(now.rate.changed)}/s`, "changes"], [percent(now.rate.busy), "of the time"], [bytes(now.bytes), "memory"], [now.disk_bytes === null ? null : bytes(now.disk_bytes), "disk"], [now.last_epoch === null ? null : `epoch ${count(now.last_epoch)}`, "last change"]];
     put(this.kind, ` ${relation.kind}`);
     this.facts.replaceChildren(...facts.filter(([told]) => told !== null && told !== undefined).map(([told, name]) => h("div", {}, h("dt", {}, name), h("dd", {}, told))));
   }
