@@ -27,8 +27,9 @@ def main() -> int:
     for name in FROM_ELSEWHERE:
         text = (ROOT / name).read_text(encoding="utf-8")
         (pages / Path(name).name).write_text(re.sub(r"\]\((\.\./)?docs/", "](", text), encoding="utf-8")
+    named = titles(pages)
     for page in pages.rglob("*.md"):
-        page.write_text(_between_pages(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(with_titles(_between_pages(page.read_text(encoding="utf-8")), named), encoding="utf-8")
     with (pages / "CONTRIBUTING.md").open("a", encoding="utf-8") as page:
         page.write(
             "\n## Folders\n\n" + "\n".join(f"* `{folder}/`: {about}" for folder, about in folders().items()) + "\n"
@@ -38,6 +39,8 @@ def main() -> int:
         [Path(sys.executable).with_name("zensical"), "build", "--strict"], cwd=BUILD, check=False
     ).returncode
     if status == 0:
+        api = BUILD / "site" / "api.html"
+        api.write_text(linked(api.read_text(encoding="utf-8"), named), encoding="utf-8")
         shutil.rmtree(ROOT / "site", ignore_errors=True)
         shutil.move(BUILD / "site", ROOT / "site")
     return status
@@ -52,6 +55,23 @@ def folders() -> dict[str, str]:
     return {
         folder.relative_to(source).as_posix(): (text or "").partition("\n")[0] for folder, text in sorted(texts.items())
     }
+
+
+def titles(pages: Path) -> dict[str, str]:
+    """The title of each page, by its name without the suffix."""
+    return {
+        page.stem: page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in pages.glob("*.md")
+    }
+
+
+def with_titles(text: str, named: dict[str, str]) -> str:
+    """A page whose links to other pages show titles where they showed names of files."""
+    return re.sub(r"\[(?:docs/)?([\w-]+)\.md\]\(", lambda link: f"[{named.get(link[1], link[1])}](", text)
+
+
+def linked(html: str, named: dict[str, str]) -> str:
+    """The reference with links to the pages that docstrings name."""
+    return re.sub(r"docs/([\w-]+)\.md", lambda name: f'<a href="{name[1]}.html">{named[name[1]]}</a>', html)
 
 
 def _between_pages(text: str) -> str:

@@ -80,6 +80,13 @@ def test_the_site_shows_every_page():
     assert shown == {*PAGES, *(Path(page).name for page in script("docs").FROM_ELSEWHERE)}
 
 
+def test_links_of_the_site_show_titles():
+    docs = script("docs")
+    named = docs.titles(DOCS)
+    assert docs.with_titles("[sql.md](sql.md#views), [why](why.md)", named) == "[SQL](sql.md#views), [why](why.md)"
+    assert docs.linked("<p>see docs/sql.md.</p>", named) == '<p>see <a href="sql.html">SQL</a>.</p>'
+
+
 def test_tables_from_the_code_are_up_to_date():
     assert list(script("tables").outdated()) == [], "run scripts/tables.py"
 
