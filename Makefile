@@ -44,10 +44,11 @@ typecheck: $(INSTALLED) ## check the types, strictly
 docs: $(INSTALLED) ## build the site of docs/ into site/, and check its links
 	@$(BIN)/python scripts/docs.py
 
-wheel: $(INSTALLED) ## build dist/deltic-*.whl and dist/deltic_ddlog-*.whl
+wheel: $(INSTALLED) ## build the wheels of deltic, deltic-ddlog and dbt-deltic into dist/
 	@rm -rf dist
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist extensions/ddlog
+	@$(BIN)/python -m build --wheel --no-isolation --outdir dist extensions/dbt
 
 release: $(INSTALLED) ## check everything, then build the wheels, the source distribution and the site
 	@.ci/run

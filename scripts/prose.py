@@ -52,7 +52,7 @@ def texts() -> Iterator[tuple[Path, int, str]]:
         yield from (
             (path, number, line) for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         )
-    for folder in ("src", "extensions/ddlog/src", "theory/src"):
+    for folder in ("src", "extensions/ddlog/src", "extensions/dbt/src", "theory/src"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield from docstrings(path)
 

@@ -313,6 +313,30 @@ def test_what_was_seen_is_committed_or_nothing(pipeline):
     load(pipeline, (8, "c", 7))
 
 
+def test_rows_that_were_counted_are_committed_or_nothing(pipeline):
+    load(pipeline, (1, "a", 1), (2, "a", 2))
+    with pipeline.transaction() as change:
+        change.sql("UPDATE t SET n = 9 WHERE name = 'a'")
+        assert change.count() == 2
+        in_thread(load, pipeline, (3, "b", 3))
+        change.sql("DELETE FROM t WHERE id = 1")
+        assert change.count() == 1
+        in_thread(load, pipeline, (4, "b", 3))
+    assert set(pipeline["t"]) == {(2, "a", 9), (3, "b", 3), (4, "b", 3)}
+    with pipeline.transaction() as change:
+        change.sql("UPDATE t SET n = 1 WHERE name = 'b'")
+        assert change.count() == 2
+        in_thread(load, pipeline, (5, "b", 5))
+        with pytest.raises(ChangeError, match=r"change 1 .* affected 2 rows .*, and affects 3 after"):
+            change.commit()
+    with pipeline.transaction() as change:
+        change.sql("UPDATE t SET n = 1 WHERE name = 'b'")
+        change.count()
+        in_thread(load, pipeline, (6, "b", 6))
+        change.rewind(0)
+    assert set(pipeline["t"]) == {(2, "a", 9), (3, "b", 3), (4, "b", 3), (5, "b", 5), (6, "b", 6)}
+
+
 def test_a_transaction_is_discarded_or_committed_early(pipeline):
     with pipeline.transaction() as change:
         change.insert("t", [(1, "a", 1)])

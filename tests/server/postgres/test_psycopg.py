@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,19 @@ def test_transactions_that_meet(running: Running, connection: Connection) -> Non
     with pytest.raises(errors.SerializationFailure):
         connection.execute("COMMIT")
     assert connection.execute("SELECT id FROM items").fetchall() == [(2,)]
+
+
+def test_transactions_that_count_rows(running: Running, connection: Connection) -> None:
+    """Others may commit meanwhile, if the numbers that the client was told stay true."""
+    connection.execute("INSERT INTO items VALUES (1, 'a')")
+    for other, is_refused in (("INSERT INTO items VALUES (2, 'b')", False), ("UPDATE items SET name = 'b'", True)):
+        connection.execute("BEGIN")
+        assert connection.execute("UPDATE items SET name = 'a' WHERE name = 'a'").rowcount == 1
+        with running.connect() as another:
+            another.execute(other)
+        with pytest.raises(errors.SerializationFailure) if is_refused else nullcontext():
+            connection.execute("COMMIT")
+    assert connection.execute("SELECT * FROM names").fetchall() == [("b", 2)]
 
 
 def test_definitions(connection: Connection) -> None:

@@ -90,6 +90,7 @@ class Transaction:
         self._operations: list[Operation] = []
         self._phase = _Phase.UNUSED
         self._seen: int | None = None
+        self._counted: tuple[int, ...] = ()
         self._result = EpochResult()
         self._report = EpochReport(0)
         self._affected: tuple[int, ...] = ()
@@ -200,6 +201,15 @@ class Transaction:
             published = PublishedEpoch(self._definitions, epoch.version)
             return Preview(published, epoch.result, affected, self._engine_of, self._spark, what_ifs)
 
+    def count(self) -> int:
+        """How many rows the last of the changes so far affects. Raises what a commit would raise.
+
+        Others may commit meanwhile. If that changes the number, the commit raises ChangeError, and nothing is applied.
+        """
+        with self._tried() as (_, affected):
+            self._counted = affected
+            return affected[-1]
+
     @contextmanager
     def _tried(self) -> Iterator[tuple[Prepared, tuple[int, ...]]]:
         """Run the epoch of the changes so far, and abort it. Yield it with the numbers of rows that changes affect."""
@@ -256,6 +266,7 @@ class Transaction:
         """
         manager = self._manager(operations)
         logged = LoggedEpoch(manager.batches(operations), self._terms.conflicts, positions)
+        self._check_counted(manager.affected)
         with self._prepare(logged.batches) as epoch:
             report = report_of(epoch.result, epoch.number)
             return report, self._epochs.commit(epoch, logged), manager.affected
@@ -271,6 +282,7 @@ class Transaction:
         """Forget the changes after the first `count`: what ROLLBACK TO a savepoint does."""
         self._require(_Phase.OPEN)
         del self._operations[count:]
+        self._counted = self._counted[:count]
 
     def discard(self) -> None:
         """Drop the changes; the end of the block then does nothing."""
@@ -310,8 +322,8 @@ class Transaction:
 
     @property
     def was_looked_at(self) -> bool:
-        """Whether a preview has bound the transaction to one epoch."""
-        return self._seen is not None
+        """Whether its commit depends on what a preview showed, or on numbers of rows."""
+        return self._seen is not None or bool(self._counted)
 
     def __repr__(self) -> str:
         if self.is_open:
@@ -394,6 +406,15 @@ class Transaction:
                 f"the transaction was previewed at epoch {self._seen}, and the pipeline is now at epoch {last}: "
                 "nothing was changed. Begin again, and preview it there"
             )
+
+    def _check_counted(self, affected: Sequence[int]) -> None:
+        """Raise ChangeError if changes affect other numbers of rows than `count` has found."""
+        for number, (then, now) in enumerate(zip(self._counted, affected, strict=False), 1):
+            if now != then:
+                raise ChangeError(
+                    f"change {number} of the transaction affected {then} rows when they were counted, and affects "
+                    f"{now} after what others have committed since: nothing was changed. Begin again"
+                )
 
     def _check_defined(self) -> None:
         """Raise DefinitionsMovedError if a table or view that it changes or reads was redefined."""

@@ -216,7 +216,7 @@ class ClientSession:
         count = _constant_rows(effects)
         with self._signal.heeded():
             if count is None:
-                return transaction.preview().affected[-1]
+                return transaction.count()
             if is_last:
                 transaction.check()
             return count

@@ -1,0 +1,2 @@
+{{ config(materialized='table') }}
+select customer_id, name, value from {{ ref('customers') }} where value > 0
