@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from types import ModuleType
 
 import nbformat
+import pyarrow.parquet as pq
 import pytest
 from nbclient import NotebookClient
 
@@ -27,6 +31,15 @@ def application(name: str) -> ModuleType:
 def test_an_application_prints_what_its_file_says(name, capsys):
     application(name).main()
     assert capsys.readouterr().out == (EXAMPLES / name / "expected.txt").read_text(encoding="utf-8")
+
+
+def test_what_schedulers_run(tmp_path):
+    """From any directory, as a scheduler does; scripts/check-schedulers runs the schedulers themselves."""
+    folder = shutil.copytree(EXAMPLES / "schedulers", tmp_path / "shop")
+    command = [sys.executable, "-m", "deltic", "refresh", str(folder / "shop.yml")]
+    for epoch in ("takings +2 −0", "nothing was new"):
+        assert epoch in subprocess.run(command, cwd="/", check=True, capture_output=True, text=True).stdout
+    assert pq.read_table(folder / "takings").num_rows == 2
 
 
 @pytest.mark.parametrize("name", ["access_rights", "dashboard", "packages"])
