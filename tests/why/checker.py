@@ -1,7 +1,7 @@
 """Checks explanations by the reference interpreter alone: no engine, and nothing of `deltic.why` but its data.
 
 Each step must be an instance of its definition: the reference interpreter, given the step's premises and nothing else,
-derives its row. Leaves must be rows of tables, and what is said to be absent must be. A row of a recursion must be
+derives its row, and no row that could be beside them takes it away. Leaves must be rows of tables, and what is said to be absent must be. A row of a recursion must be
 there by the reference from the iteration that is said until that which is said, and all premises from the recursion
 must have earlier iterations; where rows never go, its iteration must be the first at which it is there.
 """
@@ -17,6 +17,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.polarity import is_monotone
 from deltic.why import Absence, Explanation, ExplanationStep, Note
+from tests.why.certain import CertainInterpreter
 
 Contents = Mapping[str, ZSet]
 
@@ -34,6 +35,9 @@ class Checker:
                 if isinstance(operator, ops.Fixpoint):
                     self.recursions |= dict.fromkeys(operator.body.sinks, (definition, circuit, number))
         self.definitions = {name: definition for definition in catalog.definitions for name in definition.names}
+        self.hidden = {
+            name: each.inlined for name, each in self.definitions.items() if name not in catalog.view_schemas
+        }
         self._histories: dict[int, list[Contents]] = {}
 
     def check(self, explanation: Explanation) -> None:
@@ -73,50 +77,38 @@ class Checker:
                 assert step.at == there.index(True), f"{step} is there since iteration {there.index(True)}"
 
     def _derived(self, step: ExplanationStep) -> bool:
-        """Whether the reference interpreter derives the row from the premises alone."""
+        """Whether the row follows from the premises alone, the negative ones among them."""
         given: dict[str, list] = {}
-        inner: dict[str, list] = {}
+        own: dict[str, list] = {}
+        definition, circuit, number = self.recursions.get(step.relation, (None, None, -1))
         for premise in step.steps:
-            (inner if premise.at is not None and step.at is not None else given).setdefault(
-                premise.relation, []
-            ).append(premise.row)
+            is_own = None not in (premise.at, step.at) and self.recursions[premise.relation][0] is definition
+            (own if is_own else given).setdefault(premise.relation, []).append(premise.row)
         if step.at is None:
-            definition = self.definitions[step.relation]
-            circuit = definition.inlined
-            return self._of_component(step, circuit, given) or any(
-                Interpreter(circuit).step(self._sources(circuit, given))[step.relation].weight(step.row) > 0
-                for _ in "1"
-            )
-        definition, circuit, number = self.recursions[step.relation]
-        own = {name: rows for name, rows in inner.items() if self.recursions[name][0] is definition}
-        given |= {name: rows for name, rows in inner.items() if name not in own}
-        values = self._values(circuit, given)
-        body = Interpreter(circuit.nodes[number].operator.body)
-        inputs = [values[i] for i in circuit.nodes[number].inputs]
-        return (
-            body.step({}, inputs, {n: ZSet.of(set(rows)) for n, rows in own.items()})[step.relation].weight(step.row)
-            > 0
-        )
+            circuit, sources = self._with_components(self.definitions[step.relation].inlined, given)
+            values = CertainInterpreter(circuit, step, self.hidden).step(sources)
+            return values[step.relation].weight(step.row) > 0
+        nodes = circuit.nodes
+        outer = CertainInterpreter(Circuit(nodes[:number]), step, self.hidden)
+        outer.step(self._sources(circuit, given))
+        imports = [outer.observed[i] for i in nodes[number].inputs]
+        body = CertainInterpreter(nodes[number].operator.body, step, self.hidden, (outer, nodes[number].inputs))
+        values = body.step({}, imports, {name: ZSet.of(set(rows)) for name, rows in own.items()})
+        return values[step.relation].weight(step.row) > 0
 
-    def _of_component(self, step: ExplanationStep, circuit: Circuit, given: Mapping[str, list]) -> bool:
-        """Whether the row follows where rows of a recursion inside of the definition are premises."""
+    def _with_components(self, circuit: Circuit, given: Mapping[str, list]) -> tuple[Circuit, Mapping[str, ZSet]]:
+        """The circuit with the given rows of its sources; relations of a recursion inside of it are sources, too."""
+        sources = self._sources(circuit, given)
         components = {
             n.operator.name: i for i, n in enumerate(circuit.nodes) if isinstance(n.operator, ops.BundleRelation)
         }
         if not components.keys() & given.keys():
-            return False
-        rest = {name: ZSet.of(set(rows)) for name, rows in given.items()}
+            return circuit, sources
         nodes = list(circuit.nodes)
         for name, i in components.items():
-            source = ops.Source(f"{name}%", nodes[i].type.schema)
-            nodes[i] = type(nodes[i])(source, (), nodes[i].type)
-            rest[f"{name}%"] = rest.get(name, ZSet())
-        return Interpreter(Circuit(tuple(nodes))).step(rest)[step.relation].weight(step.row) > 0
-
-    def _values(self, circuit: Circuit, given: Mapping[str, list]) -> list:
-        interpreter = Interpreter(circuit)
-        interpreter.step(self._sources(circuit, given))
-        return list(interpreter.observed[: len(circuit.nodes)])
+            nodes[i] = type(nodes[i])(ops.Source(f"{name}%", nodes[i].type.schema), (), nodes[i].type)
+            sources[f"{name}%"] = ZSet.of(set(given.get(name, ())))
+        return Circuit(tuple(nodes)), sources
 
     def _check_absence(self, absence: Absence) -> None:
         rows = self.tables.get(absence.relation) if absence.relation not in self.whole else self.whole[absence.relation]
