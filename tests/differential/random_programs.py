@@ -53,9 +53,9 @@ Row = tuple[Any, ...]
 Contents = dict[str, frozenset[Row]]
 
 
-def random_program(rng: random.Random) -> Program:
-    """A program of two to six relations, one of them a table at least."""
-    count = rng.randint(2, 6)
+def random_program(rng: random.Random, most: int = 6) -> Program:
+    """A program of two to `most` relations, one of them a table at least."""
+    count = rng.randint(2, most)
     tables = rng.randint(1, max(1, count - 1))
     relations = [Relation(f"t{i}", _types(rng), table=True) for i in range(tables)]
     layers = {r.name: 0 for r in relations}

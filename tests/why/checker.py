@@ -1,9 +1,10 @@
 """Checks explanations by the reference interpreter alone: no engine, and nothing of `deltic.why` but its data.
 
 Each step must be an instance of its definition: the reference interpreter, given the step's premises and nothing else,
-derives its row, and no row that could be beside them takes it away. Leaves must be rows of tables, and what is said to be absent must be. A row of a recursion must be
-there by the reference from the iteration that is said until that which is said, and all premises from the recursion
-must have earlier iterations; where rows never go, its iteration must be the first at which it is there.
+derives its row, whatever other rows there are. Leaves must be rows of tables, and what is said to be absent must be. A
+row of a recursion must be there by the reference from the iteration that is said until that which is said, and all
+premises from the recursion must have earlier iterations; where rows never go, its iteration must be the first at which
+it is there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from deltic.algebra.zset import ZSet
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.oracle.interpreter import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.polarity import is_monotone
 from deltic.why import Absence, Explanation, ExplanationStep, Note
 from tests.why.certain import CertainInterpreter
@@ -27,7 +28,7 @@ class Checker:
 
     def __init__(self, catalog: Catalog, tables: Contents) -> None:
         self.catalog, self.tables = catalog, tables
-        self.whole = Interpreter(catalog.circuit).step(dict(tables))
+        self.whole = run(catalog.circuit, tables)
         self.recursions: dict[str, tuple[ViewDefinitions, Circuit, int]] = {}
         for definition in catalog.definitions:
             circuit = definition.inlined
@@ -123,7 +124,7 @@ class Checker:
             contents = {name: self.tables[name] for name in self.tables} | {
                 name: rows for name, rows in self.whole.items() if name not in definition.names
             }
-            interpreter = Interpreter(circuit)
+            interpreter = Interpreter(Circuit(circuit.nodes[:number]))
             interpreter.step({name: contents.get(name, ZSet()) for name in definition.sources})
             values = interpreter.observed
             inputs = [values[i] for i in circuit.nodes[number].inputs]

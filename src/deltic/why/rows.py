@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, permutations
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -60,6 +61,12 @@ _Binding = tuple[dict[str, Any], int]
 _MANY = 16
 """The bindings of the first chunk; from this number on, columns of the next input are looked up for all at once."""
 
+_MOST_ENGINES = 64
+"""The most operators whose engines are cached."""
+
+_ONE_AT_A_TIME = Lock()
+"""Held while an engine that all searches share is used."""
+
 PASSED = (ops.Distinct, ops.Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input, up to weights."""
 
@@ -69,7 +76,6 @@ class Evaluator:
 
     def __init__(self, reader: VersionReader) -> None:
         self.reader = reader
-        self._engines: dict[tuple[ops.Operator, ZSetType], IncrementalEngine] = {}
         self._entries: dict[Hashable, pa.Table] = {}
         self._rows: dict[Hashable, Rows] = {}
         self._known: dict[Hashable, Rows] = defaultdict(dict)
@@ -233,13 +239,8 @@ class Evaluator:
 
     def evaluated(self, operator: ops.Operator, rows: Rows, type_: ZSetType) -> Rows:
         """The result of an operator for these rows, by an epoch of an engine that is rolled back."""
-        if (operator, type_) not in self._engines:
-            builder = CircuitBuilder()
-            source = builder.add(ops.Source("input", type_.schema, type_.is_set))
-            builder.add(ops.Sink("output"), builder.add(operator, source))
-            self._engines[operator, type_] = IncrementalEngine(builder.build())
         batch = TableBatch(to_arrow(ZSet(rows), type_.schema))
-        with self._engines[operator, type_].prepare({"input": batch}, "trust") as epoch:
+        with _ONE_AT_A_TIME, _engine_of(operator, type_).prepare({"input": batch}, "trust") as epoch:
             return dict(from_arrow(epoch.version.read("output", counted=True)))
 
     def begin_of(self, scope: RelationScope, number: int) -> Any:
@@ -458,6 +459,15 @@ _ROWS: dict[type[ops.Operator], _RowsOf] = {
     **dict.fromkeys((ops.Apply, ops.Maintain), _custom),
 }
 """The function for each operator that evaluates it with bound values."""
+
+
+@lru_cache(_MOST_ENGINES)
+def _engine_of(operator: ops.Operator, type_: ZSetType) -> IncrementalEngine:
+    """An empty engine for an operator over rows of a type; compiled once for all searches."""
+    builder = CircuitBuilder()
+    source = builder.add(ops.Source("input", type_.schema, type_.is_set))
+    builder.add(ops.Sink("output"), builder.add(operator, source))
+    return IncrementalEngine(builder.build())
 
 
 def _is_recursive(circuit: Circuit, number: int) -> bool:
