@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltic
-from deltic import CatalogError, DataError, DelticError, External
+from deltic import CatalogError, DataError, DelticError, External, ProgramError
 from tests.pipeline.connectors.folders import VIEW, change, expected, rows, shown
 from tests.pipeline.durability.crashing import Faulty, Killed, disk
 from tests.pipeline.durability.test_crashes import end
@@ -190,6 +190,20 @@ def test_a_statement_that_cannot_read_leaves_no_table(tmp_path):
     (tmp_path / "a.csv").write_text("1,ada\n")
     pipeline.sql(text)
     assert list(pipeline["v"]) == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("none", "; relative paths start at {}"),
+        ("none/*.parquet", "; patterns are not read: name the folder, .*"),
+        ("{}/none", ""),
+    ],
+)
+def test_a_folder_that_is_missing(tmp_path, monkeypatch, path, remedy):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProgramError, match=f"it cannot be read: No such file or directory{remedy.format(tmp_path)}\n"):
+        deltic.Pipeline().sql(f"CREATE TABLE sale USING parquet LOCATION '{path.format(tmp_path)}'")
 
 
 def test_a_program_keeps_the_columns_that_it_found(tmp_path, folder):

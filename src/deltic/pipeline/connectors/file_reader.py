@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deltic.catalog import CatalogTable, External
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.connectors.places import ExternalPlace, LocalFile, place_at
+from deltic.pipeline.connectors.places import ExternalPlace, LocalFile, place_at, reason_of
 from deltic.pipeline.connectors.source import filled
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.loader import Loader
@@ -157,7 +157,7 @@ def _value(text: str, column: Column, path: str) -> object:
 
 def unreadable(address: str, error: OSError) -> DataError:
     """Return the error for an unreadable file."""
-    return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or address)])
+    return DataError([Diagnostic(reason_of(error, address), error.filename or address)])
 
 
 def arrow_schema_of_file(path: Path, kind: FileKind, place: External) -> pa.Schema:

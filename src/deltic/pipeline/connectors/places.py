@@ -31,6 +31,16 @@ Stamps = Mapping[str, Sequence[int]]
 """Files by their names in the folder, each with its size and two numbers that change with its content."""
 
 
+def reason_of(error: OSError, address: str) -> str:
+    """Return why a place cannot be read. Where a local path names nothing, say what it may be."""
+    reason = f"it cannot be read: {error.strerror or error}"
+    if not isinstance(error, FileNotFoundError) or local_path(address) is None:
+        return reason
+    if "*" in address:
+        return f"{reason}; patterns are not read: name the folder, of which all files are"
+    return reason if Path(address).is_absolute() else f"{reason}; relative paths start at {Path.cwd()}"
+
+
 class ExternalPlace(Protocol):
     """A folder with its sub-folders, or one file, whose name is then empty. Methods raise OSError."""
 

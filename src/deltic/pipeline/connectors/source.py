@@ -22,7 +22,7 @@ from deltic.engine.keyed import MOST
 from deltic.engine.numbering import Numbers
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.passwords import revealed
-from deltic.pipeline.connectors.places import place_at
+from deltic.pipeline.connectors.places import place_at, reason_of
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import form_of
 from deltic.pipeline.io.parsed import arrow_schema
@@ -174,7 +174,7 @@ def of_path(address: str) -> External:
             return External("delta", path=address)
         names = [name or address for name in place.stamps()]
     except OSError as error:
-        raise CatalogError(f"{address}: it cannot be read: {error.strerror or error}") from error
+        raise CatalogError(f"{address}: {reason_of(error, address)}") from error
     for kind, delimiter in (form_of(Path(name)) for name in names):
         if kind is FileKind.TEXT and delimiter in (",", "\t"):
             return External("csv", path=address, **({} if delimiter == "," else {"delimiter": delimiter}))
