@@ -31,7 +31,17 @@ INSTEAD = {
     r"\bnobody (waits|asks|looks|needs)\b": "name the subject",
     r"\bthe like of\b|\bsuch as are\b": "such as",
     r"\bmakes good\b": "repairs",
-    r"\bin the midst of\b": "in, during",
+    r"\bmidst\b": "in, during",
+    r"\bunless told\b|\bif not told\b|\b(is|are|was|were|be|none) told\b(?! apart)": "is named, logged, given, listed",
+    r"\b(is|are|was) to be\b": "must be, will be, or the plain verb",
+    r"\bin the (place|stead) of\b": "instead of, for",
+    r"\basked of\b": "demanded, requested",
+    r"\b(go|goes|went) by\b|\bgone on\b": "follows, matches by, uses",
+    r"\bso often[.,;]": "at this interval",
+    r"\braises? \w+ for what\b": "raises … if",
+    r"(?<!says )(?<!means )(?<!told )\bthat there (is|are)\b": "existing, that exists",
+    r"\b(that|which|what) (is|are|was|were) there\b": "present, existing",
+    r"\bby what for\b": "by use, by purpose",
 }
 """Phrases, as regular expressions, and what to write in their place."""
 

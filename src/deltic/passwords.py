@@ -44,7 +44,7 @@ def hidden(address: str) -> str:
 def revealed(address: str) -> str:
     """The address with its password, and with the variables of the environment that it names.
 
-    Raises KeyError for a variable that there is not, ValueError where this process was not given the password.
+    Raises KeyError for a missing variable, ValueError where this process was not given the password.
     """
     whole = _WHOLE.get(address, address)
     if _HIDDEN in _passwords(whole):

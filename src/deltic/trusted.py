@@ -17,7 +17,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UntrustedError(DelticError):
-    """Somebody else may write what is to be executed."""
+    """Somebody else may write what would be executed."""
 
 
 def check_directory(place: Path) -> Path:

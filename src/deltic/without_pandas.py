@@ -1,7 +1,7 @@
 """Keeping pandas out of a process that does not ask for it.
 
 Arrow imports pandas the first time that it makes an array, only to see whether it was given an object of pandas, and
-remembers whether that succeeded. Where nobody imported pandas there is no such object, so that Arrow may be told that
+remembers whether that succeeded. Where nobody imported pandas there is no such object, so that Arrow may assume that
 it is not there, until someone imports it. That saves a quarter of a second and 45 MB.
 """
 

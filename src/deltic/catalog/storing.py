@@ -10,7 +10,7 @@ class ColumnStorage:
     """The longest text that a column stores, and its default.
 
     Texts that are `fixed`, CHAR(n), lose the blanks at their end. `default` is a constant as SQL has it, "" for NULL.
-    Only SQL's INSERT, UPDATE and MERGE go by it; rows that come otherwise are stored as they are, with the default in
+    Only SQL's INSERT, UPDATE and MERGE use it; other rows are stored as they are, with the default in
     columns that they leave out.
     """
 

@@ -42,7 +42,7 @@ def _range(start: int, stop: int, step: int = 1) -> Iterable[int]:
 
 
 def _unsigned_range(start: int, stop: int, step: int | None = None) -> Iterable[int]:
-    """Soufflé's range: without a step it goes by one, up or down; with a step of zero it is start alone."""
+    """Soufflé's range: without a step it counts by one, up or down; with a step of zero it is start alone."""
     step = step if step is not None else 1 if start <= stop else -1
     return range(start, stop, step) if step else (start,) * (start != stop)
 

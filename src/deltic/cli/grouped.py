@@ -32,7 +32,7 @@ def _parameters_of(taken: Callable[..., Any]) -> _Parameters:
 
 
 def _options(parameters: _Parameters, panel: str | None) -> Iterator[inspect.Parameter]:
-    """The parameters, and in the place of each dataclass those of its fields."""
+    """The parameters; those of its fields replace a dataclass."""
     for parameter in parameters.values():
         kind = parameter.annotation
         if _is_group(kind):

@@ -191,7 +191,7 @@ class ProgramOptions:
     def macros(self) -> dict[str, str]:
         """The macros of `--define`; as in C, 1 by default.
 
-        One option may define several, as Soufflé's does: they are words. Raises BadParameter for what is no name.
+        One option may define several, as Soufflé's does: they are words. Raises BadParameter if one is not a name.
         """
         split = [word.partition("=") for text in self.define or () for word in _WORD.findall(text)]
         for name, sign, text in split:

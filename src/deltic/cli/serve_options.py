@@ -86,7 +86,7 @@ class ServeOptions:
         Option(
             min=0.1,
             metavar="SECONDS",
-            help="Read what is new in the sources of tables so often.",
+            help="Time between reading what is new in the sources of tables.",
             show_default="never",
         ),
     ] = None
@@ -95,7 +95,7 @@ class ServeOptions:
         Option(
             min=0.01,
             metavar="SECONDS",
-            help="Change nothing: read what another process has written to --state so often.",
+            help="Change nothing: time between reading what another process has written to --state.",
             show_default="this process writes",
         ),
     ] = None

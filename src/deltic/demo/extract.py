@@ -244,7 +244,7 @@ class _Walk(ast.NodeVisitor):
             self.add("calls_super", self.scope.runner, scope.receiver_class, name)
 
     def binding_scope(self, name: str) -> str | None:
-        """Where a name is to be looked up: the scope that binds it statically, or the module when no scope
+        """The place to look up a name: the scope that binds it statically, or the module when no scope
         does, for a star import may; None for a variable and for a built-in, which have no definition."""
         result = self.scope.lookup(name)
         if result is None:

@@ -35,7 +35,7 @@ def standard_library_edits(tree: Tree) -> Iterator[Edit]:
 
 
 class EditRunner:
-    """Makes edits of a tree, and remembers what was there before."""
+    """Makes edits of a tree, and remembers the former text."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

@@ -48,7 +48,7 @@ class FactTables:
         self._replaced: dict[str, Set[Fact]] = {}
 
     def replace(self, facts: Mapping[str, Set[Fact]]) -> None:
-        """Puts these facts in the place of the modules' former ones; an empty set when a module is gone."""
+        """Replaces the modules' former facts by these; an empty set when a module is gone."""
         self._replaced.update(facts)
 
     def tables(self) -> dict[str, pa.Table]:

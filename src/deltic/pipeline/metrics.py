@@ -39,7 +39,7 @@ class Metrics(Collector):
         self._sums["deltic_view_rows"].update({(view,): count for view, count in rows.items()})
 
     def close(self) -> None:
-        """Add no more epochs."""
+        """Stop adding epochs."""
         self._observers.remove(self.epoch)
 
     def epoch(self, number: int, result: EpochResult) -> None:
@@ -96,7 +96,7 @@ FAMILIES: dict[str, tuple[type[CounterMetricFamily | GaugeMetricFamily], str, La
     "deltic_bytes_read_total": (_COUNTER, "Bytes of files that Spark jobs of epochs have read.", ()),
     "deltic_bytes_written_total": (_COUNTER, "Bytes that Spark jobs of epochs have put into files.", ()),
     "deltic_seconds_total": (_COUNTER, "Seconds that epochs took.", ()),
-    "deltic_phase_seconds_total": (_COUNTER, "Seconds that epochs took, by what they were spent on.", ("phase",)),
+    "deltic_phase_seconds_total": (_COUNTER, "Seconds that epochs took, by phase.", ("phase",)),
     "deltic_view_rows": (_GAUGE, "Rows of a view.", ("view",)),
     "deltic_view_changes_total": (_COUNTER, "Rows of a view that came or went.", ("view", "change")),
     "deltic_late_rows_total": (_COUNTER, "Changes of a table that came too late and were left out.", ("table",)),
@@ -110,7 +110,7 @@ FAMILIES: dict[str, tuple[type[CounterMetricFamily | GaugeMetricFamily], str, La
         "The time before which rows of a table are late: seconds since 1970, or an integer.",
         ("table",),
     ),
-    "deltic_state_bytes": (_GAUGE, "Bytes that are kept of a relation, by what for.", ("relation", "role")),
+    "deltic_state_bytes": (_GAUGE, "Bytes that are kept of a relation, by their role.", ("relation", "role")),
 }
 """The kind of each metric, what it says, and its labels."""
 
@@ -144,7 +144,7 @@ class MetricsServer:
         self.port = self._server.server_port
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self._metrics.close()
         self._server.shutdown()
         self._server.server_close()

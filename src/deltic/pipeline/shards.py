@@ -101,7 +101,7 @@ class Shards:
 def task_memory(shards: Shards, spark: SparkSession | None) -> int | None:
     """The bytes that one task is to hold of a recursion; None for any number, where there are no tasks.
 
-    If not told, half of what a task has: of the memory for Python that the session's settings tell, of this machine's,
+    By default, half of what a task has: of the memory for Python in the session's settings, of this machine's,
     or as much as of the executor's heap.
     """
     if shards.task_memory is not None:
@@ -117,7 +117,7 @@ def task_memory(shards: Shards, spark: SparkSession | None) -> int | None:
 
 
 def _bytes_for_spark(text: str) -> int:
-    """The bytes of a setting of Spark, whose units are powers of two, and MiB where none is told."""
+    """The bytes of a setting of Spark, whose units are powers of two, and MiB where none is given."""
     number, unit = text.strip().lower().removesuffix("b"), "m"
     if not number[-1].isdigit():
         number, unit = number[:-1], number[-1]

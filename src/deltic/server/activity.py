@@ -23,7 +23,7 @@ from deltic.server.minutes import Minutes
 EPOCHS, ERRORS = 600, 100
 """How many of the last ones are kept."""
 _MOST = 24
-"""The views of an epoch that are told, of those that changed or cost most."""
+"""The number of views to report of an epoch, those that changed or cost most."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ from deltic.pipeline.epochs.report import EpochReport
 
 MINUTES = 24 * 60
 _MOST = 8
-"""The views, tables and phases of a minute that are told: those with most."""
+"""The number of views, tables and phases to report of a minute: those with most."""
 
 
 @dataclass

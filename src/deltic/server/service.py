@@ -249,7 +249,7 @@ class Service:
     def subscribe(self, view: str, since: int | None = None, client: str = "") -> Follower:
         """Follow a view: its changes after an epoch, or from now on.
 
-        Raises DelticError for a view that there is not, CutOffError for an epoch whose changes are not retained, and
+        Raises DelticError for an unknown view, CutOffError for an epoch whose changes are not retained, and
         BusyError where there are as many subscriptions as there may be.
         """
         with self._lock:

@@ -63,7 +63,7 @@ def check_order(type_: Type, node: exp.Expression | None, what: str, source: Sou
 
 
 def type_of(data_type: exp.DataType, source: SourceText) -> Type:
-    """The type that a statement names, what it holds may be NULL; ProgramError for a type that there is not.
+    """The type that a statement names, what it holds may be NULL; ProgramError for an unknown type.
 
     VARCHAR(n) and CHAR(n) are those of columns alone, which have a bound for what is stored in them.
     """

@@ -1,6 +1,6 @@
 """Checkers of the laws of change actions and derivatives, for any that users write themselves.
 
-Each takes what is to be checked and, for the variables of its laws, where to look for values: a hypothesis strategy
+Each takes what it checks and, for the variables of its laws, where to look for values: a hypothesis strategy
 or a finite sequence. It returns nothing, or raises `LawViolation` with the smallest counterexample found:
 
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS as Z

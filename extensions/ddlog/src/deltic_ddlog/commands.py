@@ -62,7 +62,7 @@ Command = Updates | Plain | QueryIndex
 
 
 def commands(text: str, file: str, folder: Path | None = None) -> Iterator[Command]:
-    """The commands of a text, each when it is asked for. Raises DataError for what is none, with its place."""
+    """The commands of a text, each when it is asked for. Raises DataError, with the place, if it is not a command."""
     return _Parser(ProgramText(file, text), Reader(text, folder)).commands()
 
 

@@ -1,4 +1,4 @@
-"""Tokens one after the other, and what is told where one does not fit."""
+"""A position among tokens, and the error where one does not fit."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class TokenCursor:
         return self.source.place(start, max(self.last.end, start))
 
     def unexpected(self, wanted: str, hint: str = "") -> ProgramError:
-        """What is told where the next token does not fit."""
+        """The error where the next token does not fit."""
         token = self.token
         text = self.source.text[token.start : token.end].split("\n")[0]
         text = text if len(text) <= 30 else f"{text[:30]}..."

@@ -124,7 +124,7 @@ class Inference:
     # --- types
 
     def unknown(self) -> TypeUnknown:
-        """A type that is to be found."""
+        """An unknown type, which inference finds."""
         return TypeUnknown()
 
     def unknown_type(self, name: str) -> Named:
@@ -133,7 +133,7 @@ class Inference:
         return Named(name, tuple(self.unknown() for _ in parameters))
 
     def number(self, unknown: TypeUnknown) -> TypeUnknown:
-        """A number's type that is to be found; `bigint` if nothing decides."""
+        """A number's unknown type; `bigint` if nothing decides."""
         self._numbers.append(unknown)
         return unknown
 

@@ -1,6 +1,6 @@
 """The input relations as commands change them: sets, multisets, streams, and records by their keys.
 
-A relation without a key is a set: what is there is not inserted again, and what is not there is not deleted. With a
+A relation without a key is a set: insertions of present records and deletions of absent ones are ignored. With a
 primary key both are errors, and records are found by their keys.
 """
 
@@ -152,7 +152,7 @@ class Input:
             raise ChangeError(f"{update.kind} is for relations with a primary key, and {self.relation.name} has none")
 
     def _present(self, update: RecordUpdate) -> Any:
-        """The key that an update names, which is there."""
+        """The present key that an update names."""
         self._keyed(update)
         assert update.key is not None
         key = self._key_codec.read(update.key)
@@ -189,7 +189,7 @@ class Input:
 def modified(value: Any, change: Record, type_: t.DdlogType, lowered: Lowered) -> Any:
     """A value changed by a record that says what is new of it: fields of a struct, elements of a set, pairs of a map.
 
-    Elements that are there already go, and so do pairs. Raises RecordError.
+    Present elements and pairs are removed. Raises RecordError.
     """
     type_ = t.content(type_)
     if isinstance(value, Struct) and isinstance(change, Made) and _is_of(change, value, type_, lowered):

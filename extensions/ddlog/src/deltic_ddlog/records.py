@@ -88,7 +88,7 @@ class Reader:
         return self._token()[:2]
 
     def take(self, *wanted: str) -> str:
-        """The next token, which is one of these signs or words, or any if none are told. Raises RecordError."""
+        """The next token, which is one of these signs or words, or any if none are given. Raises RecordError."""
         _, text, end = self._token()
         if not text or (wanted and text not in wanted):
             expected = " or ".join(f"`{each}`" for each in wanted) or "a value"
@@ -364,7 +364,7 @@ class Codecs:
         return Codec(type_, read, lambda group: parts.show((group.key, group.values)))
 
     def _option(self, type_: t.DdlogType, content: t.DdlogType) -> Codec:
-        """An option may also be written as a list of one element or none, or as the value that there is."""
+        """An option may also be written as a list of one element or none, or as its value."""
         struct, part = self._struct(type_), self.of(content)
 
         def read(record: Record) -> Any:

@@ -46,7 +46,7 @@ class ConstructorForm:
 
 @dataclass(frozen=True)
 class JsonForm:
-    """A type in JSON. Where the constructor is told: by the key around it, by `tag` inside of it, or beside `content`.
+    """A type in JSON. The constructor is named by the key around it, by `tag` inside of it, or beside `content`.
 
     `refused` is what attributes say that is written in Rust.
     """

@@ -63,7 +63,7 @@ class Profile:
 class Session:
     """Runs commands over a pipeline with a DDlog program, and gives what they print to `write`, line by line.
 
-    The inputs are to be changed by its commands alone.
+    Only its commands may change the inputs.
     """
 
     def __init__(self, pipeline: Watching, lowered: Lowered, write: Callable[[str], Any] = print) -> None:

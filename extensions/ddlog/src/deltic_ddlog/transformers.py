@@ -50,7 +50,7 @@ _RULES: Mapping[str, str] = {
 
 
 def expanded(module: s.ModuleFile) -> s.ModuleFile:
-    """The module, with rules in the place of what it applies of `graph`, which it imports.
+    """The module, with rules instead of what it applies of `graph`, which it imports.
 
     Raises ProgramError for arguments that the transformer does not take.
     """

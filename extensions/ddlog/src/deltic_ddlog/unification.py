@@ -22,7 +22,7 @@ _ORDER: tuple[Kind, ...] = ("any", "number", "integer", "bits")
 
 
 class TypeUnknown(t.DdlogType):
-    """A type that is to be found; `found` once it is. Each is one of its own."""
+    """An unknown type, `found` by unification. No two are equal."""
 
     def __init__(self, kind: Kind = "any") -> None:
         self.kind = kind

@@ -18,7 +18,7 @@ R = TypeVar("R")
 class Kernel:
     """A function that Python calls as machine code, which is loaded, or compiled before, at the first call.
 
-    Its parameters are of the types in `types`, which numba is told; arrays must be contiguous.
+    Its parameters are of the types in `types`, which numba receives; arrays must be contiguous.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""Reading the state of groups: their totals, and the first or last of their values that is there.
+"""Reading the state of groups: their totals, and the first or last of their present values.
 
 The rows of both kinds of runs are (key, x) with x in the low bits of the last word, which `mask` selects.
 """
@@ -53,8 +53,8 @@ def next_present(
 ) -> tuple[Words1, Ints, Ints, Int]:
     """For each row (key, start): the value of that key, from start on, at which more than `skips` rows are met.
 
-    A value of a positive total weight is that many rows, any other is none: with no skips it is the nearest value
-    that is there. `forward` is 1 to look upward, 0 downward. Where `bounded` is not zero, only values before the bound
+    A value of a positive total weight is that many rows, any other is none: with no skips it is the nearest present
+    value. `forward` is 1 to look upward, 0 downward. Where `bounded` is not zero, only values before the bound
     count. Returns the values, their weights, 0 where none was found, the rows met before them, and the number of
     entries looked at.
     """

@@ -166,8 +166,8 @@ def iterate(
     """Go through iterations until one of the reasons to end; with the heap's fields, whose arrays may be new ones.
 
     `arrays` are the `addresses` of a component, a log and memory to work in. `counts` says whether counts are kept,
-    `keeps_all` whether at every iteration. An iteration that was PAUSED or ASKS in its midst is to be gone on with; but
-    for that and OVERFLOW, it is done whole or not at all.
+    `keeps_all` whether at every iteration. The caller must continue an iteration that PAUSED or ASKS. Except
+    for these and OVERFLOW, an iteration is done whole or not at all.
     """
     status, heap = _iterate(arrays, heap, progress, thresholds, keeps_all, counts)
     return status, heap.keys, heap.rows, heap.weights, heap.size

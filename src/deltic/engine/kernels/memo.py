@@ -1,4 +1,4 @@
-"""Values that searches are told: of each expression that they cannot compute, a memo from its arguments to its value.
+"""Values for searches: of each expression that they cannot compute, a memo from its arguments to its value.
 
 A memo is a vector of int64: where its entries are, how many there are, how many of them are answered, for how many
 there is room, how many arguments an expression has, and an index by hash, open addressing, of entry numbers from 1 on.

@@ -30,6 +30,6 @@ def find(ids: Ints, known: Ints, slots: Ints) -> Ints:
 
 @kernel
 def enter(known: Ints, first: Int, slots: Ints) -> None:
-    """Enter the ids from place `first` on, none of which is there; more slots than ids are needed."""
+    """Enter the ids from place `first` on, all of them new; more slots than ids are needed."""
     for i in range(first, known.size):
         slots[_slot_of(known[i], known, slots)] = i + 1

@@ -1,4 +1,4 @@
-"""Reading groups iteration by iteration: their totals before one, when they change next, their values that are there.
+"""Reading groups iteration by iteration: their totals before one, when they change next, their present values.
 
 Rows begin with the key of their group, which a mask for each word selects. Those by iteration have it behind the key,
 at a place of `word`, `shift` and `mask`; those of totals end with the number of a slot, and their weights are totals
@@ -38,7 +38,7 @@ def put(words: Words2, j: Int, place: Ints, value: Int) -> None:
 def last_record(words: Words2, j: Int, group: Words1, time: Ints, slot: U64, runs: Table, totals: Ints) -> Int:
     """Write the totals of a group, of row j = (key, iteration, 0), before its iteration: the entries looked at.
 
-    The last of the slots is 1 where totals are told; what was taken back tells nothing, and the one before counts.
+    The last of the slots is 1 where totals are valid; those of a retracted entry are not, and the one before counts.
     """
     last = words.shape[0] - 1
     at = np.empty(runs.shape[0], np.int64)
@@ -100,7 +100,7 @@ def weights_around(words: Words2, j: Int, prefix: Words1, now: Int, runs: Table)
 def nearest(
     words: Words2, j: Int, group: Words1, place: Ints, first: U64, until: Ints, runs: Table
 ) -> tuple[bool, U64, Int]:
-    """The next value of the group of row j, beside the one that it has, that is there at an iteration: if there is one.
+    """The next value of the group of row j, beside its own one, that is present at an iteration: if there is one.
 
     `until` are that iteration, and 1 to look upward, 0 downward; no value less than `first` counts. The third result is
     the number of entries looked at.
@@ -178,7 +178,7 @@ def weights_of_values(words: Rows, prefix: Words1, now: Int, runs: Table) -> tup
 def nearest_values(
     words: Rows, group: Words1, place: Ints, first: U64, until: Ints, runs: Table
 ) -> tuple[Ints, Words1, Int]:
-    """The nearest values that are there beyond those of rows: 1 where there is one, and the values; see `nearest`."""
+    """The nearest present values beyond those of rows: 1 where there is one, and the values; see `nearest`."""
     rows = words.copy()
     some = np.zeros(rows.shape[1], np.int64)
     values = np.zeros(rows.shape[1], np.uint64)

@@ -77,7 +77,7 @@ class ColumnProgram:
 
 
 def _numbered(made: Sequence[int | None]) -> list[int | None]:
-    """Return the number of each register among those that are there."""
+    """Return the number of each register among the present ones."""
     result, number = list[int | None](), 0
     for register in made:
         result.append(None if register is None else number)

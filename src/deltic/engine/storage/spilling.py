@@ -159,7 +159,7 @@ def kept(array: npt.NDArray[Element]) -> npt.NDArray[Element]:
 
 
 def pieces(count: int) -> list[slice]:
-    """Return the slices in which `count` rows are to be sorted: one slice if memory is not short."""
+    """Return the slices in which to sort `count` rows: one slice if memory is not short."""
     if count <= _PIECE or _current.get().fits(count * _SORTED):
         return [slice(0, count)]
     return [slice(start, min(start + _PIECE, count)) for start in range(0, count, _PIECE)]

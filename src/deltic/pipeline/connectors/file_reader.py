@@ -98,7 +98,7 @@ class FileReader:
         return FileLayout(own, FileKind(self.place.kind), False, *text)
 
     def _layout_of(self, layout: FileLayout, path: Path) -> FileLayout:
-        """Return how a file is read that may lack columns, and whose fields go by the names in the first line."""
+        """Return how to read a file that may lack columns, and whose first line names the fields."""
         if self.optional:
             there = arrow_schema_of_file(path, layout.kind, self.place).names
             present = [column for column in layout.schema if column.name in there or column.name not in self.optional]

@@ -47,7 +47,7 @@ class DefinitionChanger:
         self.epochs, self.engines = epochs, engines
         self._keeping, self._opened, self._spark = keeping, opened, spark
         self.pushed: tuple[PushedDemand, ...] = ()
-        """The recursions that derive what is asked of them."""
+        """The recursions that derive demanded rows alone."""
 
     def evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
         """Switch to other definitions; where the first view reads the time, one more epoch sets the clock."""

@@ -57,7 +57,7 @@ def check_derivative(
 
 
 Step = tuple[tuple[Any, ...], int | None]
-"""A row to insert, or the place of one to delete, among those that are there."""
+"""A row to insert, or the place of one to delete, among the present ones."""
 
 Epoch = Sequence[Sequence[Step]]
 

@@ -37,7 +37,7 @@ _INLINED = "it is inlined: its rules replace its atoms"
 
 @dataclass(frozen=True)
 class PublishedEpoch:
-    """What is to be seen of an epoch, by any thread: definitions, and the rows of what they define."""
+    """What any thread sees of an epoch: definitions, and the rows of what they define."""
 
     definitions: Definitions
     version: Version

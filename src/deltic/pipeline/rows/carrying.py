@@ -26,7 +26,7 @@ def formers(before: Catalog, after: Catalog) -> dict[str, FormerTable]:
 
 
 def carried(before: Version, after: Catalog, altered: Mapping[str, FormerTable]) -> dict[str, TableBatch]:
-    """The rows of tables that were altered, where another form of them is to be kept.
+    """The rows of tables that were altered, where they need another form.
 
     Raises CatalogError where they do not fit: NULL in a column that has none, two rows of one key, or two that would
     be one.

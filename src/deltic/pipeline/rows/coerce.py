@@ -51,7 +51,7 @@ def to_table(
     """The rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
 
     `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
-    DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns go by
+    DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns match by
     their names), an array of numpy of two dimensions, or an iterable of tuples, lists or dicts. With `rounding`,
     values that do not fit are rounded, and counted there. Inserted rows may leave out `optional` columns, which have
     these values then. Raises DataError that names the place: the number of the row, counted from those of a table or of

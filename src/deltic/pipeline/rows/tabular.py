@@ -30,7 +30,7 @@ Check = Callable[[pa.Schema], list[str]]
 
 
 def tabular(table: str, rows: Any, names: tuple[str, ...], check: Check) -> Any:
-    """The rows as an Arrow table, whose columns go by their names; rows of Python as they are.
+    """The rows as an Arrow table, whose columns match by name; rows of Python as they are.
 
     `table` is where they go, as Spark's pages say. Columns that `check` does not ask for do not move. An array of two
     dimensions has the columns called `names`.

@@ -1,1 +1,1 @@
-"""What is asked of Spark: sessions, DataFrames from and to Arrow, rows that its tasks move."""
+"""What Deltic needs of Spark: sessions, DataFrames from and to Arrow, rows that its tasks move."""

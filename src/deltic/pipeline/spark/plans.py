@@ -49,7 +49,7 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
     """The query whose rows a DataFrame has, over tables and views of a pipeline.
 
     What stands under the name of one of the `relations` in the plan is that one: a view or table of Spark, or a
-    DataFrame with that alias. Raises CatalogError for what is not supported, and for rows of other places.
+    DataFrame with that alias. Raises CatalogError if it is not supported, or reads other rows.
     """
     if is_connect(frame):
         raise CatalogError(f"view {view}: a DataFrame of Spark Connect has its plan in the server: write it in SQL")

@@ -1,4 +1,4 @@
-"""A Spark session that Deltic starts for itself: local unless told otherwise, without a web page, and silent."""
+"""A Spark session that Deltic starts for itself: local by default, without a web page, and silent."""
 
 from __future__ import annotations
 

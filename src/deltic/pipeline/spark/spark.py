@@ -135,7 +135,7 @@ def quoted(name: str) -> str:
 def adopt_session(spark: SparkSession | None) -> None:
     """Let Spark's Python processes on this machine be of this process's Python, unless another one is named.
 
-    Raises DelticError for what is no Spark session, such as a master's address.
+    Raises DelticError if it is no Spark session, such as a master's address.
     """
     if spark is not None and not hasattr(spark, "createDataFrame"):
         hint = f'.master("{spark}")' if isinstance(spark, str) else ""

@@ -32,7 +32,7 @@ class TextAnswer(Rows):
 
 
 def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> pa.Table:
-    """The rows in the order of these columns, under these names, without columns that are there for the order alone."""
+    """The rows in the order of these columns, under these names, without columns for the order alone."""
     if order and len(rows):
         by = ", ".join(
             f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"

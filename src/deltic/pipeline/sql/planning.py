@@ -263,7 +263,7 @@ def _planned_with(
 
 
 def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
-    """The statements that one stands for, after the definitions that there are now."""
+    """The statements that one stands for, after the present definitions."""
     if not isinstance(statement, CreateTableAs):
         yield statement
         return

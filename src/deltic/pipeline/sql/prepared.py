@@ -63,7 +63,7 @@ _MOST_DIGITS = 38
 
 @dataclass(frozen=True)
 class ParameterValues:
-    """Values of parameters: how to write them as `args`, with stand-ins, and what to put in the place of each."""
+    """Values of parameters: how to write them as `args`, with stand-ins, and what replaces each."""
 
     kinds: tuple[object, ...]
     """The types of the values, and those that are part of the plan: NULL and Booleans."""

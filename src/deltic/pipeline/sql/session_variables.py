@@ -269,7 +269,7 @@ _SPEED = (
 
 
 def settings(statement: Setting, nothing: Evolution) -> Evolution | Rows:
-    """What SET or RESET gives. Raises ProgramError for a setting or value that there is not."""
+    """What SET or RESET gives. Raises ProgramError for an unknown setting or value."""
     key = "spark.sql.session.timezone" if statement.key.lower() == "timezone" else statement.key.lower()
     if statement.is_reset and not key:
         return nothing

@@ -137,7 +137,7 @@ class SqlSession:
 
 
 def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
-    """What was planned from definitions, if they are still those that there are."""
+    """What was planned from definitions, if they are still the present ones."""
     if now is not planned_from:
         raise DefinitionsMovedError("another thread changed definitions meanwhile; nothing was changed. Run it again")
     return planned

@@ -136,7 +136,7 @@ class TableStream:
 
 
 def _check_streaming(frame: object, table: str) -> None:
-    """Raises StreamError for what is no stream of a session of this process."""
+    """Raises StreamError if it is no stream of a session of this process."""
     if not is_dataframe(frame):
         raise StreamError(f"table {table}: expected a streaming DataFrame of Spark, found {type(frame).__name__}")
     if not frame.isStreaming:  # type: ignore[attr-defined]

@@ -72,7 +72,7 @@ class DelticSource(DataSource):
 
 
 class StreamOptions:
-    """What the options ask for; raises DelticError for what is absent."""
+    """What the options ask for; raises DelticError if something is absent."""
 
     _KNOWN = ("path", "view", "epoch", "since", "form", "functions", "maxrowspertrigger", "numpartitions")
 
@@ -132,7 +132,7 @@ def _number(options: dict[str, str], name: str) -> int | None:
 
 
 class ViewReader(DataSourceReader):
-    """A view as of one epoch, in as many parts as there are to be."""
+    """A view as of one epoch, in this number of parts."""
 
     def __init__(self, asked: StreamOptions, schema: StructType) -> None:
         self._asked, self._schema = asked, schema

@@ -88,7 +88,7 @@ class HttpApplication:
         )
 
     def close(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         self._metrics.close()
 
     async def _openapi(self, _: HttpCall) -> Response:

@@ -46,7 +46,7 @@ class ServerMetrics:
         return generate_latest(self._registry)
 
     def close(self) -> None:
-        """Count no more epochs."""
+        """Stop counting epochs."""
         self._pipeline.close()
 
     async def respond(self, call: HttpCall) -> Response:

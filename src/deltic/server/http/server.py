@@ -61,7 +61,7 @@ class HttpServer:
             time.sleep(0.005)
 
     def stop(self) -> None:
-        """Take no more requests, and end when the open ones are answered."""
+        """Refuse new requests, and end when the open ones are answered."""
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()

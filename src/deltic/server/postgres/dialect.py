@@ -46,7 +46,7 @@ class ClientStatement:
     whole: str
     tokens: Sequence[SqlToken]
     said: Mapping[int, str] = field(default_factory=dict)
-    """What stands in the place of tokens in Deltic's words, by their numbers."""
+    """Replacements of tokens in Deltic's words, by their numbers."""
 
     @property
     def text(self) -> str:

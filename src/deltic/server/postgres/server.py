@@ -142,7 +142,7 @@ class PostgresServer:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def stop(self) -> None:
-        """Take no more connections, and end those that there are: what was not committed is not kept."""
+        """Refuse new connections, and end the open ones: what was not committed is not kept."""
         self._do(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

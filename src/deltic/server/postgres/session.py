@@ -397,7 +397,7 @@ class ClientSession:
     # Subscriptions and copies
 
     async def _subscribe(self, statement: ClientStatement, _args: Args, _is_last: bool) -> FollowedView:
-        """SUBSCRIBE TO view [SINCE epoch]: all that is there and then changes, or the changes alone."""
+        """SUBSCRIBE TO view [SINCE epoch]: the present rows and then changes, or the changes alone."""
         name, since = _subscribed(statement)
         found = self._relation(name)
         fields = _followed(self.schema(found))

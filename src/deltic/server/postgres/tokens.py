@@ -49,7 +49,7 @@ class SqlToken:
 
 
 def tokens(text: str) -> Iterator[SqlToken]:
-    """The tokens of a text, without comments. Raises PostgresError for what has no end."""
+    """The tokens of a text, without comments. Raises PostgresError if one has no end."""
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)

@@ -49,7 +49,7 @@ _UPPER = (
 _UPPER_ALONE = ("ceil", "floor")
 """Functions that it writes so with one argument."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile)
-"""Window functions whose frame goes by rows."""
+"""Window functions whose frame counts rows."""
 _CASTS = (
     *("bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "smallint", "string", "timestamp"),
     "tinyint",

@@ -42,7 +42,7 @@ def _bare(pivot: exp.Pivot, rows: QueryRows) -> exp.Pivot:
 
 
 def _as_before(result: QueryRows, rows: QueryRows) -> QueryRows:
-    """The result with the relations of the columns that were there before."""
+    """The result with the relations of the former columns."""
     relations = {a.name.lower(): a.relation for a in rows.visible}
     return replace(
         result, attributes=tuple(replace(a, relation=relations.get(a.name.lower(), "")) for a in result.attributes)

@@ -126,7 +126,7 @@ class QueryScope:
         return replace(self, named={**self.named, name.lower(): NamedRows(rows, self.nodes, self.bindings)})
 
     def bound(self, bindings: Bindings | None) -> QueryScope:
-        """This scope for a subquery that is to be lowered under bindings."""
+        """This scope for lowering a subquery under bindings."""
         return replace(self, bindings=bindings)
 
     def on_trial(self, bindings: Bindings) -> QueryScope:

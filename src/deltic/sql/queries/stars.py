@@ -29,7 +29,7 @@ def is_star(node: exp.Expression) -> bool:
 def starred(node: exp.Expression, values: BlockValues) -> list[Shown]:
     """All columns, those of a relation, or the fields of a column that is a struct.
 
-    Those that EXCEPT names are left out, and others stand in the place of those that REPLACE names.
+    Those that EXCEPT names are left out, and those that REPLACE names are replaced.
     """
     star, source = node if isinstance(node, exp.Star) else node.this, values.scope.source
     if star.args.get("rename"):
@@ -104,7 +104,7 @@ def _columns(node: exp.Expression, values: BlockValues) -> list[Shown]:
 
 
 def spread(node: exp.Expression, values: BlockValues) -> exp.Expression:
-    """An expression with the columns themselves in the place of stars among arguments; `count(*)` counts rows."""
+    """An expression with the columns themselves instead of stars among arguments; `count(*)` counts rows."""
     if not any(True for _ in outermost(node, is_star)):
         return node
     around = exp.Paren(this=node.copy())

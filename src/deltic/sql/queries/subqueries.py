@@ -232,7 +232,7 @@ class _Membership:
 
     @property
     def _matches(self) -> int:
-        """The keys that are there, without NULL."""
+        """The present keys, without NULL."""
         return self._nodes.drop_null(self.found, [key.name for key in self.keys])
 
     def _divided(self, rows: int) -> tuple[list[int], int]:

@@ -142,7 +142,7 @@ class _Hop:
     origin: int = 0
 
     def checked(self, node: exp.Expression, source: SourceText) -> _Hop:
-        """Check the window; raises ProgramError for what Spark refuses."""
+        """Check the window; raises ProgramError where Spark refuses it."""
         _positive(self.size, node, source)
         _positive(self.slide, node, source)
         if self.slide > self.size:

@@ -22,7 +22,7 @@ class BlockValues:
     """The present rows of a block and the values of expressions on them.
 
     Parts that are no scalars (subqueries, aggregates, windows) get columns first, and stand in expressions as
-    placeholders. `rows` are those with all columns that there are so far.
+    placeholders. `rows` have all columns so far.
     """
 
     def __init__(self, rows: QueryRows, scope: QueryScope, placed: dict[str, Typed] | None = None) -> None:
@@ -33,7 +33,7 @@ class BlockValues:
 
     @property
     def rows(self) -> QueryRows:
-        """The rows with all columns that there are so far."""
+        """The rows with all columns so far."""
         self._add_computed()
         return self._rows
 
@@ -113,7 +113,7 @@ class BlockValues:
         return exp.Column(this=identifier)
 
     def predicate(self, node: exp.Expression, what: str) -> exp.Expression:
-        """A condition. Raises ProgramError for what is not Boolean."""
+        """A condition. Raises ProgramError if it is not Boolean."""
         result = self.typed(node)
         if result.type.type is not Type.BOOLEAN:
             message = (

@@ -20,7 +20,7 @@ _PARTS = ("partition_by", "order", "spec")
 
 
 def written_out(node: exp.Expression, named: Mapping[str, exp.Window], values: BlockValues) -> exp.Expression:
-    """The expression with what WINDOW says in the place of the windows' names."""
+    """The expression with what WINDOW says instead of the windows' names."""
 
     def whole(window: exp.Expression) -> exp.Expression:
         result = window.copy()

@@ -193,7 +193,7 @@ def _integer(expression: exp.Expression) -> int:
 
 
 def open_type(typed: Typed) -> Type:
-    """The type of a value, with VOID in the place of parts that have NULL or nothing, as it is written, alone."""
+    """The type of a value, with VOID instead of parts that have NULL or nothing, as it is written, alone."""
     return VOID if typed.is_null else _open(typed.expression, typed.type.type)
 
 

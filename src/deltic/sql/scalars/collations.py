@@ -33,7 +33,7 @@ def text_of(node: exp.Expression) -> tuple[exp.Expression, str]:
 def texts_of(nodes: Sequence[exp.Expression]) -> tuple[list[exp.Expression], bool]:
     """Operands that are compared, without collations, and whether case does not count.
 
-    Raises Mismatch for collations that there are not, and for two of them.
+    Raises Mismatch for an unknown collation, and for two of them.
     """
     pairs = [text_of(node) for node in nodes]
     named = {name for _, name in pairs if name}

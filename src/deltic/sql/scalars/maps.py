@@ -21,7 +21,7 @@ def comparable(value: Typed) -> Typed:
 
 
 def as_entries(value: Typed) -> Typed:
-    """The value with arrays of entries in the place of its maps; others as they are."""
+    """The value with arrays of entries instead of its maps; others as they are."""
     return value if value.type.type.is_ordered else _retyped(value, _entries(value.type.type))
 
 

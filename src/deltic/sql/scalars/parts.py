@@ -2,7 +2,7 @@
 
 Rules of functions copy their operands, and some, such as that of abs, have them several times in what they make. Of an
 expression inside of many others that would be as many copies as there are functions around it, or many times more. So a
-rule gets a name in the place of a large one, which is put in when the rule is done: itself, or by a Let.
+rule gets a name for a large one, which is put in when the rule is done: itself, or by a Let.
 """
 
 from __future__ import annotations

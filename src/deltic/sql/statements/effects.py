@@ -27,7 +27,7 @@ from deltic.values.types import Column, Kind, Type
 
 
 def effect_of(change: Change, tables: Mapping[str, CatalogTable], relations: Types) -> Effect:
-    """The effect of a statement; raises ProgramError where it does not fit the tables and views that there are."""
+    """The effect of a statement; raises ProgramError where it does not fit the present tables and views."""
     views = [name for name in relations if name not in tables]
     if any(change.table.name.lower() == view.lower() for view in views):
         raise change.source.error(
@@ -232,7 +232,7 @@ class _Writing:
         return exp.Anonymous(this="named_struct", expressions=result)
 
     def _with_defaults(self, query: exp.Expression, columns: Sequence[str]) -> exp.Expression:
-        """A query with what columns have by default in the place of DEFAULT, which stands in rows of VALUES."""
+        """A query with what columns have by default instead of DEFAULT, which stands in rows of VALUES."""
         if not any(_is_default(value) for row in _rows_of(query) for value in row):
             return query
         result = query.copy()

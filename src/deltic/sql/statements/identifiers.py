@@ -21,7 +21,7 @@ _SCOPE = re.compile(r"(?:spark_catalog\.)?default\.(?=.)", re.IGNORECASE)
 
 
 def with_names(tokens: Tokens, source: SourceText) -> Tokens:
-    """The tokens with names in the place of IDENTIFIER(…). Raises ProgramError where it takes no text."""
+    """The tokens with names instead of IDENTIFIER(…). Raises ProgramError where it takes no text."""
     if not any(token.text.upper() == "IDENTIFIER" for token in tokens):
         return tokens
     return list(_with_names(tokens, source))

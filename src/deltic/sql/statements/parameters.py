@@ -46,7 +46,7 @@ def filled(statements: Sequence[Tokens], args: Args | None, source: SourceText) 
     """The statements with values in the places of parameters.
 
     Raises ProgramError for a parameter without a value, a value without its `?`, one of a type that SQL has not, and a
-    definition with parameters: it would be kept without their values; DelticError for a value in the place of a list.
+    definition with parameters: it would be kept without their values; DelticError for a value instead of a list.
     """
     if args is not None and (isinstance(args, str | bytes) or not hasattr(args, "__len__")):
         raise DelticError(

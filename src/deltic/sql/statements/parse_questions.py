@@ -92,7 +92,7 @@ def _schema(cursor: Cursor) -> None:
 
 
 def check_schema(name: exp.Identifier, source: SourceText) -> None:
-    """Raises ProgramError for another schema than the one that there is."""
+    """Raises ProgramError for another schema than the only one."""
     if name.name.lower() != "default":
         raise source.error(name, f"there is no schema {name.name}", "the only one is `default`: leave it out")
 

@@ -66,7 +66,7 @@ def default_value(node: exp.Expression, source: SourceText) -> Typed:
 
 
 def existing_value(column: Column, storing: ColumnStorage) -> Any:
-    """What rows that are there have in a new column: its DEFAULT as INSERT would store it, None for NULL.
+    """The value of present rows in a new column: its DEFAULT as INSERT would store it, None for NULL.
 
     Raises ProgramError for one that is no constant, or no value of the column.
     """

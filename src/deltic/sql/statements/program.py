@@ -91,7 +91,7 @@ class SqlProgram:
     def part(self, others: Types) -> FrontEndDefinitions:
         """The definitions, where `others` are the relations of other front ends; raises ProgramError.
 
-        Each view is lowered from its text, after those that it reads, so that it goes by what they are now.
+        Each view is lowered from its text, after those that it reads, so that it uses their present columns.
         """
         known = {**others, **{table.name: table.type for table in self.tables}}
         views = {view.name.name: view for view in self.views}

@@ -177,7 +177,7 @@ class _Tokenizer(Spark.Tokenizer):
 
 
 class _Unexpected(ParseError):
-    """What the parser met where something else was to be."""
+    """What the parser met where it expected something else."""
 
     def __init__(self, message: str, token: Token | None) -> None:
         super().__init__(message, [{}])

@@ -58,7 +58,7 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class CreateTable(Statement):
-    """CREATE TABLE; a table whose columns are to be those of its source has none yet.
+    """CREATE TABLE; a table that takes the columns of its source has none yet.
 
     `inside` is the offset in the text behind the opening parenthesis, None where there is none.
     """
@@ -71,7 +71,7 @@ class CreateTable(Statement):
 
     @property
     def lacks_columns(self) -> bool:
-        """Whether its columns are to be found out."""
+        """Whether its columns are unknown yet."""
         return self.table.source is not None and not self.table.schema
 
 
@@ -399,7 +399,7 @@ class ExecuteImmediate(Statement):
 
 @dataclass(frozen=True, eq=False)
 class UseSchema(Statement):
-    """USE of the one schema that there is."""
+    """USE of the only schema."""
 
     name: exp.Identifier
 

@@ -34,11 +34,11 @@ class Sides:
         self._new: dict[int, int] = {}
 
     def up(self, number: int) -> int:
-        """What node `number` gains; it may repeat what was there."""
+        """What node `number` gains; it may repeat what was present."""
         return self._pair(number)[0]
 
     def down(self, number: int) -> int:
-        """What it loses; it may name what was not there, and never what is there after the change."""
+        """What it loses; it may name what was absent, and never what is present after the change."""
         return self._pair(number)[1]
 
     def new(self, number: int) -> int:
@@ -189,8 +189,8 @@ def antijoin_gains(op: ops.Antijoin, node: Node, sides: Sides) -> Pair:
 def incrementalize_sets(circuit: Circuit) -> Circuit:
     """The circuit of gains and losses: source and sink s become s+ and s-, what is added and what is removed.
 
-    Tables and changes are sets; s+ may repeat what is there, s- may name what is not, and the two are disjoint. Raises
-    UnsupportedError where an operator has no value on sets.
+    Tables and changes are sets; s+ may repeat what is present, s- may name what is not, and the two are disjoint.
+    Raises UnsupportedError where an operator has no value on sets.
     """
     sides = Sides(circuit)
     for number, node in enumerate(circuit.nodes):

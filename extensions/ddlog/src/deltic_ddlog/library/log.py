@@ -1,4 +1,4 @@
-"""The function of `log`, and who hears what is told while `Inspect` is computed."""
+"""The function of `log`, and the receivers of messages while `Inspect` is computed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEARS: ContextVar[Hears | None] = ContextVar("hears", default=None)
 
 @contextmanager
 def heard(by: Hears) -> Iterator[None]:
-    """What is told meanwhile in this thread goes to `by`: messages with their levels, and what is printed with None."""
+    """Send this thread's messages to `by`, with their levels; printed texts have the level None."""
     token = _HEARS.set(by)
     try:
         yield
@@ -27,7 +27,7 @@ def heard(by: Hears) -> Iterator[None]:
 
 
 def is_heard(level: int | None, text: str) -> bool:
-    """Tell who hears; whether somebody does."""
+    """Send a message to the receiver; whether there is one."""
     hears = _HEARS.get()
     if hears is not None:
         hears(level, text)

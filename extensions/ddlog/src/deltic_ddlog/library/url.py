@@ -25,7 +25,7 @@ def _after(text: str, sign: str) -> Struct:
 
 
 def _parsed(text: str) -> Struct:
-    """The address that a text says, as browsers write it: with `%` in the place of signs that it must not have.
+    """The address of a text, as browsers write it: with `%` for signs that it must not have.
 
     Its port is left out where it is the scheme's own, and its path is `/` where it has none.
     """

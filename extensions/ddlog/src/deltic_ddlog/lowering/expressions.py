@@ -206,7 +206,7 @@ class Expressions:
     # What columns can say
 
     def _native(self, expression: core.TypedExpression, known: Environment) -> Tree | None:
-        """A tree of what engines compute themselves; None for what is to be a function of Python."""
+        """A tree of what engines compute themselves; None for what becomes a function of Python."""
         match expression:
             case core.VariableValue(name=name) if known[name].is_one:
                 return column(known[name].columns[0].name)

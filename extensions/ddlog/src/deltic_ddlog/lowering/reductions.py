@@ -46,7 +46,7 @@ class Reduction:
 
 
 class Reduce(SyntaxNode):
-    """`GroupBy` with reductions in the place of the group."""
+    """`GroupBy` with reductions instead of the group."""
 
     values: core.TypedExpression
     parts: tuple[core.TypedExpression, ...]

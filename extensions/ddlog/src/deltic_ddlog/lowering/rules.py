@@ -36,7 +36,7 @@ Tree = exp.Expression
 Forms = Callable[[str], Form]
 """The form of a relation's records."""
 Found = Mapping[str, tuple[VariableBinding, list[Tree]]]
-"""The variables that rows say something of: where their values are to be, and what is to be there."""
+"""The variables that rows bind: the columns of their values, and the expressions for them."""
 Compared = Sequence[tuple[str, core.TypedExpression]]
 """New variables of a pattern, and the expressions whose values theirs equal."""
 
@@ -168,7 +168,7 @@ class RuleBindings:
         self._atoms = [self._builder.add(ops.Antijoin(), self.node, make_set(self._builder, there))]
 
     def _without_variables(self, pattern: core.Pattern) -> tuple[core.Pattern, Compared]:
-        """The pattern with new variables in the place of expressions over known ones, and these expressions."""
+        """The pattern with new variables instead of expressions over known ones, and these expressions."""
         compared: list[tuple[str, core.TypedExpression]] = []
 
         def change(node: Any) -> Any:

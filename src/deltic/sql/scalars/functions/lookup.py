@@ -18,7 +18,7 @@ from deltic.sql.scalars.typed import Typed
 
 
 class Unknown(Exception):
-    """A function that there is not, or that is refused; `hint` says what to do."""
+    """A function that is unknown or refused; `hint` says what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
         self.message, self.hint = message, hint
