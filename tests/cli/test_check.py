@@ -31,7 +31,7 @@ def check(*more):
 
 def test_costs_are_written_and_then_held(program):
     assert check().err.startswith("error: reach.costs.json: there is no such file")
-    assert check("--update").out == "reach.costs.json has the costs of 1 views and 2 epochs\n"
+    assert check("--update").out == "reach.costs.json has the costs of 1 view and 2 epochs\n"
     costs = json.loads((program.parent / "reach.costs.json").read_text())
     assert costs["incremental"] == {"reaches": True}
     assert costs["visited"].keys() == {"initial", "1.follows.tsv"}

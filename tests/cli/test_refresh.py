@@ -58,14 +58,14 @@ def shop(tmp_path):
 def test_runs_one_after_the_other(shop):
     told = refresh(shop / "shop.yml", "--dry-run")
     assert told.exit_code == 0, told.output
-    assert "sale: would read 1 files" in told.stdout
+    assert "sale: would read 1 file" in told.stdout
     assert f"would publish takings to parquet {shop}/out/takings 1000" in told.stdout
     assert not (shop / "state").exists()
     first = json.loads(refresh(shop / "shop.yml", "--json").stdout)
     assert (first["ok"], first["rows_in"], first["sources"]["sale"]["files_read"]) == (True, 2, 1)
     assert pq.read_table(shop / "out" / "takings").num_rows == 2
     pq.write_table(pa.table({"id": [3], "shop": ["a"], "price": [5]}), shop / "sale" / "2.parquet")
-    assert "sale: would read 1 files to read" in refresh(shop / "shop.yml", "--dry-run").stdout
+    assert "sale: would read 1 file to read" in refresh(shop / "shop.yml", "--dry-run").stdout
     second = json.loads(refresh(shop / "shop.yml", "--json").stdout)
     assert (second["epoch"], second["sources"]["sale"]["files_read"]) == (first["epoch"] + 1, 1)
     assert {tuple(told[name] for name in ("how", "rows")) for told in second["published"].values()} == {

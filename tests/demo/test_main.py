@@ -103,7 +103,7 @@ def test_a_wrong_view_fails_the_command(spark, repository, tmp_path, monkeypatch
     assert run(repo=repository, out=str(tmp_path / "out")) == 1
     printed = capsys.readouterr().out
     assert "FAILED" in printed
-    assert "imports: 0 rows missing, 1 too many" in printed
+    assert "imports: no rows missing, 1 too many" in printed
     assert "Checked row by row" not in printed
 
 

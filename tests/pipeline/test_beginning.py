@@ -57,6 +57,21 @@ def test_frames_and_rows_with_names(rows):
     assert sorted(other["copy"]) == sorted(pipeline["sale"])
 
 
+def test_named_indexes_of_pandas_are_columns():
+    pipeline = Pipeline()
+    pipeline.table("sale", FRAME.set_index("id"), key="id")
+    assert repr(pipeline["sale"]) == f"sale{COLUMNS}: 2 rows"
+    assert sorted(pipeline["sale"]) == ROWS
+    with pipeline.transaction() as change:
+        change.upsert("sale", pd.DataFrame({"id": [2], "name": ["bob"], "price": [4.0]}).set_index(["id", "name"]))
+        change.delete("sale", FRAME[:1].set_index("id")[[]])
+    assert sorted(pipeline["sale"]) == [(2, "bob", 4.0)]
+    with pipeline.transaction() as change:
+        change.update("sale", pd.DataFrame({"price": [5.0]}, index=pd.Index([2], name="id")))
+        change.insert("sale", FRAME[:1].set_index("id", drop=False))
+    assert sorted(pipeline["sale"]) == [(1, "ada", 12.5), (2, "bob", 5.0)]
+
+
 def test_relations_of_duckdb_and_arrays_of_numpy():
     pipeline = Pipeline()
     pipeline.table("a", duckdb.sql("SELECT 1::INTEGER AS x, DATE '2026-01-02' AS d"))

@@ -62,6 +62,15 @@ def test_everything_has_a_form_and_no_markup_of_its_own():
     assert repr(pipeline) == "a pipeline of 2 tables, 3 views after epoch 2"
 
 
+def test_reports_read_as_text():
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE t (a INT); CREATE VIEW v AS SELECT a FROM t")
+    with pipeline.transaction() as change:
+        change.insert("t", [(1,)])
+    assert re.fullmatch(r"v \+1 −0 \(1 row in, \d+ visited, \d\.\d{3} s\)", repr(change.report))
+    assert repr(pipeline.refresh()) == "epoch 1: nothing was new"
+
+
 def test_a_display_begins_no_epoch():
     pipeline = Pipeline()
     pipeline.datalog(".decl e(x: number)\n.decl r(x: number)\ne(1).\nr(x) :- e(x).")

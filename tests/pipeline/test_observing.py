@@ -271,7 +271,7 @@ def test_records_of_epochs(pipeline, caplog):
     with caplog.at_level(logging.INFO, logger="deltic"):
         add(pipeline, (3, 4))
     (record,) = caplog.records
-    assert record.getMessage().startswith("epoch 2: r +3 −0 (1 rows in")
+    assert record.getMessage().startswith("epoch 2: r +3 −0 (1 row in")
     assert record.deltic["changed"] == {"r": [3, 0]}
     assert record.deltic["recursions"][0]["strategy"] == "nested"
 

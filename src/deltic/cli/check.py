@@ -16,7 +16,7 @@ from rich.table import Table
 from deltic.calculus.incrementalize import fallbacks
 from deltic.cli.options import CheckOptions
 from deltic.cli.report import print_table
-from deltic.errors import DataError, DelticError, Diagnostic, StateError
+from deltic.errors import DataError, DelticError, Diagnostic, StateError, count_of
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.splits import ArrowReader
@@ -59,7 +59,8 @@ def check_command(options: CheckOptions) -> int:
     costs = _measured(options)
     if options.update:
         place.write_text(json.dumps(asdict(costs), indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        print(f"{place} has the costs of {len(costs.incremental)} views and {len(costs.visited)} epochs")
+        views, epochs = count_of(len(costs.incremental), "view"), count_of(len(costs.visited), "epoch")
+        print(f"{place} has the costs of {views} and {epochs}")
         return 0
     result = list(differences(_read(place), costs))
     if result:

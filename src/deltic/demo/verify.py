@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltic.duck import in_memory
+from deltic.errors import count_of
 from deltic.pipeline.session import Pipeline
 
 
@@ -20,7 +21,7 @@ class ViewDifference:
     example: tuple[object, ...]
 
     def __str__(self) -> str:
-        return f"{self.view}: {self.missing:,} rows missing, {self.extra:,} too many, for example {self.example}"
+        return f"{self.view}: {count_of(self.missing, 'row')} missing, {self.extra:,} too many, for example {self.example}"
 
 
 def differences(kept: Pipeline, fresh: Pipeline, every_row: bool) -> list[ViewDifference]:

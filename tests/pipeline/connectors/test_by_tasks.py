@@ -206,7 +206,7 @@ def test_a_job_that_fails_leaves_nothing(tmp_path, folder, monkeypatch):
         assert list((tmp_path / "shards").glob("*/sources")) == []
         with disk(Faulty(1, "full")), pytest.raises(StateError, match=r"cannot be written .*nothing was changed"):
             pipeline.refresh()
-        assert pipeline.refresh().sources["orders"].how == "1 files read by tasks, 0 taken back"
+        assert pipeline.refresh().sources["orders"].how == "1 file read by tasks, 0 taken back"
 
 
 def killed_at(folder, tmp_path, at, how, rng):

@@ -96,7 +96,7 @@ def test_what_is_read_follows_the_change(tmp_path, folder):
         assert (told.sources["orders"].files_read, told.report) == (0, None)
         size = pq.write_table(rows(random.Random(4)), folder / "7.parquet") or (folder / "7.parquet").stat().st_size
         (folder / "8.parquet").unlink()
-        assert pipeline.pending() == {"orders": f"1 files to read, {size:,} bytes; 2 to take back"}
+        assert pipeline.pending() == {"orders": f"1 file to read, {size:,} bytes; 2 to take back"}
         told = pipeline.refresh().sources["orders"]
         assert (told.files_read, told.bytes_read) == (1, size)
         assert pipeline["orders"].rows().count() == sum(pq.read_metadata(f).num_rows for f in folder.iterdir())
@@ -282,7 +282,7 @@ def test_a_state_that_is_read_stays_as_it_is(tmp_path, folder):
         pipeline.table("orders", source=folder)
     before = sorted(tmp_path.rglob("*"))
     with deltic.Pipeline(state=tmp_path / "state", durability=deltic.Durability(readonly=True)) as pipeline:
-        assert pipeline.pending() == {"orders": f"1 files, {(folder / 'a.parquet').stat().st_size:,} bytes"}
+        assert pipeline.pending() == {"orders": f"1 file, {(folder / 'a.parquet').stat().st_size:,} bytes"}
         with pytest.raises(DelticError, match="readonly=True"):
             pipeline.refresh()
     assert sorted(tmp_path.rglob("*")) == before

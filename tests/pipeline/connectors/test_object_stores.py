@@ -51,12 +51,12 @@ def test_a_folder_of_parquet_files(bucket):
     assert pipeline.refresh().sources["sale"].files_read == 1
     assert told(pipeline, "takings") == [("north", 3), ("south", 5)]
     put(bucket, "sale/day=2/b.parquet", pa.table({"shop": ["north"], "price": [4]}))
-    assert pipeline.pending()["sale"].startswith("1 files to read")
+    assert pipeline.pending()["sale"].startswith("1 file to read")
     pipeline.refresh()
     assert told(pipeline, "takings") == [("north", 7), ("south", 5)]
     put(bucket, "sale/day=1/a.parquet", pa.table({"shop": ["south"], "price": [1]}))
     system.rm(f"{name}/sale/day=2/b.parquet")
-    assert str(pipeline.refresh().sources["sale"]).startswith("1 files read, 2 taken back")
+    assert str(pipeline.refresh().sources["sale"]).startswith("1 file read, 2 taken back")
     assert told(pipeline, "takings") == [("south", 1)]
     assert pipeline.refresh().sources["sale"].how == "no file changed"
 

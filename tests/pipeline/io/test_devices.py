@@ -79,7 +79,7 @@ def test_what_is_wrong_with_a_database_is_told(tmp_path):
         connection.execute("CREATE TABLE r (a)")
         connection.execute("CREATE TABLE q (a)")
         connection.execute("INSERT INTO q VALUES ('one')")
-    with pytest.raises(DataError, match="r has 1 columns there, and 4 here"):
+    with pytest.raises(DataError, match="r has 1 column there, and 4 here"):
         execute(tmp_path, ALL + COPY + ".input r(IO=sqlite)")
     with pytest.raises(DataError, match=r"row 1, expected a number, found 'one'"):
         execute(tmp_path, '.decl q(x: number)\n.input q(IO=sqlite, dbname="r.sqlite")')

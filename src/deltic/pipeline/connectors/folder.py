@@ -14,7 +14,7 @@ from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.executors.shards.files import writing
 from deltic.engine.image import Json
-from deltic.errors import CatalogError, DataError, Diagnostic
+from deltic.errors import CatalogError, DataError, Diagnostic, count_of
 from deltic.pipeline.connectors import tasks
 from deltic.pipeline.connectors.copies import CopyWriter, FileCopies, copied
 from deltic.pipeline.connectors.file_reader import (
@@ -106,10 +106,10 @@ class FolderSource:
     def pending(self, position: Json) -> str:
         if position is None:
             now = self._stamps()
-            return f"{len(now):,} files, {sum(stamp[0] for stamp in now.values()):,} bytes"
+            return f"{count_of(len(now), 'file')}, {sum(stamp[0] for stamp in now.values()):,} bytes"
         now, changed, gone = self._compared(position)
         size = sum(now[name][0] for name in changed)
-        return f"{len(changed):,} files to read, {size:,} bytes; {len(gone):,} to take back"
+        return f"{count_of(len(changed), 'file')} to read, {size:,} bytes; {len(gone):,} to take back"
 
     def _compared(self, position: Json) -> tuple[Stamps, list[str], list[str]]:
         """Return the existing files, those that are new or changed, and those whose rows must be deleted."""
@@ -203,7 +203,7 @@ class _News:
         """Describe what was done."""
         if self.held is not None:
             return f"all files compared{by}"
-        return f"{len(self.changed):,} files read{by}, {len(self.went):,} taken back"
+        return f"{count_of(len(self.changed), 'file')} read{by}, {len(self.went):,} taken back"
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class RefreshReport:
     failed: Mapping[str, SourceFailure] = field(default_factory=dict)
     """The tables whose sources were left out, and why."""
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [f"{name}: {entry}" for places in (self.failed, self.sources) for name, entry in places.items()]
         lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
         lines += [f"{name}: {entry}" for name, entry in self.published.items()]

@@ -20,7 +20,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.image import Json
 from deltic.engine.keyed import MOST
 from deltic.engine.numbering import Numbers
-from deltic.errors import CatalogError, DataError, Diagnostic
+from deltic.errors import CatalogError, DataError, Diagnostic, count_of
 from deltic.passwords import revealed
 from deltic.pipeline.connectors.places import place_at, reason_of
 from deltic.pipeline.io.layout import FileKind
@@ -235,6 +235,6 @@ class SourceReport:
     """The values that the option `coerce` has rounded, by column."""
 
     def __str__(self) -> str:
-        files = f" of {self.files_read:,} files, {self.bytes_read:,} bytes" if self.files_read else ""
+        files = f" of {count_of(self.files_read, 'file')}, {self.bytes_read:,} bytes" if self.files_read else ""
         rounded = "".join(f"; {column}: {each}" for column, each in self.rounded.items())
-        return f"{self.how}: {self.rows_read:,} rows{files}, +{self.inserted:,} −{self.deleted:,}{rounded}"
+        return f"{self.how}: {count_of(self.rows_read, 'row')}{files}, +{self.inserted:,} −{self.deleted:,}{rounded}"

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from deltic.errors import count_of
 from deltic.values.types import Schema
 
 
@@ -51,9 +52,11 @@ class PublishedRows:
     """The bytes of the target's files that were read."""
 
     def __str__(self) -> str:
+        rows = count_of(self.rows, "row")
         if not self.files and not self.kept:
-            return f"{self.how}: {self.rows:,} rows"
-        return f"{self.how}: {self.rows:,} rows in {self.files:,} files, {self.bytes:,} bytes; {self.kept:,} files kept"
+            return f"{self.how}: {rows}"
+        files = f"{count_of(self.files, 'file')}, {self.bytes:,} bytes"
+        return f"{self.how}: {rows} in {files}; {count_of(self.kept, 'file')} kept"
 
 
 class ViewTarget(Protocol):

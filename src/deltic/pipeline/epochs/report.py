@@ -9,6 +9,7 @@ from typing import Any
 from deltic.engine.executors.placed import Placed
 from deltic.engine.lateness import LateRows
 from deltic.engine.result import ComponentReport, EpochResult, Extension, StratumWork
+from deltic.errors import count_of
 from deltic.html import facts, table
 from deltic.pipeline.io.rounding import RoundedValues
 
@@ -111,9 +112,9 @@ class EpochReport:
             parts.append(table(head, map(_cells, self.components)))
         return "".join(parts)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
-        numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
+        numbers = f"{count_of(self.rows_in, 'row')} in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
         extension = f"; {self.extension}" if self.extension else ""
         files = f", {self.bytes_read:,} bytes read, {self.bytes_written:,} written" if self.bytes_written else ""
         late = "".join(f"; left out: {each}" for each in self.late)

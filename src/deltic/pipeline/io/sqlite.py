@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.errors import DataError, DelticError, Diagnostic, count_of
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.parsed import Malformed, ParsedRows, rows_to_table
 from deltic.pipeline.io.text_fields import TextField, convert
@@ -30,7 +30,7 @@ def read_sqlite(path: Path, layout: FileLayout, file: str) -> Iterator[ParsedRow
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             result = database.execute(f"SELECT * FROM {quoted(layout.relation)}")
             if len(result.description) != layout.width:
-                reason = f"{layout.relation} has {len(result.description)} columns there, and {layout.width} here"
+                reason = f"{layout.relation} has {count_of(len(result.description), 'column')} there, and {layout.width} here"
                 raise DataError([Diagnostic(reason, file)])
             first = 1
             while rows := result.fetchmany(_ROWS):

@@ -77,11 +77,18 @@ def _of_arrow(rows: Any, check: Check) -> pa.Table:
 
 def _of_pandas(frame: pd.DataFrame, check: Check) -> Any:
     """Convert a pandas DataFrame by column labels; missing values become null."""
+    frame = _with_index(frame)
     frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
     columns = {name: frame[name] for name in frame.columns if list(frame.columns).count(name) == 1}
     if len(columns) < frame.shape[1]:
         check(pa.schema([pa.field(name, pa.null()) for name in frame.columns]))
     return _of_columns(columns, lambda column: column.astype(object).where(column.notna(), None).tolist(), check)
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """A pandas DataFrame whose named index levels are columns, too."""
+    names = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    return frame.reset_index(names) if names else frame
 
 
 def _of_numpy(array: np.ndarray[Any, Any], names: tuple[str, ...], check: Check) -> Any:
@@ -179,5 +186,5 @@ def _column_names(rows: Any) -> list[str] | None:
         return list(rows.columns)
     if (fields := getattr(getattr(rows, "dtype", None), "names", None)) is not None:
         return list(fields)
-    columns = getattr(rows, "columns", None)
+    columns = getattr(_with_index(rows) if _is_of("pandas", rows) else rows, "columns", None)
     return None if columns is None or callable(columns) else list(map(str, columns))
