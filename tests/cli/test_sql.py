@@ -71,6 +71,8 @@ def test_files_one_after_the_other(tmp_path, monkeypatch):
     result = command("sql", "a.sql", "b.sql")
     assert result.status == 0
     assert words(result.out)[-2:] == [["1.50"], ["1", "row"]]
+    result = command("sql", "a.sql", "-c", "SELECT count(*) AS n FROM sale WHERE id = :id", "--arg", "id=1")
+    assert words(result.out)[-2:] == [["0"], ["1", "row"]]
     (tmp_path / "b.sql").write_text("\nSELECT nothing FROM sale")
     assert command("sql", "a.sql", "b.sql").err.startswith("error: b.sql:2:8: there is no column nothing")
 
@@ -152,7 +154,7 @@ def test_a_shell(tmp_path):
     assert ["four"] in words(shown)
     assert "times are shown" in shown
     assert " ms\n" in shown
-    assert "  v + (2,)" in shown
+    assert "  v + (2)" in shown
     assert ["b", "INT", "yes"] in words(shown)
     assert "there is no command .tabels; did you mean `.tables`?" in shown
 

@@ -43,7 +43,7 @@ def test_rows_are_what_other_libraries_take(pipeline, read):
     assert rows.to_pandas(floats=True)["price"].sum() == 4.5
     assert rows.df().equals(rows.to_pandas())
     assert rows.schema.names == ("id", "price", "a b")
-    assert rows.head(1).num_rows == 1
+    assert len(rows.head(1)) == 1
     named = pa.table(rows)  # noqa: F841 DuckDB finds it by its name
     assert duckdb.sql("SELECT sum(price) FROM named").fetchall() == [(Decimal("4.50"),)]
     polars = pytest.importorskip("polars")
@@ -51,8 +51,18 @@ def test_rows_are_what_other_libraries_take(pipeline, read):
 
 
 def test_show_prints_the_first_rows(pipeline, capsys):
-    pipeline.query("SELECT id FROM sale ORDER BY id").show(1)
-    assert capsys.readouterr().out == "id\n  (1,)\n  and 1 more\n"
+    question = "SELECT id, `a b`, price > 2 AS dear, TIMESTAMP '2026-01-02' AS at FROM sale ORDER BY id"
+    pipeline.query(question).show()
+    wanted = """
+id  a b   dear   at
+ 1  x     false  2026-01-02 00:00:00+00:00
+ 2  NULL  true   2026-01-02 00:00:00+00:00
+"""
+    assert capsys.readouterr().out == wanted[1:]
+    pipeline.query("SELECT concat('a\\nb', repeat('c', 60)) AS c FROM sale").show(1)
+    assert capsys.readouterr().out == f"c\na⏎b{'c' * 56}…\nand 1 more\n"
+    change = pipeline.execute("DELETE FROM sale WHERE id = 1").of("total")
+    assert repr(change.head(1)) == "price  __weight__\n 3.00           1"
 
 
 def test_each_way_to_ask_refuses_what_is_of_another_type(pipeline):

@@ -186,7 +186,7 @@ class Catalog:
             front = next(front for known, front, _ in self._names() if known == name)
             raise _taken(name, front)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -16,9 +15,11 @@ from deltic.cli.progress import progress_for
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.text_table import is_number, value_text
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.sql.answers import TextAnswer
 from deltic.sql.statements.parameters import Args
+from deltic.why.explanation import shown
 
 _SHOWN = 1000
 _WIDE = 10_000
@@ -78,7 +79,8 @@ def print_changes(pipeline: Pipeline, result: Answer) -> None:
     for view in pipeline.views:
         change = result.of(view)
         for row, weight in islice(change, _CHANGES):
-            print(f"  {view} {'+' if weight > 0 else '−'} {row}{f' × {abs(weight):,}' if abs(weight) > 1 else ''}")
+            times = f" × {abs(weight):,}" if abs(weight) > 1 else ""
+            print(f"  {view} {'+' if weight > 0 else '−'} ({', '.join(map(shown, row))}){times}")
         if (more := len(change) - _CHANGES) > 0:
             print(f"  {view}: and {more:,} more rows")
 
@@ -86,10 +88,7 @@ def print_changes(pipeline: Pipeline, result: Answer) -> None:
 def _table(rows: Rows) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for field in rows.to_arrow().schema:
-        is_number = (
-            pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
-        )
-        table.add_column(Text(field.name), justify="right" if is_number else "left", overflow="fold")
+        table.add_column(Text(field.name), justify="right" if is_number(field.type) else "left", overflow="fold")
     for row in islice(rows, _SHOWN):
         table.add_row(*_cells(row))
     return table
@@ -106,10 +105,4 @@ def _records(rows: Rows) -> Table:
 
 
 def _cells(row: Iterable[Any]) -> list[Text]:
-    return [Text("NULL", style="dim") if value is None else Text(_written(value)) for value in row]
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else str(value)
+    return [Text("NULL", style="dim") if value is None else Text(value_text(value)) for value in row]

@@ -132,6 +132,9 @@ def check(options: CheckOptions) -> None:
 @app.command()
 def sql(
     files: Annotated[list[Path] | None, read_file("Files of statements.", False)] = None,
+    command: Annotated[
+        str | None, typer.Option("--command", "-c", metavar="SQL", help="Statements to run after the files.")
+    ] = None,
     state: State = None,
     functions: Functions = None,
     arg: Annotated[
@@ -142,7 +145,7 @@ def sql(
     """Run SQL from files, from a pipe, or interactively."""
     from deltic.cli.sql import sql_command
 
-    sql_command(files or [], state, functions, arg or [])
+    sql_command(files or [], command, state, functions, arg or [])
 
 
 @app.command()

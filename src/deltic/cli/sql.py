@@ -15,9 +15,9 @@ from deltic.pipeline.session import Pipeline
 
 
 def sql_command(
-    files: Sequence[Path], state: str | None = None, functions: Path | None = None, given: Sequence[str] = ()
+    files: Sequence[Path], command: str | None, state: str | None, functions: Path | None, given: Sequence[str]
 ) -> None:
-    """Run the statements of the files, then those of standard input, in a shell on a terminal.
+    """Run the statements of the files, then those of `command`, else of standard input, in a shell on a terminal.
 
     With a state directory the pipeline starts from it and keeps its state there.
     `functions` is a module with functions of Python, `given` has the values of parameters, as NAME=VALUE.
@@ -27,12 +27,14 @@ def sql_command(
     with Pipeline(state=state, functions=functions or ()) as pipeline:
         for file in files:
             run_text(pipeline, _text(file), str(file), args)
-        if not files and not sys.stdin.isatty():
-            run_text(pipeline, sys.stdin.read(), "<stdin>", args)
-        if sys.stdin.isatty():
+        if command is not None:
+            run_text(pipeline, command, "<command>", args)
+        elif sys.stdin.isatty():
             from deltic.cli.shell import run_shell
 
             run_shell(pipeline)
+        elif not files:
+            run_text(pipeline, sys.stdin.read(), "<stdin>", args)
         if pipeline.sql_transaction is not None:
             raise DelticError("the transaction that BEGIN opened was not committed; COMMIT would have ended it")
 

@@ -21,7 +21,9 @@ class ViewDifference:
     example: tuple[object, ...]
 
     def __str__(self) -> str:
-        return f"{self.view}: {count_of(self.missing, 'row')} missing, {self.extra:,} too many, for example {self.example}"
+        return (
+            f"{self.view}: {count_of(self.missing, 'row')} missing, {self.extra:,} too many, for example {self.example}"
+        )
 
 
 def differences(kept: Pipeline, fresh: Pipeline, every_row: bool) -> list[ViewDifference]:

@@ -24,6 +24,8 @@ class PlanText(str):
     circuit: Circuit
     """What the view is defined by."""
 
+    __repr__ = str.__str__
+
     def _repr_html_(self) -> str:
         return self.circuit._repr_html_() + preformatted(self)
 

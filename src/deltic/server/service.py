@@ -16,7 +16,6 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from deltic.engine.batches import TableBatch
 from deltic.engine.stopping import StopSignal
 from deltic.errors import BusyError, DelticError, MemoryLimitError, StateError
 from deltic.pipeline.definitions.evolution import Evolution
@@ -124,7 +123,7 @@ class Service:
                 "server allow more with --max-rows"
             )
         truncated = most is not None and count > most
-        given = Rows(TableBatch(rows.head(most)), self.pipeline.spark) if truncated and most is not None else rows
+        given = rows.head(most) if truncated and most is not None else rows
         if (size := given.to_arrow().nbytes) > self.limits.answer_bytes:
             raise DelticError(
                 f"the answer has {size:,} bytes, and may have {self.limits.answer_bytes:,}: ask for fewer rows or "

@@ -30,7 +30,8 @@ def read_sqlite(path: Path, layout: FileLayout, file: str) -> Iterator[ParsedRow
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             result = database.execute(f"SELECT * FROM {quoted(layout.relation)}")
             if len(result.description) != layout.width:
-                reason = f"{layout.relation} has {count_of(len(result.description), 'column')} there, and {layout.width} here"
+                columns = count_of(len(result.description), "column")
+                reason = f"{layout.relation} has {columns} there, and {layout.width} here"
                 raise DataError([Diagnostic(reason, file)])
             first = 1
             while rows := result.fetchmany(_ROWS):

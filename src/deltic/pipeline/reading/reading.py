@@ -255,6 +255,9 @@ class View(Tabular):
     def to_arrow(self) -> pa.Table:
         return self.rows().to_arrow()
 
+    def head(self, count: int) -> Rows:
+        return self.rows().head(count)
+
     @property
     def columns(self) -> list[str]:
         return list(self.schema.names)

@@ -6,14 +6,16 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.batches import TableBatch
 from deltic.engine.changes import count
 from deltic.extras import required
 from deltic.html import table
+from deltic.pipeline.reading.text_table import text_table
 from deltic.pipeline.spark.spark import active_session, to_dataframe
 from deltic.values.types import Schema
 
@@ -59,9 +61,9 @@ class Tabular(ABC):
         """The rows as a polars DataFrame; raises DelticError where polars is not installed."""
         return required("polars", "to_polars").from_arrow(self.to_arrow())
 
-    def head(self, count: int) -> pa.Table:
-        """The first rows as an Arrow table."""
-        return self.to_arrow().slice(0, count)
+    @abstractmethod
+    def head(self, count: int) -> Rows:
+        """The first rows."""
 
     def show(self, count: int = 20) -> None:
         """Print the first rows, and how many more there are."""
@@ -82,9 +84,9 @@ class Tabular(ABC):
 
     def _text(self, count: int = _SHOWN) -> str:
         """The column names, the first rows, and the number of further ones, as lines."""
-        lines = [f"  {row}" for row in islice(self, count)]
-        more = len(self.to_arrow()) - len(lines)
-        return "\n".join([", ".join(self.columns), *lines, *([f"  and {more:,} more"] if more else [])])
+        rows = self.to_arrow()
+        more = len(rows) - count
+        return text_table(rows.slice(0, count)) + (f"\nand {more:,} more" if more > 0 else "")
 
 
 @cache
@@ -131,6 +133,9 @@ class Rows(Tabular):
     def to_arrow(self) -> pa.Table:
         return self._table
 
+    def head(self, count: int) -> Rows:
+        return Rows(TableBatch(self._table.slice(0, count)), self._spark)
+
     @property
     def schema(self) -> Schema:
         """The columns with their types."""
@@ -169,7 +174,7 @@ class Rows(Tabular):
         return self.count()
 
     def _repr_html_(self) -> str:
-        result, count = self.head(_IN_NOTEBOOKS), self.count()
+        result, count = self._table.slice(0, _IN_NOTEBOOKS), self.count()
         lists = [column.to_pylist() for column in result.columns]
         below = f"{count:,} row{'s' * (count != 1)}"
         below += f", {_IN_NOTEBOOKS} of them shown" if count > _IN_NOTEBOOKS else ""
@@ -189,6 +194,9 @@ class Delta(Rows):
     @property
     def columns(self) -> list[str]:
         return super().columns[:-1]
+
+    def head(self, count: int) -> Delta:
+        return Delta(TableBatch(self._table.slice(0, count)), self._spark)
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         weights = chain.from_iterable(chunk.to_pylist() for chunk in self._table.column(WEIGHT).chunks)

@@ -37,6 +37,8 @@ def tabular(table: str, rows: Any, names: tuple[str, ...], check: Check) -> Any:
     """
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
+    if _is_of("polars", rows) and hasattr(rows, "collect"):  # a LazyFrame
+        rows = rows.collect()
     if is_dataframe(rows):
         return from_dataframe(rows.select(*map(quoted, check(arrow_schema_of(rows)))), table)
     if _is_of("pandas", rows) and hasattr(rows, "columns"):

@@ -91,7 +91,7 @@ class Schema:
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "{" + ", ".join(map(str, self.columns)) + "}"
 
 
