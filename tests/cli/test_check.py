@@ -26,7 +26,7 @@ def program(tmp_path, monkeypatch):
 
 
 def check(*more):
-    return command("check", "reach.dl", "--facts", "facts", "--changes", "changes", *more)
+    return command("check", "reach.dl", "-F", "facts", "--changes", "changes", *more)
 
 
 def test_costs_are_written_and_then_held(program):

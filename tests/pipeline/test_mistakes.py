@@ -58,6 +58,7 @@ MISTAKES = {
     "misspelt type": lambda p: p.table("q", {"a": "integr"}),
     "key that is no column": lambda p: p.table("q", {"a": "int64"}, key="b"),
     "names as columns": lambda p: p.table("q", ["a", "b"]),
+    "a source as rows": lambda p: p.table("q", deltic.External("csv", path="q.csv")),
     "no columns": lambda p: p.table("q"),
     "other parameter": lambda p: p.query("SELECT * FROM plain WHERE a = :x", {"y": 1}),
     "two values": lambda p: p.query("SELECT * FROM plain WHERE a = ?", [1, 2]),

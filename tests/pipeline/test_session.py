@@ -174,7 +174,7 @@ def test_forms_of_rows(pipeline):
     assert view.to_arrow().to_pylist() == [{"x": "ada", "y": "bob"}]
     assert view.to_pandas().to_dict("records") == [{"x": "ada", "y": "bob"}]
     assert repr(view) == "reaches{x: string, y: string}: 1 row"
-    assert repr(view.rows()) == "x, y\n  ('ada', 'bob')"
+    assert repr(view.rows()) == "x    y\nada  bob"
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ def test_an_inserted_row_may_leave_out_columns(serve, media_type, whole, part):
         (b'\n{"id": 1', JSON_LINES, "delete", "line 2 of the body is not JSON"),
         (b'{"op": "u", "id": 1, "who": "a"}', JSON_LINES, "", "column price is missing"),
         (b'{"id": 1, "who": "a"}', JSON_LINES, "upsert", "column price is missing"),
+        (b"id;who\n1;ada\n", CSV, "insert", "separate the fields of a body by commas"),
         (b"op,id\n+,1\n", CSV, "", "no field has the name of the column who"),
     ],
 )
@@ -233,7 +234,8 @@ def test_a_key_is_applied_once(served, client):
     ("method", "path", "status", "words"),
     [
         ("GET", "/nothing", 404, "/openapi.json"),
-        ("DELETE", "/catalog", 405, "/openapi.json"),
+        ("DELETE", "/catalog", 405, "GET /catalog"),
+        ("POST", "/tables/orders", 405, "POST /tables/{name}/changes"),
         ("GET", "/views/taking", 404, "did you mean `takings`"),
         ("GET", "/views/takings/plan?x=1", 400, "no parameter 'x'; it has none"),
         ("GET", "/views/takings/why?who=ada", 400, "no parameter 'who'; it has row, not, depth, budget"),

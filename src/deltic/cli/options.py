@@ -289,7 +289,7 @@ class CheckOptions:
     """The command line of `deltic check`."""
 
     program: Program
-    facts: Annotated[Path | None, folder("A folder of rows.", "no rows")] = None
+    facts: Annotated[Path | None, folder("A folder of rows.", "no rows", "--facts", "-F")] = None
     state: Annotated[Path | None, folder("A state to read rows from, without changing it.", "none")] = None
     changes: Annotated[Path | None, folder("A folder of changes, epoch by epoch.", "none")] = None
     file: Annotated[
@@ -365,7 +365,7 @@ class StateOptions:
     state: State = None
     threads: Annotated[
         int | None,
-        Option(min=1, help="Threads that compute large changes.", show_default="one per processor"),
+        Option("--threads", "-j", min=1, help="Threads that compute large changes.", show_default="one per processor"),
     ] = None
     spill: Annotated[
         Path | None,

@@ -57,7 +57,7 @@ class FolderSource:
         if kind is FileKind.TEXT and not self._place.is_on("headers"):
             raise CatalogError(
                 f"{self._place}: csv files without a header have no column names; declare the columns, or "
-                "write OPTIONS (header 'true')"
+                "write External(\"csv\", path=…, headers=True) in Python, OPTIONS (header 'true') in SQL"
             )
         first = next(iter(self._stamps()), None)
         if first is None:

@@ -13,6 +13,7 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.json
 
+from deltic.catalog import External
 from deltic.catalog.columns import schema_of, value_type
 from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, DelticError, UnsupportedError
@@ -92,6 +93,8 @@ def _read(name: str, given: Any, key: Container[str]) -> Any:
         return rows
     named = [_named(row) for row in rows] if isinstance(rows, Iterable) else []
     listed = [row for row in named if row is not None]
+    if isinstance(given, External):
+        raise CatalogError(f"table {name}: {given} is a source: pipeline.table({name!r}, source=…)")
     if not listed or len(listed) < len(named):
         text = repr(given)
         result = text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"

@@ -174,8 +174,8 @@ def missing(source: TableInput, folder: Path) -> DataError:
     if not folder.exists():
         return _error(folder, f"table {source.name}: there is no such folder", "name the one that holds the facts")
     hint = (
-        f"put the rows of {source.name} there, say where they are with --facts DIR, or let it be empty with "
-        "--missing-facts empty"
+        f"put the rows of {source.name} there, say where they are with --facts DIR, or let it be empty: "
+        "deltic run --missing-facts empty"
     )
     return DataError([Diagnostic(f"table {source.name}: no file {looked}{also}", hint=hint)])
 

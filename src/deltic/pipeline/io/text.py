@@ -132,10 +132,10 @@ def delimiter_hint(line: str, delimiter: str) -> str:
     )
 
 
-def check_delimiter(path: Path, names: Sequence[str], delimiter: str) -> None:
+def check_delimiter(path: str | Path, names: Sequence[str], delimiter: str, remedy: str = "") -> None:
     """Raise DataError where the header has one name with a character that often separates fields."""
     if len(names) == 1 and any(other in names[0] for other in _USUAL):
-        hint = delimiter_hint(names[0], delimiter)
+        hint = remedy or delimiter_hint(names[0], delimiter)
         raise DataError([Diagnostic("the file has one column", str(path), 1, 1, names[0], len(names[0]), hint)])
 
 

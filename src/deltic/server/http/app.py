@@ -84,7 +84,7 @@ class HttpApplication:
         routes: list[Any] = [Route(e.path, self._answering(e), methods=[e.method]) for e in self.endpoints]
         self.asgi = Starlette(
             routes=[*routes, *_console()],
-            exception_handlers={HTTPException: _not_found, Exception: self._failed},
+            exception_handlers={HTTPException: self._not_found, Exception: self._failed},
         )
 
     def close(self) -> None:
@@ -146,12 +146,13 @@ class HttpApplication:
         self._service.activity.error("statement", f"{type(error).__name__}: {error}")
         return told("InternalError", "the server has failed at this request; its log says more", 500)
 
-
-def _not_found(request: Request, error: Exception) -> Response:
-    """The response for an unknown path or method."""
-    assert isinstance(error, HTTPException)
-    message = f"{request.method} {request.url.path}: {error.detail}; /openapi.json has what there is"
-    return told("MissingError", message, error.status_code)
+    def _not_found(self, request: Request, error: Exception) -> Response:
+        """The response for an unknown path or method, with the endpoints that begin like it."""
+        assert isinstance(error, HTTPException)
+        asked = request.url.path.split("/")[1]
+        near = [f"{each.method} {each.path}" for each in self.endpoints if each.path.split("/")[1] == asked]
+        hint = f"like it: {', '.join(near)}" if near else "/openapi.json lists the endpoints"
+        return told("MissingError", f"{request.method} {request.url.path}: {error.detail}; {hint}", error.status_code)
 
 
 class _Page(StaticFiles):

@@ -22,6 +22,7 @@ from deltic.pipeline.io.layout import OP
 from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import TableInput, files_at
 from deltic.pipeline.io.splits import ArrowReader
+from deltic.pipeline.io.text import check_delimiter
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.rows.coerce import optional_columns
 from deltic.values.types import Schema, Type
@@ -123,6 +124,7 @@ def _csv(table: CatalogTable, operation: str, body: bytes) -> Any:
         names = [name.strip() for name in next(csv.reader([header]), [])]
     except csv.Error as error:
         raise DataError([Diagnostic(f"the first line is not CSV: {error}", "body.csv", 1)]) from None
+    check_delimiter("body.csv", names, ",", "separate the fields of a body by commas")
     columns = {column.name.lower(): column for column in table.schema}
     signs = 1 if not operation and names[:1] == [OP] else 0
     named = [find(name.lower(), "column", columns, within=table.name) for name in names[signs:]]
