@@ -27,6 +27,9 @@ class Recorded(trace.NonRecordingSpan):
         super().__init__(trace.SpanContext(trace_id, number, False))
         self.name, self.parent, self.attributes, self.start = name, parent.span_id, dict(attributes or {}), start
 
+    def is_recording(self):
+        return True
+
     def set_attribute(self, key, value):
         self.attributes[key] = value
 

@@ -33,10 +33,11 @@ def span(name: str, text: str = "", headers: Mapping[str, str] | None = None) ->
     if _TRACER is None:
         yield _ignored
         return
-    about = {"db.query.text": redacted(text)[:_LONGEST]} if text else {}
     kind = trace.SpanKind.INTERNAL if headers is None else trace.SpanKind.SERVER
     parent = propagate.extract(headers) if headers else None
-    with _TRACER.start_as_current_span(name, parent, kind, about) as begun:
+    with _TRACER.start_as_current_span(name, parent, kind) as begun:
+        if text and begun.is_recording():
+            begun.set_attribute("db.query.text", redacted(text)[:_LONGEST])
         yield begun.set_attribute
 
 

@@ -27,7 +27,7 @@ from deltic.pipeline.sql.answers import (
     schema_table,
     statement_of,
 )
-from deltic.pipeline.sql.prepared import ParameterValues, PlannedQuery, bound, is_open, is_plain
+from deltic.pipeline.sql.prepared import OpenPlan, ParameterValues, PlannedQuery, is_plain
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
 from deltic.sql.scalars.functions.python import knowing
@@ -238,12 +238,12 @@ def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> 
             plans.clear()
         kept = plans[key] = (_planned_with(bindings, text, file, definitions),)
     (plan,) = kept
-    return None if plan is None else bound(plan, bindings.values)
+    return plan.bound(bindings.values) if isinstance(plan, OpenPlan) else plan
 
 
 def _planned_with(
     bindings: ParameterValues, text: str, file: str, definitions: Definitions
-) -> Effect | PlannedQuery | None:
+) -> Effect | PlannedQuery | OpenPlan | None:
     """The plan with the stand-ins of parameters; None where values decide about it, or where the text is wrong."""
     if any(str(each) in text for each in bindings.values):
         return None
@@ -259,7 +259,7 @@ def _planned_with(
     if isinstance(step, Effect) and len(step.definitions) > 1:
         views = tuple(view for definition in step.definitions for view in definition.views)
         step = replace(step, definitions=(ViewDefinitions(views, circuit_of(step.definitions)),))
-    return step if is_open(step, bindings.values) else None
+    return OpenPlan.of(step, bindings.values) if bindings.values else step
 
 
 def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:

@@ -169,20 +169,50 @@ def _is_by_itself(value: exp.Expr, roots: Sequence[exp.Expression]) -> bool:
     return isinstance(other, exp.Column) and (above is None or isinstance(above, exp.Where))
 
 
-def is_open(plan: Plan, stand_ins: Mapping[Any, Any]) -> bool:
-    """Whether each stand-in is in the plan, nowhere but where a value is put in its place."""
-    if not stand_ins:
-        return True
-    texts, seen = {str(each): type(each) for each in stand_ins}, set[str]()
-    return all(_is_open(each, stand_ins, texts, seen) for each in _operators(plan)) and seen == texts.keys()
+@dataclass(frozen=True)
+class OpenPlan:
+    """A plan with stand-ins; `places` are the numbers of the nodes that hold some, by definition."""
+
+    plan: Plan
+    places: Sequence[Sequence[int]]
+
+    @classmethod
+    def of(cls, plan: Plan, stand_ins: Mapping[Any, Any]) -> OpenPlan | None:
+        """The open plan; None where a stand-in is not in it, or where no value can be put in its place."""
+        texts, places, seen = {str(each): type(each) for each in stand_ins}, list[Sequence[int]](), set[str]()
+        for definition in _definitions(plan):
+            held = [_held(operator, stand_ins, texts) for operator in definition.circuit.operators]
+            known = [each for each in held if each is not None]
+            if len(known) < len(held):
+                return None
+            seen.update(*known)
+            places.append([number for number, each in enumerate(known) if each])
+        return cls(plan, places) if seen == texts.keys() else None
+
+    def bound(self, values: Mapping[Any, Any]) -> Plan | None:
+        """The plan with values in the places of their stand-ins; None if one is refused there."""
+        texts = {str(stand_in): value for stand_in, value in values.items()}
+        literals = {text: _literal(value) for text, value in texts.items()}
+        filled = list[ViewDefinitions]()
+        for definition, places in zip(_definitions(self.plan), self.places, strict=True):
+            nodes = list(definition.circuit.nodes)
+            for number in places:
+                operator = nodes[number].operator
+                if _is_refused(operator, texts):
+                    return None
+                nodes[number] = replace(nodes[number], operator=_filled(operator, values, literals))
+            filled.append(replace(definition, circuit=Circuit(tuple(nodes), definition.circuit.depth)))
+        return _with_definitions(self.plan, filled)
 
 
-def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[str, type], seen: set[str]) -> bool:
+def _held(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[str, type]) -> set[str] | None:
+    """The texts of the stand-ins in an operator; None where one is where no value can be put."""
     match operator:
         case Constant():
-            own = [value for row in operator.rows for value in row if type(value) in _IN_ROWS and value in stand_ins]
-            seen.update(map(str, own))
-            return len(operator.rows) == 1 or not own
+            own = {
+                str(value) for row in operator.rows for value in row if type(value) in _IN_ROWS and value in stand_ins
+            }
+            return own if len(operator.rows) == 1 or not own else None
         case Map() | Filter():
             literals = [
                 (node, root)
@@ -190,16 +220,14 @@ def _is_open(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[st
                 for node in root.find_all(exp.Literal)
                 if node.this in texts
             ]
-            seen.update(node.this for node, _ in literals)
-            return all(_has_a_place(node, root, texts[node.this]) for node, root in literals)
+            are_open = all(_has_a_place(node, root, texts[node.this]) for node, root in literals)
+            return {node.this for node, _ in literals} if are_open else None
         case Top():
-            own = [number for number in (operator.limit, operator.offset) if number in stand_ins]
-            seen.update(map(str, own))
-            return True
+            return {str(number) for number in (operator.limit, operator.offset) if number in stand_ins}
         case Source() | Sink():
-            return True
+            return set()
     shown = operator.arguments()
-    return not any(operator.bodies()) and not any(text in shown for text in texts)
+    return None if any(operator.bodies()) or any(text in shown for text in texts) else set()
 
 
 def _has_a_place(literal: exp.Literal, root: exp.Expression, type_: type) -> bool:
@@ -213,27 +241,6 @@ def _has_a_place(literal: exp.Literal, root: exp.Expression, type_: type) -> boo
         return True
     is_pattern = isinstance(node.parent, exp.Anonymous) and node.parent.name == _LIKE and node.arg_key == "expressions"
     return is_pattern or isinstance(node.parent, (*_COMPARISONS, exp.In))
-
-
-def bound(plan: Plan, values: Mapping[Any, Any]) -> Plan | None:
-    """The plan with values in the places of their stand-ins; None if one is refused there."""
-    if not values:
-        return plan
-    texts = {str(stand_in): value for stand_in, value in values.items()}
-    if any(_is_refused(each, texts) for each in _operators(plan)):
-        return None
-    literals = {str(each): _literal(value) for each, value in values.items()}
-
-    def fill(definition: ViewDefinitions) -> ViewDefinitions:
-        nodes = tuple(
-            replace(node, operator=_filled(node.operator, values, literals)) for node in definition.circuit.nodes
-        )
-        return replace(definition, circuit=Circuit(nodes, definition.circuit.depth))
-
-    if isinstance(plan, Effect):
-        keys = None if plan.keys is None else fill(plan.keys)
-        return replace(plan, definitions=tuple(map(fill, plan.definitions)), keys=keys)
-    return replace(plan, definition=fill(plan.definition))
 
 
 def _filled(operator: Operator, values: Mapping[Any, Any], literals: Mapping[str, exp.Expression]) -> Operator:
@@ -286,11 +293,15 @@ def _expressions(operator: Map | Filter) -> Sequence[exp.Expression]:
     return operator.expressions if isinstance(operator, Map) else (operator.predicate,)
 
 
-def _operators(plan: Plan) -> Iterator[Operator]:
-    return (operator for definition in _definitions(plan) for operator in definition.circuit.operators)
-
-
 def _definitions(plan: Plan) -> Sequence[ViewDefinitions]:
     if isinstance(plan, Effect):
         return plan.definitions if plan.keys is None else (*plan.definitions, plan.keys)
     return (plan.definition,)
+
+
+def _with_definitions(plan: Plan, definitions: Sequence[ViewDefinitions]) -> Plan:
+    """The plan with others in the places of its definitions."""
+    if isinstance(plan, PlannedQuery):
+        return replace(plan, definition=definitions[0])
+    keys = None if plan.keys is None else definitions[-1]
+    return replace(plan, definitions=tuple(definitions[: len(plan.definitions)]), keys=keys)

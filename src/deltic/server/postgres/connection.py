@@ -54,7 +54,6 @@ class Connection:
     def __init__(self, stream: MessageStream, session: ClientSession, secret: bytes) -> None:
         self._stream, self._session, self._secret = stream, session, secret
         self._portals: dict[str, Portal] = {}
-        self._told: dict[str, str] = {}
         self._is_skipping = False
         self._following: asyncio.Event | None = None
 
@@ -120,10 +119,7 @@ class Connection:
         for notice in self._session.notices:
             await self._stream.send(wire.NoticeResponse({"S": "WARNING", "V": "WARNING", "C": "01000", "M": notice}))
         self._session.notices.clear()
-        if (now := self._session.settings.told) != self._told:
-            changed = [wire.ParameterStatus(*pair) for pair in now.items() if self._told.get(pair[0]) != pair[1]]
-            self._told = now
-            await self._stream.send(*changed)
+        await self._stream.send(*(wire.ParameterStatus(*each) for each in self._session.settings.news()))
         if self._session.block.status == "I":
             self._portals.clear()
         await self._stream.send(wire.ReadyForQuery(TransactionStatus(self._session.block.status)))

@@ -77,10 +77,12 @@ class Settings:
 
     def __init__(self, user: str, given: Mapping[str, str]) -> None:
         self._names = {name.lower(): name for name in _DEFAULTS}
+        self._is_changed = True
         self._values = {name.lower(): value for name, value in _DEFAULTS.items()} | {"session_authorization": user}
         for name, value in given.items():
             self.set(name, value.strip("'"))  # asyncpg quotes them
         self._initial = dict(self._values)
+        self._told: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
         """A value; raises PostgresError where there is no setting of that name."""
@@ -104,9 +106,11 @@ class Settings:
             raise PostgresError("22023", f"{name} is {fixed[0]} here, and cannot be {value!r}")
         self._names.setdefault(lowered, name)
         self._values[lowered] = fixed[0] if fixed and lowered != "search_path" else value
+        self._is_changed = True
 
     def reset(self, name: str) -> None:
         """Reset one setting, or all, to the initial value."""
+        self._is_changed = True
         if name.lower() == "all":
             self._values = dict(self._initial)
         elif name.lower() in self._initial:
@@ -114,10 +118,12 @@ class Settings:
         else:
             self._values.pop(name.lower(), None)
 
-    @property
-    def told(self) -> dict[str, str]:
-        """The settings that are reported to the client when they change."""
-        return {name: self[name] for name in _TOLD}
+    def news(self) -> list[tuple[str, str]]:
+        """The settings to send to the client: those whose value is another one than it was sent last."""
+        if not self._is_changed:
+            return []
+        before, self._told, self._is_changed = self._told, {name: self[name] for name in _TOLD}, False
+        return [(name, value) for name, value in self._told.items() if before.get(name) != value]
 
 
 def assignment(statement: ClientStatement) -> tuple[str, str | None]:
