@@ -1,4 +1,4 @@
-"""Find turns of phrase that plain English says otherwise, and pages whose sentences are long.
+"""Find turns of phrase that plain English says otherwise, pages whose sentences are long, and too many words.
 
     python scripts/prose.py            # prints file:line: phrase → instead; exit status 1 where there is one
     python scripts/prose.py --table    # words, words a sentence and reading ease of each page
@@ -47,6 +47,8 @@ INSTEAD = {
 
 _PATTERNS = {re.compile(phrase, re.IGNORECASE): hint for phrase, hint in INSTEAD.items()}
 _WORDS_A_SENTENCE = 20
+_WORDS = {"README.md": 900, "docs": 30_000}
+"""The most words of README.md, and of it and docs/ with code and generated lists: what you add, you pay by deleting."""
 
 
 def pages() -> list[Path]:
@@ -88,6 +90,11 @@ def sentences(page: Path) -> list[list[str]]:
     return [words for part in parts if len(words := re.findall(r"[^\W\d_][\w'-]*", part)) > 2]
 
 
+def words_of(page: Path) -> int:
+    """The words of a page: whatever stands between blanks and has a letter or digit."""
+    return sum(bool(re.search(r"\w", word)) for word in page.read_text(encoding="utf-8").split())
+
+
 def measures(page: Path) -> tuple[int, float, float]:
     """The words of a page, its words a sentence, and its reading ease by Flesch's formula: 60 is plain."""
     each = sentences(page)
@@ -96,7 +103,7 @@ def measures(page: Path) -> tuple[int, float, float]:
     syllables = sum(max(1, len(re.findall(r"[aeiouy]+", word.lower().rstrip("e")))) for word in words) / max(
         1, len(words)
     )
-    return len(page.read_text(encoding="utf-8").split()), length, 206.835 - 1.015 * length - 84.6 * syllables
+    return words_of(page), length, 206.835 - 1.015 * length - 84.6 * syllables
 
 
 def main(arguments: list[str]) -> int:
@@ -117,6 +124,10 @@ def main(arguments: list[str]) -> int:
     for page in pages():
         if (length := measures(page)[1]) > _WORDS_A_SENTENCE:
             problems.append(f"{page.relative_to(ROOT)}: {length:.1f} words a sentence, more than {_WORDS_A_SENTENCE}")
+    read = [page for page in pages() if page.name == "README.md" or (ROOT / "docs") in page.parents]
+    for name, most in _WORDS.items():
+        if (words := sum(words_of(page) for page in read if name == "docs" or page.name == name)) > most:
+            problems.append(f"{name}: {words:,} words, more than {most:,}")
     print("\n".join(problems) or "no phrase to change")
     return bool(problems)
 
