@@ -39,11 +39,11 @@ select a from t where not exists (select 1 from u where u.k = t.a and u.x > t.b)
 select a from t where a in (select k from u);
 select a from t where a not in (select k from u);
 select a from t where a not in (select k from v);
-select a, null not in (select k from u where k > t.a) as m, a in (select null from u) as n from t;
+select a, null not in (select k from u where k > t.a) as m, coalesce(a in (select null from u), false) as n from t;
 select a from t where a not in (select k from u where u.x = t.b);
 select a from t where b > 1 or a in (select k from u);
 select a from t where b > 1 or a not in (select k from u where u.x = t.b);
-select a, (a in (select k from u)) as m from t;
+select a, coalesce(a in (select k from u), false) as m from t;
 select a, exists (select 1 from u where k = a) as m from t;
 select a from t where b > (select min(x) from u);
 select a, (select count(*) from u where u.k = t.a) as n from t;
@@ -64,8 +64,8 @@ with recursive r(p, d) as (select distinct a, 1 from t union all select y, d + 1
 with recursive r(n) as (select k from v union all select n + 1 from r where n < (select max(a) from t)) select n from r where n > 1;
 select a, b from t where (a, b) in (select k, x from u);
 select a, b from t where (a, b) not in (select k, x from u);
-select a, b, (a, b) in (select k, x from u) as m from t;
-select k, y, (k, y) in (select a, b from t) as m from v;
+select a, b, coalesce((a, b) in (select k, x from u), false) as m from t;
+select k, y, coalesce((k, y) in (select a, b from t), false) as m from v;
 select a, b from t where c = 'a' or (a, 1) not in (select k, x from u);
 select a from t where b > any (select x from u);
 select a from t where b = any (select x from u where u.k = t.a);

@@ -108,7 +108,8 @@ class _Block:
     def lower(self) -> QueryRows:
         self._where()
         items = self._items()
-        having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
+        having = self._clause("having", lambda node: self._ordered(node, self._but_keys(items)))
+        qualify = self._clause("qualify", lambda node: self._named(node, items))
         order = tuple(self._ordered(key, items) for key in self._order)
         first_of = tuple(self._numbered(node, items, "DISTINCT ON") for node in self._distinct_on)
         clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
@@ -150,9 +151,9 @@ class _Block:
             if not keep_where(part, self._values):
                 self._values.filter(self._values.predicate(prepared(part, self._values), what))
 
-    def _clause(self, key: str, items: Sequence[SelectItem]) -> exp.Expression | None:
+    def _clause(self, key: str, meant: Callable[[exp.Expression], exp.Expression]) -> exp.Expression | None:
         clause = self._select.args.get(key)
-        return None if clause is None else self._named(clause.this, items)
+        return None if clause is None else meant(clause.this)
 
     @property
     def _order(self) -> list[exp.Expression]:
@@ -174,7 +175,7 @@ class _Block:
             if is_star(node):
                 items += [SelectItem(c.name, self._named(c.value, []), c.relation) for c in starred(node, self._values)]
             elif _is_generated(node):
-                items += [SelectItem("", self._named(node, []))] if self._is_of_groups(node) else self._generated(node)
+                items += [SelectItem("", self._named(node, []))] if self._has_groups else self._generated(node)
             elif isinstance(node, exp.Aliases):
                 raise self._scope.refuse(node, "several names for one expression")
             else:
@@ -192,14 +193,12 @@ class _Block:
         alias = "" if isinstance(node, exp.Window) else node.alias
         return alias or name_of(self._written_out(self._meant(node)), self._values)
 
-    def _is_of_groups(self, node: exp.Expression) -> bool:
-        """Whether a generator in SELECT makes its rows of groups: there are some, and no key is what it makes."""
-        group = self._select.args.get("group")
-        if group is None:
-            return any(True for item in self._select.expressions for _ in aggregates_of(item))
-        made = {node.alias.lower() or "col", *(name.name.lower() for name in node.args.get("aliases") or ())}
-        place = self._select.expressions.index(node) + 1
-        return not any(ordinal(key) == place or key.name.lower() in made for key in _keys(group))
+    @property
+    def _has_groups(self) -> bool:
+        """Whether the selected expressions are those of groups, of which generators make their rows."""
+        if self._select.args.get("group") is not None:
+            return True
+        return any(True for item in self._select.expressions for _ in aggregates_of(item))
 
     def _multiplied(self, clauses: Clauses) -> Clauses:
         """Multiply the groups by the generators in SELECT."""
@@ -209,8 +208,7 @@ class _Block:
     def _generated(self, node: exp.Expression) -> list[SelectItem]:
         """Multiply the rows by those of a generator in SELECT."""
         names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
-        call = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
-        made = exploded(call, self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())
+        made = exploded(_unnamed(node), self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())
         return [SelectItem(a.name, self._values.place(node, a.typed)) for a in made]
 
     def _named(self, node: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
@@ -236,7 +234,7 @@ class _Block:
         return self._values.dotted(spread(node, self._values))
 
     def _ordered(self, key: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
-        """A sort key, in which names of selected expressions win over columns.
+        """A sort key or HAVING, in which names of selected expressions win over columns.
 
         Inside aggregates and window functions columns win, as in all other clauses.
         """
@@ -253,6 +251,12 @@ class _Block:
             return is_selected(part) or isinstance(part, exp.Window) or is_aggregate(part)
 
         return self._named(replaced(key, is_whole, meant), items)
+
+    def _but_keys(self, items: Sequence[SelectItem]) -> list[SelectItem]:
+        """The selected expressions but those that are called as a key of GROUP BY, which wins in HAVING."""
+        group = self._select.args.get("group")
+        keys = {key.name.lower() for key in _keys(group) if isinstance(key, exp.Column)} if group else set()
+        return [item for item in items if item.name.lower() not in keys]
 
     def _leave_out_unread(self, clauses: Clauses) -> None:
         """Drop columns that no clause names, before window functions store the rows."""
@@ -275,7 +279,7 @@ class _Block:
         has_calls = any(True for node in clauses for _ in aggregates_of(node))
         if group is None and not has_calls and clauses.having is None:
             return clauses
-        nodes = [item.node for item in clauses.items if not _is_generated(item.node)]
+        nodes = [part for item in clauses.items for part in _keys_of(item.node)]
         groups = GroupedBlock.of(self._values, group, nodes)
         rewritten = clauses.map(groups.rewritten)
         self._values = groups.lower()
@@ -289,7 +293,7 @@ class _Block:
             return exp.Group(expressions=[exp.column("all")])
         copy = group.copy()
         for key in _keys(copy):
-            key.replace(self._numbered(key, items, "GROUP BY"))
+            key.replace(_keys_of(self._numbered(key, items, "GROUP BY")))
         return copy
 
     def _numbered(self, key: exp.Expression, items: Sequence[SelectItem], clause: str) -> exp.Expression:
@@ -304,9 +308,11 @@ class _Block:
     # Windows
 
     def _windowed(self, clauses: Clauses) -> Clauses:
-        """Replace window functions by placeholders; HAVING is done by now."""
+        """Replace window functions by placeholders, those in others first; HAVING is done by now."""
         done = replace(clauses, having=None)
-        return done.map(WindowCalls(self._values, done).placed)
+        while any(True for node in done for _ in outermost(node, lambda part: isinstance(part, exp.Window))):
+            done = done.map(WindowCalls(self._values, done).placed)
+        return done
 
     def _written_out(self, node: exp.Expression) -> exp.Expression:
         """Expand named windows in an expression."""
@@ -329,17 +335,20 @@ class _Block:
         attributes = tuple(QueryColumn(i.name, c, i.relation, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in result])
         out = [*scope.bound_names, *(c.name for c in columns)]
-        both = self._values.over(QueryRows(node, self._values.rows.attributes))
+        both = self._values.over(self._values.rows.over(node))
         if clauses.first_of:
             node = first_of_each(clauses.first_of, QueryRows(node, attributes), both, order)
             both = both.over(QueryRows(node, self._values.rows.attributes))
         elif self._select.args.get("distinct"):
             rows = QueryRows(nodes.distinct(nodes.keep(node, out)), attributes)
             return limited(self._select, rows, scope, self._values.over(rows), self._over_selected(order, items))
-        rows = QueryRows(node, attributes)
+        shown_as = zip(result, columns, strict=True)
+        taken = {v.expression.name: c.name for v, c in shown_as if isinstance(v.expression, exp.Column)}
+        rows = QueryRows(node, attributes).in_order(both.rows.order, taken)
         numbers = _numbers(items)
         keys = [_by_number(key, numbers) for key in order]
-        return rows.over(nodes.keep(limited(self._select, rows, scope, both, keys).node, out))
+        made = limited(self._select, rows, scope, both, keys)
+        return made.over(nodes.keep(made.node, out))
 
     def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[SelectItem]) -> list[exp.Expression]:
         """The sort keys after DISTINCT, which may only use selected expressions.
@@ -366,7 +375,19 @@ class _Block:
 
 def _is_generated(node: exp.Expression) -> bool:
     """Whether a selected expression is a generator, maybe with names for its columns."""
-    return is_generator(node.this if isinstance(node, exp.Alias | exp.Aliases) else node)
+    return is_generator(_unnamed(node))
+
+
+def _unnamed(node: exp.Expression) -> exp.Expression:
+    inner: exp.Expression = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
+    return inner
+
+
+def _keys_of(node: exp.Expression) -> list[exp.Expression]:
+    """The keys of GROUP BY that a selected expression is: itself, or what a generator, which is none, is given."""
+    if not _is_generated(node):
+        return [node]
+    return [part for part in _unnamed(node).iter_expressions() if part.find(exp.Column)]
 
 
 def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:

@@ -27,7 +27,8 @@ from deltic.sql.queries.time_windows import table_function_of, windowed
 from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.remedies import of_relation
-from deltic.sql.scalars import Typed, coerced, common_type
+from deltic.sql.scalars import Typed, coerced, common_type, named_as
+from deltic.sql.scalars.functions.written import function_called
 from deltic.sql.types import check_order
 
 _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SEMI": "SEMI", "ANTI": "ANTI"}
@@ -66,10 +67,17 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
     if alias and names and len(names) != len(rows.visible):
         message = f"{alias.name} names {count_of(len(names), 'column')}, and there are {len(rows.visible)}"
         raise scope.source.error(alias, message)
-    own = node.name if isinstance(node, exp.Table) else ""
+    own = _own_name(node)
     if alias or not node.meta.get("piped"):
         rows = rows.called(alias.name if alias and alias.name else own, names)
     return pivoted(rows, node.args.get("pivots") or (), scope)
+
+
+def _own_name(node: exp.Expression) -> str:
+    """The name that a relation has without an alias: that of the table, or of the SQL function that is called."""
+    if isinstance(node.this, exp.Anonymous) and function_called(node.this.name) is not None:
+        return node.this.name
+    return node.name if isinstance(node, exp.Table) else ""
 
 
 def _sampled(node: exp.Expression, sample: exp.Expression, scope: QueryScope) -> exp.Expression:
@@ -277,12 +285,13 @@ def _only(rows: QueryRows, name: str, join: exp.Join, scope: QueryScope) -> Quer
 
 
 def _equal(a: QueryColumn, b: QueryColumn, join: exp.Join, scope: QueryScope) -> exp.Expression:
-    target = common_type([a.column.type, b.column.type])
+    theirs = named_as(b.typed, a.column.type)
+    target = common_type([a.column.type, theirs.type.type])
     if target is None:
         message = f"{a.name} is {a.column.type} on one side of the join and {b.column.type} on the other"
         raise scope.source.error(join, message, "cast one of them in a subquery")
     check_order(target, join, f"USING ({a.name})", scope.source)
-    return exp.EQ(this=coerced(a.typed, target).expression, expression=coerced(b.typed, target).expression)
+    return exp.EQ(this=coerced(a.typed, target).expression, expression=coerced(theirs, target).expression)
 
 
 def _merged(a: QueryColumn, b: QueryColumn, how: str) -> Typed:

@@ -27,7 +27,7 @@ def limited(
     values: BlockValues | None = None,
     keys: Sequence[exp.Expression] | None = None,
 ) -> QueryRows:
-    """Apply ORDER BY, LIMIT and OFFSET; ORDER BY alone changes nothing, since a relation has no order.
+    """Apply ORDER BY, LIMIT and OFFSET; ORDER BY alone is for the LIMIT of a query around it.
 
     `values` are those of the block, in which the order may be by what is not selected, and `keys` what ORDER BY is over
     them.
@@ -37,8 +37,10 @@ def limited(
     ordered = keys if keys is not None else [of_first(key, query) for key in order_by.expressions] if order_by else ()
     result = values or BlockValues(rows, scope)
     order = [each for key in ordered if isinstance(key, exp.Ordered) for each in _orders(key, rows, result)]
+    own_names = {name: name for name in rows.names}
     if limit is None and offset is None:
-        return rows
+        return rows.in_order(order, own_names) if order else rows
+    order = order or list(result.rows.order)
     number = None if limit is None else _count(limit, scope)
     skipped = 0 if offset is None else _count(offset, scope)
     source = result.rows.node
@@ -51,7 +53,7 @@ def limited(
     stored = dict.fromkeys([*read, *(by.column for by in order)])  # ties are broken by these, too, and by no others
     top = ops.Top(scope.bound_names, tuple(order), number, skipped)
     node = scope.nodes.builder.add(top, scope.nodes.keep(source, list(stored)))
-    return rows.over(scope.nodes.keep(node, read))
+    return rows.over(scope.nodes.keep(node, read)).in_order(order, own_names)
 
 
 def limit_of(query: exp.Expression) -> exp.Expression | None:

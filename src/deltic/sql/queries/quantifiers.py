@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import conjunction
+from deltic.circuit.expressions import balanced, conjunction
+from deltic.sql.queries.trees import operands, outermost
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _UPWARD = (exp.LT, exp.LTE)
@@ -33,12 +34,41 @@ def is_quantified(node: exp.Expression) -> bool:
 
 def as_membership(node: exp.Expression) -> Membership | None:
     """The node as IN or NOT IN of a subquery; None for others."""
+    if (denied := _denied(node)) is not None:
+        inner = as_membership(denied)
+        return None if inner is None else Membership(inner.node, not inner.negated)
     if isinstance(node, exp.In) and node.args.get("query"):
         return Membership(node, False)
     is_one = isinstance(node, exp.EQ | exp.NEQ) and is_quantified(node)
     if not is_one or isinstance(node, exp.NEQ) is isinstance(node.expression, exp.Any):
         return None
     return Membership(exp.In(this=node.this, query=node.expression.this), isinstance(node, exp.NEQ))
+
+
+def negations_inward(node: exp.Expression) -> exp.Expression:
+    """A copy in which NOT stands before IN itself, as in Spark, and not before the AND or OR around it."""
+    around = exp.Paren(this=node.copy())
+    while (part := next(filter(_is_outside, around.find_all(exp.Not, exp.EQ)), None)) is not None:
+        inner = part.this.unnest()
+        kind = exp.Or if isinstance(inner, exp.And) else exp.And
+        part.replace(exp.Paren(this=balanced(kind, [exp.Not(this=each) for each in operands(type(inner), inner)])))
+    result: exp.Expression = around.this
+    return result
+
+
+def _is_outside(node: exp.Expression) -> bool:
+    """Whether a node denies an AND or OR that has an IN of a subquery."""
+    denied = _denied(node)
+    if not isinstance(denied, exp.And | exp.Or):
+        return False
+    return any(True for _ in outermost(denied, lambda part: as_membership(part) is not None))
+
+
+def _denied(node: exp.Expression) -> exp.Expression | None:
+    """What a node says is false."""
+    is_false = isinstance(node, exp.EQ) and isinstance(node.expression, exp.Boolean) and not node.expression.this
+    inner: exp.Expression | None = node.this.unnest() if is_false or isinstance(node, exp.Not) else None
+    return inner
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import takewhile
 
 from sqlglot import exp
 
+from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.errors import did_you_mean
 from deltic.sql.scalars import NULL, Typed, coerced, typed
@@ -47,10 +49,14 @@ class QueryColumn:
 
 @dataclass(frozen=True)
 class QueryRows:
-    """A node of the circuit with the columns that SQL sees; others of the node are those of bindings."""
+    """A node of the circuit with the columns that SQL sees; others of the node are those of bindings.
+
+    `order` is that of a subquery's ORDER BY, by columns of the node: it is for the LIMIT of a query around it.
+    """
 
     node: int
     attributes: tuple[QueryColumn, ...]
+    order: tuple[ops.Order, ...] = ()
 
     @property
     def visible(self) -> tuple[QueryColumn, ...]:
@@ -65,6 +71,11 @@ class QueryRows:
     def over(self, node: int) -> QueryRows:
         """The same columns in another node, which has them too."""
         return replace(self, node=node)
+
+    def in_order(self, order: Iterable[ops.Order], names: Mapping[str, str]) -> QueryRows:
+        """The rows in an order by columns that have other names in them, as far as they have these columns."""
+        there = takewhile(lambda by: by.column in names, order)
+        return replace(self, order=tuple(replace(by, column=names[by.column]) for by in there))
 
     def called(self, relation: str, names: Sequence[str] = ()) -> QueryRows:
         """The visible columns as those of one named relation, optionally renamed."""

@@ -12,7 +12,7 @@ from deltic.errors import count_of
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
 from deltic.sql.queries.scope import QueryScope
-from deltic.sql.scalars import Typed, unified
+from deltic.sql.scalars import Typed, named_as, unified
 from deltic.sql.types import check_order
 from deltic.values.types import Column, Type
 
@@ -86,7 +86,8 @@ def aligned(
         raise scope.source.error(query, f"{what} has {counts}")
     pairs = []
     for a, b in zip(left.visible, right.visible, strict=True):
-        pair = unified([a.typed, b.typed])
+        theirs = named_as(b.typed, a.column.type) if isinstance(query, exp.Union) else b.typed
+        pair = unified([a.typed, theirs])
         if pair is None:
             message = f"{what}: column {a.name} is {a.column.type} on one side and {b.column.type} on the other"
             raise scope.source.error(query, message, "cast one of them")

@@ -19,14 +19,14 @@ from deltic.functions import call
 from deltic.sql.queries.functions import value_called
 from deltic.sql.queries.matching import JoinSides
 from deltic.sql.queries.nodes import Nodes, true
-from deltic.sql.queries.quantifiers import QuantifiedComparison, as_membership, is_quantified
+from deltic.sql.queries.quantifiers import QuantifiedComparison, as_membership, is_quantified, negations_inward
 from deltic.sql.queries.rows import Bindings, QueryRows
 from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import Typed, coerced, type_in_common
+from deltic.sql.scalars import Typed, coerced, named_as, type_in_common
 from deltic.sql.scalars.functions.written import function_called
 from deltic.sql.types import check_order
-from deltic.values.types import Column, Type, ValueType
+from deltic.values.types import Column, Type
 
 
 def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
@@ -48,8 +48,12 @@ def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
 
 def is_subquery(node: exp.Expression) -> bool:
     """Whether a node is a subquery expression."""
-    is_in = isinstance(node, exp.In) and bool(node.args.get("query"))
-    return is_in or is_quantified(node) or isinstance(node, exp.Query | exp.Exists) or _is_call(node)
+    return (
+        as_membership(node) is not None
+        or is_quantified(node)
+        or isinstance(node, exp.Query | exp.Exists)
+        or _is_call(node)
+    )
 
 
 def _is_call(node: exp.Expression) -> bool:
@@ -62,7 +66,7 @@ def _is_call(node: exp.Expression) -> bool:
 
 def prepared(node: exp.Expression, values: BlockValues) -> exp.Expression:
     """A copy of an expression with placeholders for its subqueries, whose values the rows have then."""
-    return replaced(node, is_subquery, lambda part: value_of(part, values))
+    return replaced(negations_inward(node), is_subquery, lambda part: value_of(part, values))
 
 
 def value_of(node: exp.Expression, values: BlockValues) -> exp.Expression:
@@ -70,8 +74,7 @@ def value_of(node: exp.Expression, values: BlockValues) -> exp.Expression:
     if isinstance(node, exp.Exists):
         return values.place(node, _marked(values, _exists(values, node.this)))
     if (membership := as_membership(node)) is not None:
-        mark = values.place(node, _membership(values, membership.node).mark())
-        return exp.Not(this=mark) if membership.negated else mark
+        return values.place(node, _membership(values, membership.node).mark(membership.negated))
     if is_quantified(node):
         return _quantified(values, node)
     if isinstance(node, exp.Anonymous):
@@ -218,13 +221,15 @@ def _is_global(query: exp.Select) -> bool:
 class _Membership:
     """IN: `keys` are the columns of the rows, `found` the subquery's of the same names, its bindings beside them.
 
-    Where none of the rows found equals a row's keys, and one may, for all that NULL leaves open, IN is NULL.
+    It is open where none of the rows found equals a row's keys, and one may, for all that NULL says. As in Spark
+    neither IN nor NOT IN is true then: both are false, and NULL where NULL itself is sought, as `open` says.
     """
 
     values: BlockValues
     keys: Sequence[Column]
     bound: Sequence[str]
     found: int
+    open: bool | None
 
     @property
     def _nodes(self) -> Nodes:
@@ -236,7 +241,7 @@ class _Membership:
         return self._nodes.drop_null(self.found, [key.name for key in self.keys])
 
     def _divided(self, rows: int) -> tuple[list[int], int]:
-        """The rows, of which none has a match, for which IN is NULL, in parts, and those for which it is false."""
+        """The rows, of which none has a match, for which IN is open, in parts, and those for which it is false."""
         nodes = self._nodes
         if len(self.keys) == 1:
             return self._divided_by_one(rows)
@@ -275,15 +280,17 @@ class _Membership:
         _, rest = self._divided(nodes.antijoin(rows, self._matches))
         self.values.go_on(rest)
 
-    def mark(self) -> Typed:
-        """A new column of what IN is: true, false or NULL."""
+    def mark(self, negated: bool) -> Typed:
+        """A new column of what IN, or NOT IN, is."""
         nodes, rows = self._nodes, self.values.rows.node
-        unknown, rest = self._divided(nodes.antijoin(rows, self._matches))
-        mark = Column(nodes.fresh("contained"), Type.BOOLEAN, bool(unknown))
-        parts = [self._marked(nodes.semijoin(rows, self._matches), mark, True)]
-        parts += [self._marked(part, mark, None) for part in unknown]
-        self.values.go_on(nodes.plus(*parts, self._marked(rest, mark, False)))
-        return Typed(column(mark.name), ValueType(Type.BOOLEAN, bool(unknown)))
+        missing = nodes.antijoin(rows, self._matches)
+        is_divided = self.open is None or negated
+        unknown, rest = self._divided(missing) if is_divided else ([], missing)
+        mark = Column(nodes.fresh("contained"), Type.BOOLEAN, self.open is None)
+        parts = [self._marked(nodes.semijoin(rows, self._matches), mark, not negated)]
+        parts += [self._marked(part, mark, self.open) for part in unknown]
+        self.values.go_on(nodes.plus(*parts, self._marked(rest, mark, negated)))
+        return Typed(column(mark.name), mark.value_type)
 
     def _marked(self, node: int, mark: Column, value: bool | None) -> int:
         expression = null(Type.BOOLEAN) if value is None else literal(value, Type.BOOLEAN)
@@ -304,12 +311,13 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
     columns: list[Column] = []
     result: list[exp.Expression] = []
     for value, attribute in zip(given, rows.visible, strict=True):
-        target = type_in_common([value, attribute.typed])
+        theirs = named_as(attribute.typed, value.type.type)
+        target = type_in_common([value, theirs])
         if target is None:
             message = f"a {value.type.type} is sought among values of type {attribute.column.type}"
             raise scope.source.error(node, message, "cast one of them")
         check_order(target, node, "IN", scope.source)
-        theirs = coerced(attribute.typed, target)
+        theirs = coerced(theirs, target)
         key = _own_column(values, coerced(value, target), {k.name for k in keys})
         keys.append(key)
         columns.append(Column(key.name, target, theirs.type.nullable))
@@ -318,7 +326,7 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
         keys, columns = _apart(values, keys, columns, bound)
     kept = [nodes.column(rows.node, name) for name in bound]
     number = nodes.compute(rows.node, [*kept, *columns], [*map(column, bound), *result])
-    return _Membership(values, keys, bound, number)
+    return _Membership(values, keys, bound, number, None if all(value.is_null for value in given) else False)
 
 
 def _own_column(values: BlockValues, value: Typed, taken: set[str]) -> Column:

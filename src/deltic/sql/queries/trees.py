@@ -61,12 +61,12 @@ def conjuncts(node: exp.Expression) -> list[exp.Expression]:
 
     (a AND b) OR (a AND c) is a AND (b OR c), for NULL too: so an equality that a join needs is found in each side.
     """
-    parts = _operands(exp.And, node)
+    parts = operands(exp.And, node)
     return [result for part in parts for result in (_factored(part) if isinstance(part, exp.Or) else [part])]
 
 
 def _factored(node: exp.Or) -> list[exp.Expression]:
-    sides = [conjuncts(side) for side in _operands(exp.Or, node)]
+    sides = [conjuncts(side) for side in operands(exp.Or, node)]
     shared = [part for part in sides[0] if all(part in side for side in sides[1:])]
     if not shared:
         return [node]
@@ -77,7 +77,7 @@ def _factored(node: exp.Or) -> list[exp.Expression]:
     return [*result, balanced(exp.Or, [conjunction([part.copy() for part in parts]) for parts in rests])]
 
 
-def _operands(kind: type[exp.Expression], node: exp.Expression) -> list[exp.Expression]:
+def operands(kind: type[exp.Expression], node: exp.Expression) -> list[exp.Expression]:
     """The operands of a chain of AND or of OR, without parentheses around them."""
     result, waiting = list[exp.Expression](), [node]
     while waiting:

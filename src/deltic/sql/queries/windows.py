@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -66,14 +66,14 @@ class _Asked:
 
 
 class WindowCalls:
-    """The window functions of a block. Those over one order are one operator.
+    """The window functions of a block that have no others in them. Those over one order are one operator.
 
     What sees a bounded number of rows comes first: it passes on few changes.
     """
 
     def __init__(self, values: BlockValues, clauses: Iterable[exp.Expression]) -> None:
         self._values = values
-        nodes = [window for clause in clauses for window in outermost(clause, lambda n: isinstance(n, exp.Window))]
+        nodes = [window for clause in clauses for window in outermost(clause, _is_innermost)]
         self._asked = {window.sql(): self._read(window) for window in nodes if isinstance(window, exp.Window)}
         together: dict[tuple[bool, tuple[str, ...], tuple[ops.Order, ...]], list[_Asked]] = {}
         for asked in sorted(self._asked.values(), key=lambda a: not a.is_bounded):
@@ -85,8 +85,6 @@ class WindowCalls:
     def _read(self, window: exp.Window) -> _Asked:
         """What a window function asks for; what it reads has columns from then on."""
         values, scope = self._values, self._values.scope
-        if (inner := next(_inside(window), None)) is not None:
-            raise scope.source.error(inner, "a window function cannot have another one in it", "name it in a subquery")
 
         def value(node: exp.Expression) -> Typed:
             return values.typed(prepared(node, values))
@@ -108,7 +106,7 @@ class WindowCalls:
 
     def placed(self, node: exp.Expression) -> exp.Expression:
         """The expression with placeholders for its window functions."""
-        return replaced(node, lambda n: isinstance(n, exp.Window), self._place)
+        return replaced(node, _is_innermost, self._place)
 
     def _place(self, window: exp.Expression) -> exp.Expression:
         asked = self._asked[window.sql()]
@@ -117,7 +115,8 @@ class WindowCalls:
         return self._values.place(window, value)
 
 
-def _inside(window: exp.Window) -> Iterator[exp.Expression]:
-    """The window functions inside of one."""
-    for child in window.iter_expressions():
-        yield from outermost(child, lambda n: isinstance(n, exp.Window))
+def _is_innermost(node: exp.Expression) -> bool:
+    """Whether a node is a window function that has no other one in it."""
+    return isinstance(node, exp.Window) and not any(
+        True for child in node.iter_expressions() for _ in outermost(child, lambda part: isinstance(part, exp.Window))
+    )

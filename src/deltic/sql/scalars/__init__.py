@@ -3,7 +3,7 @@
 The session's time zone is UTC: there an instant is shown, and there a text without a zone is read.
 """
 
-from deltic.sql.scalars.coercion import can_coerce, coerced, common_type, converted, type_in_common, unified
+from deltic.sql.scalars.coercion import can_coerce, coerced, common_type, converted, named_as, type_in_common, unified
 from deltic.sql.scalars.maps import comparable
 from deltic.sql.scalars.translate import Resolve, typed
 from deltic.sql.scalars.typed import NULL, Typed, constant
@@ -18,6 +18,7 @@ __all__ = [
     "comparable",
     "constant",
     "converted",
+    "named_as",
     "type_in_common",
     "typed",
     "unified",

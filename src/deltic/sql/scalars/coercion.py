@@ -265,6 +265,26 @@ def unified(values: Sequence[Typed]) -> list[Typed] | None:
     return None if target is None else [replace(coerced(value, target), fields=fields) for value in values]
 
 
+def named_as(value: Typed, other: Type) -> Typed:
+    """The value with the names that another type has for the fields at their places, as rows are compared by place."""
+    return coerced(value, _named_as(value.type.type, other))
+
+
+def _named_as(type_: Type, other: Type) -> Type:
+    if type_.kind is not other.kind:
+        return type_
+    match type_.kind:
+        case Kind.ARRAY:
+            return Type.array(ValueType(_named_as(type_.element.type, other.element.type), type_.element.nullable))
+        case Kind.MAP:
+            value = ValueType(_named_as(type_.value.type, other.value.type), type_.value.nullable)
+            return Type.map(_named_as(type_.key, other.key), value)
+        case Kind.STRUCT if len(type_.fields) == len(other.fields):
+            pairs = zip(type_.fields, other.fields, strict=True)
+            return Type.struct(Column(b.name, _named_as(a.type, b.type), a.nullable) for a, b in pairs)
+    return type_
+
+
 def type_in_common(values: Iterable[Typed]) -> Type | None:
     """The type that the values have in common, BOOLEAN where all are NULL; None where there is none."""
     types = [open_type(value) for value in values if not value.is_null]
