@@ -140,9 +140,9 @@ class Service:
         except MemoryError as error:
             raise MemoryLimitError("the question takes more memory than there is: ask for less") from error
 
-    def signal(self) -> StopSignal:
-        """A signal that stops a statement at its time limit; its `stop` cancels the statement."""
-        return StopSignal(self.limits.seconds)
+    def signal(self, seconds: float | None = None) -> StopSignal:
+        """A signal that stops a statement at its time limit, or after fewer seconds; `stop` cancels the statement."""
+        return StopSignal(min(self.limits.seconds, seconds or self.limits.seconds))
 
     # Changes
 

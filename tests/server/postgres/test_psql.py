@@ -60,6 +60,12 @@ def test_copies(running: Running) -> None:
     assert psql(running, "\\copy (SELECT * FROM items ORDER BY id) TO STDOUT CSV") == "1,a\n2,\n"
 
 
+@pytest.mark.parametrize(("form", "row"), [("CSV", "3,c"), ("", "3\tc")])
+def test_a_copy_between_the_statements_of_a_file(running: Running, form: str, row: str) -> None:
+    text = f"COPY items FROM STDIN {form};\n{row}\n\\.\nSELECT * FROM items;\n"
+    assert psql(running, input=text) == "COPY 1\n3|c\n"
+
+
 def test_an_error_has_a_caret(running: Running) -> None:
     assert psql(running, 'SELECT "id",\n missing FROM items') == (
         "ERROR:  there is no column missing here\nLINE 2:  missing FROM items\n         ^\n"

@@ -205,6 +205,39 @@ def test_rows_of_a_pipeline_that_come_too_late_are_told(connection: Connection) 
     assert parts == ["the epoch left out 2 late rows of hits, with day before 2026-01-08"]
 
 
+def test_a_client_limits_the_time_of_its_statements(connection: Connection) -> None:
+    connection.execute("SET statement_timeout = '1 ms'")
+    with pytest.raises(errors.QueryCanceled, match=r"after 0\.001 s"):
+        connection.execute("SELECT count(*) FROM range(300000) AS a JOIN range(300) AS b ON a.id % 300 = b.id")
+    connection.execute("RESET statement_timeout")
+    assert connection.execute("SELECT count(*) FROM range(3000)").fetchall() == [(3000,)]
+    with pytest.raises(errors.InvalidParameterValue, match="500ms or 2s"):
+        connection.execute("SET statement_timeout = soon")
+
+
+READ_ONLY = [
+    ("BEGIN READ ONLY",),
+    ("BEGIN", "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY"),
+    ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",),
+    ("SET default_transaction_read_only = true", "START TRANSACTION"),
+]
+
+
+@pytest.mark.parametrize("begin", READ_ONLY)
+@pytest.mark.parametrize("change", ["INSERT INTO items VALUES (1, 'a')", "DROP VIEW names", "COPY items FROM STDIN"])
+def test_a_transaction_that_only_reads(running: Running, begin: Sequence[str], change: str) -> None:
+    with running.connect() as connection:
+        for statement in begin:
+            connection.execute(statement)
+        with pytest.raises(errors.ReadOnlySqlTransaction):
+            connection.execute(change)
+        connection.execute("ROLLBACK")
+        connection.execute("BEGIN READ WRITE")
+        connection.execute("INSERT INTO items VALUES (2, 'b')")
+        connection.execute("COMMIT")
+    assert running.pipeline["items"].to_arrow().to_pylist() == [{"id": 2, "name": "b"}]
+
+
 ERRORS = [
     ("SELECT * FROM itms", errors.UndefinedTable, 15),
     ('SELECT "id", nam FROM items', errors.UndefinedColumn, 14),

@@ -199,6 +199,8 @@ def _values(data: bytes, fields: Sequence[Field], options: CopyOptions) -> Itera
 
 
 _UNESCAPED = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_END = re.compile(rb"(?:(?<=\n)|\A)\\\.\r?\n?\Z")
+"""The line by which psql ends data that it reads with the statement."""
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -227,6 +229,7 @@ def _csv_rows(data: bytes, options: CopyOptions, width: int) -> Iterator[list[by
     from pyarrow import csv
 
     names = [str(number) for number in range(width)]
+    data = _END.sub(b"", data)
     if not data.strip():
         return
     table = csv.read_csv(

@@ -133,7 +133,7 @@ class ClientSession:
         """
         if prepared.statement.words[0] not in _ENDS:
             self.block.refuse_failed()
-        self._signal = self.service.signal()
+        self._signal = self.service.signal(self.settings.seconds)
         word, verdict = prepared.statement.words[0], "done"
         with span(f"PostgreSQL {word}", prepared.statement.text, _trace_of(prepared.statement)) as note:
             try:
@@ -194,6 +194,7 @@ class ClientSession:
 
     async def _change(self, statement: ClientStatement, args: Args, is_last: bool) -> Done:
         """Change a table: as an epoch of its own, or in the transaction that is open."""
+        self._refuse_read_only(statement)
         tag = _CHANGES[statement.words[0]]
         is_alone = self.block.status == "I" and self.block.transaction is None and is_last
         transaction = self.block.opened()
@@ -224,11 +225,20 @@ class ClientSession:
     async def _bracket(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         tag = await self.block.bracket(statement, self._signal)
         if self.block.status == "I":
+            self.settings.begin()
             self.cursors.end_transaction()
+        elif tag == "BEGIN":
+            self.settings.begin(statement.words)
         return Done(tag)
+
+    def _refuse_read_only(self, statement: ClientStatement) -> None:
+        if self.settings.is_read_only(self.block.status == "T"):
+            message = f"cannot execute {statement.words[0]} in a read-only transaction"
+            raise statement.error(0, message, "READ WRITE begins another one", "25006")
 
     async def _define(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         """Definitions take effect at once; those of a transaction do not wait for its end."""
+        self._refuse_read_only(statement)
         await self.synchronize()
         if self.block.transaction is not None:
             message = "definitions cannot follow changes of tables in one transaction"
@@ -422,6 +432,7 @@ class ClientSession:
         chosen = [types[each.lower()] for each in copy.columns] or list(types.values())
         fields = [Field.of(column.name, column.type) for column in chosen]
         if copy.is_in:
+            self._refuse_read_only(statement)
             require(self.client.user, Role.WRITER, "a change of a table")
             return CopyIn(name, fields, copy.options)
         names = ", ".join(_quoted(field.name) for field in fields)

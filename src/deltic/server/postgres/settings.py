@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deltic.errors import did_you_mean
@@ -69,6 +70,10 @@ _DEFAULTS = {
     "transaction_read_only": "off",
 }
 _READONLY = {"server_version", "server_version_num", "server_encoding", "integer_datetimes", "is_superuser"}
+_IS_READ_ONLY, _IS_READ_ONLY_BY_DEFAULT = "transaction_read_only", "default_transaction_read_only"
+_TRUTHS = {**dict.fromkeys(("on", "true", "yes", "1"), "on"), **dict.fromkeys(("off", "false", "no", "0"), "off")}
+_TIME = re.compile(r"(\d+)\s*(us|ms|s|min|h|d|)")
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _ALIASES = {"time zone": "timezone", "transaction isolation level": "transaction_isolation", "names": "client_encoding"}
 
 
@@ -104,6 +109,12 @@ class Settings:
         fixed = _FIXED.get(lowered, ())
         if fixed and value.lower() not in [each.lower() for each in fixed]:
             raise PostgresError("22023", f"{name} is {fixed[0]} here, and cannot be {value!r}")
+        if lowered in (_IS_READ_ONLY, _IS_READ_ONLY_BY_DEFAULT):
+            if value.lower() not in _TRUTHS:
+                raise PostgresError("22023", f"{name} is on or off, and cannot be {value!r}")
+            value = _TRUTHS[value.lower()]
+        if lowered == "statement_timeout" and not _TIME.fullmatch(value):
+            raise PostgresError("22023", f"{name} is a time such as 500ms or 2s, and cannot be {value!r}")
         self._names.setdefault(lowered, name)
         self._values[lowered] = fixed[0] if fixed and lowered != "search_path" else value
         self._is_changed = True
@@ -117,6 +128,21 @@ class Settings:
             self._values[name.lower()] = self._initial[name.lower()]
         else:
             self._values.pop(name.lower(), None)
+
+    @property
+    def seconds(self) -> float | None:
+        """The time that a statement may take; None where the client sets no limit."""
+        match = _TIME.fullmatch(self["statement_timeout"])
+        assert match is not None
+        return int(match[1]) * _SECONDS[match[2]] or None
+
+    def begin(self, words: Sequence[str] = ()) -> None:
+        """A transaction has the mode that the words of BEGIN name, or that of the session."""
+        self._values[_IS_READ_ONLY] = _mode(words) or self[_IS_READ_ONLY_BY_DEFAULT]
+
+    def is_read_only(self, in_block: bool) -> bool:
+        """Whether nothing may be changed, within a transaction of BEGIN or outside."""
+        return self[_IS_READ_ONLY if in_block else _IS_READ_ONLY_BY_DEFAULT] == "on"
 
     def news(self) -> list[tuple[str, str]]:
         """The settings to send to the client: those whose value is another one than it was sent last."""
@@ -135,11 +161,18 @@ def assignment(statement: ClientStatement) -> tuple[str, str | None]:
     if words[:1] == ["NAMES"]:
         return _assigned("client_encoding", texts[1:])
     if "CHARACTERISTICS" in words or words[:1] == ["TRANSACTION"]:
-        return "transaction_isolation", "serializable"
+        name = _IS_READ_ONLY_BY_DEFAULT if "CHARACTERISTICS" in words else _IS_READ_ONLY
+        return (name, mode) if (mode := _mode(words)) else ("transaction_isolation", "serializable")
     split = next((n for n, word in enumerate(words) if word in ("=", "TO")), 0)
     if not split:
         raise statement.error(1, "expected SET name = value")
     return _assigned("".join(texts[:split]), texts[split + 1 :])
+
+
+def _mode(words: Sequence[str]) -> str:
+    """The value of transaction_read_only for the modes of a transaction; "" where none of them says it."""
+    modes = " ".join(words)
+    return "on" if "READ ONLY" in modes else "off" if "READ WRITE" in modes else ""
 
 
 def _assigned(name: str, values: list[str]) -> tuple[str, str | None]:
