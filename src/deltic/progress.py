@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from deltic.errors import count_of
+
 _LOG = logging.getLogger("deltic.progress")
 _LONG = 1.0
 
@@ -26,7 +28,7 @@ class Progress:
     is_done: bool = False
 
     def __str__(self) -> str:
-        rows = f": {self.rows:,} row{'s' * (self.rows != 1)}" if self.rows else ""
+        rows = f": {count_of(self.rows, 'row')}" if self.rows else ""
         return f"{self.step}{rows}, {self.seconds:.1f} s" if self.is_done else f"{self.step}{rows}"
 
 

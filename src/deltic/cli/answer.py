@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deltic.cli.progress import progress_for
+from deltic.errors import count_of
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.reading.rows import Rows
@@ -69,7 +70,7 @@ def print_answer(result: Answer) -> None:
         console.print(_records(result) if is_wide else _table(result))
     count = len(result)
     more = f", {_SHOWN:,} of them shown" if count > _SHOWN else ""
-    print(f"{count:,} row{'s' * (count != 1)}{more}")
+    print(f"{count_of(count, 'row')}{more}")
 
 
 def print_changes(pipeline: Pipeline, result: Answer) -> None:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.engine.conflicts import SHOWN, listed
+from deltic.errors import count_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,5 +53,5 @@ class LateRows:
         return f"{self}: {listed(self.examples, self.count)}"
 
     def __str__(self) -> str:
-        rows = f"{self.count:,} late row{'s' * (self.count != 1)}"
+        rows = count_of(self.count, "late row")
         return f"{rows} of {self.table}, with {self.column} before {self.watermark}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.resources import available
-from deltic.errors import DelticError
+from deltic.errors import DelticError, count_of
 from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
@@ -294,7 +294,7 @@ class Pipeline(Defining):
 
     def __repr__(self) -> str:
         tables, views = len(self.tables), len(self.views)
-        what = f"{tables} table{'s' * (tables != 1)}, {views} view{'s' * (views != 1)}"
+        what = f"{count_of(tables, 'table')}, {count_of(views, 'view')}"
         return f"a pipeline of {what} after epoch {self.epoch}"
 
     def __reduce__(self) -> Any:

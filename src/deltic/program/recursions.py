@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from deltic.errors import count_of
 from deltic.program import factoring
 from deltic.program.definitions import Definition
 from deltic.program.factoring import Factored, factored_rules
@@ -290,9 +291,7 @@ class StratumFormulas:
 
 def _parity(place: Occurrence) -> str:
     """The parity of an atom in a formula, as text."""
-    behind = (
-        f"under {place.negations} negation{'s' * (place.negations != 1)}" if place.negations else "under no negation"
-    )
+    behind = f"under {count_of(place.negations, 'negation')}" if place.negations else "under no negation"
     if place.aggregates:
         return f"in {', '.join(place.aggregates)}, {behind}: each change of its group is examined"
     return f"{behind}, {'odd: what it gains is lost' if place.negations % 2 else 'even: what it gains can only add'}"

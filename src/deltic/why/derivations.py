@@ -12,6 +12,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
 from deltic.circuit.graph import Circuit
+from deltic.errors import count_of
 from deltic.values.types import Schema
 from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
@@ -325,4 +326,4 @@ def _beside(one: Derivation, other: Derivation) -> Derivation:
 
 
 def _count(rows: int) -> str:
-    return f"{rows:,} row{'s' * (rows != 1)}"
+    return count_of(rows, "row")

@@ -19,7 +19,7 @@ from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import AGGREGATE, FUNCTOR, transform
 from deltic.datalog.syntax.formulas import AggregateExpression, BodyAtom, OperatorAtom
 from deltic.datalog.syntax.program import Clause, Item, Subsumption
-from deltic.errors import did_you_mean
+from deltic.errors import count_of, did_you_mean
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _aggregate(
         misfit = f"{takes} and returns {_shown(own.results)}", hint
     elif len(own.of) != count:
         hint = f"write {_call(node.function, own.of)} : {{ ... }}"
-        misfit = f"{takes}, but here {count} value{'s' * (count != 1)}", hint
+        misfit = f"{takes}, but here {count_of(count, 'value')}", hint
     elif any(seen(column.type) is not column.type for column in (*own.of, *own.results)):
         misfit = f"{takes} and returns {_shown(own.results)}", "numbers of Datalog are int64, uint64 and float64"
     if misfit:
@@ -144,7 +144,7 @@ def check_applications(
 def _misfit(there: Schema, wanted: Schema) -> str:
     """Why the columns of a relation do not fit an operator, whatever their names; "" if they do."""
     if len(there) != len(wanted):
-        return f"has {len(there)} attribute{'s' * (len(there) != 1)}"
+        return f"has {count_of(len(there), 'attribute')}"
     for own, column in zip(there, wanted, strict=True):
         if own.type is not column.type:
             return f"has {own.type} in `{own.name}`"

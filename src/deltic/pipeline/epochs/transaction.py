@@ -22,7 +22,7 @@ from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
-from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError
+from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError, count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.awaiting import finished
 from deltic.pipeline.epochs.clock import AnswerEngine
@@ -328,13 +328,13 @@ class Transaction:
     def __repr__(self) -> str:
         if self.is_open:
             count = len(self._operations)
-            return f"an open transaction: {count:,} change{'s' * (count != 1)}, not committed yet"
+            return f"an open transaction: {count_of(count, 'change')}, not committed yet"
         if self._phase is not _Phase.COMMITTED:
             return f"the transaction {self._phase.value}"
         rows = sum(self._affected) - self._report.rows_late
         changed = (f"{name} {counts}" for name, counts in self._report.changed.items())
         late = (f"left out {each.summary}" for each in self._report.late)
-        return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed, *late])
+        return "; ".join([f"{count_of(rows, 'row')} changed", *changed, *late])
 
     def _repr_html_(self) -> str:
         is_done = self._phase is _Phase.COMMITTED

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.changes import count
+from deltic.errors import count_of
 from deltic.extras import required
 from deltic.html import table
 from deltic.pipeline.reading.text_table import text_table
@@ -176,7 +177,7 @@ class Rows(Tabular):
     def _repr_html_(self) -> str:
         result, count = self._table.slice(0, _IN_NOTEBOOKS), self.count()
         lists = [column.to_pylist() for column in result.columns]
-        below = f"{count:,} row{'s' * (count != 1)}"
+        below = count_of(count, "row")
         below += f", {_IN_NOTEBOOKS} of them shown" if count > _IN_NOTEBOOKS else ""
         return table(result.column_names, zip(*lists, strict=True), below=below)
 

@@ -15,7 +15,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.numbering import row_numbers
 from deltic.engine.version import Version
-from deltic.errors import CatalogError
+from deltic.errors import CatalogError, count_of
 from deltic.values import to_arrow
 
 
@@ -52,7 +52,7 @@ def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Tabl
             values = rows.column(source)
         if values.null_count and not column.nullable:
             count = pc.sum(rows.column(WEIGHT).filter(values.is_null())).as_py()
-            message = f"{count:,} row{'s' * (count != 1)} would be NULL there"
+            message = f"{count_of(count, 'row')} would be NULL there"
             hint = "give it a DEFAULT" if isinstance(source, FixedValue) else "UPDATE them first"
             raise CatalogError(f"{table.name}.{column.name} cannot be NOT NULL: {message}; {hint}")
         columns.append(values.cast(column.type.arrow) if values.type != column.type.arrow else values)

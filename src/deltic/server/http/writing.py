@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from deltic.errors import DataError, Diagnostic
+from deltic.errors import DataError, Diagnostic, count_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import find
 from deltic.server.http import bodies
@@ -87,7 +87,7 @@ def _check(asked: Mapping[str, Any]) -> None:
 def _committed(result: Committed) -> Response:
     """The response for a durable change."""
     rows = sum(result.affected)
-    message = "it was applied before" if result.was_applied else f"{rows:,} row{'s' * (rows != 1)} changed"
+    message = "it was applied before" if result.was_applied else f"{count_of(rows, 'row')} changed"
     if result.late:
         message = f"{message} or left out: {result.warning}"
     fields = {

@@ -75,7 +75,7 @@ def applied_rows(node: exp.Expression, custom: CustomOperator, scope: QueryScope
     call, takes = node.this, custom.takes
     given = call.expressions
     if len(given) != len(takes):
-        message = f"{custom.name} takes {len(takes)} relation{'s' * (len(takes) != 1)}, not {len(given)}"
+        message = f"{custom.name} takes {count_of(len(takes), 'relation')}, not {len(given)}"
         raise scope.source.error(call, message, _written(custom))
     nodes = [_input(argument, custom, place, scope) for place, argument in enumerate(given)]
     made = scope.nodes.builder.add(applied(custom), *nodes)

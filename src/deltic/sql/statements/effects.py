@@ -10,6 +10,7 @@ from sqlglot import exp, parse_one
 
 from deltic.catalog import CatalogTable, CatalogView, ViewDefinitions
 from deltic.circuit.graph import Circuit
+from deltic.errors import count_of
 from deltic.sql.dialect import Deltic
 from deltic.sql.names import find_name, names_read
 from deltic.sql.queries import answer_circuit, stored_circuit, view_circuit
@@ -276,9 +277,7 @@ class _Writing:
         """Insert the query's rows, its values into these columns, NULL or the default into others."""
         values = _values(query)
         if values and len(values) != len(columns):
-            message = (
-                f"{len(values)} value{'s' * (len(values) != 1)} for {len(columns)} column{'s' * (len(columns) != 1)}"
-            )
+            message = f"{count_of(len(values), 'value')} for {count_of(len(columns), 'column')}"
             raise self._source.error(values[0], f"{message} of {self._table.name}: {', '.join(columns)}")
         places = dict(zip(columns, values, strict=True)) if values else {}
 

@@ -36,6 +36,7 @@ from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.storage.state import Role, State
 from deltic.engine.storage.store import Store
+from deltic.errors import count_of
 from deltic.program.histories import History
 from deltic.program.program import Program
 
@@ -294,4 +295,4 @@ def report_of_rounds(
 
 def in_rounds(rounds: int, shards: int) -> str:
     """Return how a recursion was updated, for reports."""
-    return f"in {rounds:,} round{'s' * (rounds != 1)} over {shards} shards"
+    return f"in {count_of(rounds, 'round')} over {shards} shards"

@@ -15,7 +15,7 @@ from deltic.engine.executors.shards.plan import Iterate, Recur, ShardPlan
 from deltic.engine.operators.query import Environment, VisitLimit
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
-from deltic.errors import DelticError
+from deltic.errors import DelticError, count_of
 
 # The bytes that a visited row may add to a recursion: its derivation in some column orders, and pending rows.
 _ROW = 64
@@ -77,7 +77,7 @@ def _homes(plan: ShardPlan, step: Iterate, stores: Sequence[Store]) -> int:
 
 def reason_on_one_shard(held: int, limit: int, shards: int, iterations: int) -> str:
     """Explain why a recursion is on one shard, with the expected cost of rounds."""
-    jobs = f"{iterations:,} job{'s' * (iterations != 1)} more for a load, {iterations * _JOB:,.0f} s at the least"
+    jobs = f"{count_of(iterations, 'job')} more for a load, {iterations * _JOB:,.0f} s at the least"
     return (
         f"on one shard, where it has {held:,} of the {limit:,} bytes that a task is to hold; "
         f"in rounds: some {held // shards:,} bytes in each of {shards} tasks, and {jobs}"

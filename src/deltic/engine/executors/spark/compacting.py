@@ -16,6 +16,7 @@ from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.tasks import total
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
+from deltic.errors import count_of
 
 _LOG = logging.getLogger("deltic.compaction")
 # Seconds between two checks whether the epoch that a compaction waits for has ended.
@@ -87,7 +88,7 @@ class Compacting:
                 read = {name for description in before.values() for name in files_of(description)}
                 self.read = frozenset(read | {task.state for task in tasks})
             if tasks:
-                outcome = total(self._run(tasks, f"compaction of {len(tasks)} shard{'s' * (len(tasks) > 1)}"))
+                outcome = total(self._run(tasks, f"compaction of {count_of(len(tasks), 'shard')}"))
                 if outcome.errors:
                     raise outcome.errors[0]
                 self._publish(shards, files, before, outcome.states)

@@ -38,6 +38,7 @@ from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
 from deltic.engine.storage.run import KeptRun
 from deltic.engine.storage.store import Store
+from deltic.errors import count_of
 from deltic.program.program import Program
 
 # Runs the tasks of an epoch for some shards, each with the messages of the one before. Returns the driver's messages.
@@ -230,7 +231,7 @@ class SparkShards(ProcessShards):
             Task(plan, options, self.files.place, begun.states, stage, *given, forget=forget)
             for stage in range(begun.since, len(plan.stages))
         ]
-        stages = f"{len(tasks)} stage{'s' * (len(tasks) > 1)}"
+        stages = count_of(len(tasks), "stage")
         outcome = begun.total(
             self._outcome(begun.messages, tasks, f"{message}: {stages}: {some_of(list(placed.program.sinks))}")
         )
