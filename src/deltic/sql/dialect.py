@@ -149,6 +149,13 @@ BEHIND_A_NAME = {
 """What stands behind the name of a column and begins no expression."""
 
 
+def _step(part: exp.JSONPathPart) -> str:
+    """A step of a path as variant_get has it."""
+    if isinstance(part, exp.JSONPathKey):
+        return f".{part.this}" if str(part.this).isidentifier() else f"['{part.this}']"
+    return f"[{part.this}]"
+
+
 class DelticParser(SparkParser):
     """Spark's parser, which keeps scalar functions as names with arguments."""
 
@@ -187,6 +194,20 @@ class DelticParser(SparkParser):
         if sep is TokenType.COMMA and self._index > start and self._prev and self._prev.token_type is sep:
             self.raise_error("a comma behind the last of a list", self._prev)
         return result
+
+    COLON_IS_VARIANT_EXTRACT: ClassVar[bool] = True
+
+    def _build_json_extract(
+        self, this: exp.Expr | None, path_parts: list[exp.JSONPathPart]
+    ) -> tuple[exp.Expr | None, list[exp.JSONPathPart]]:
+        """Parse the path behind a variant, `v:a[0].b`, as variant_get, which has the name of the last key."""
+        root, *steps = path_parts
+        if not steps:
+            return this, path_parts
+        given = [this, exp.Literal.string("$" + "".join(map(_step, steps)))]
+        result = self.expression(exp.Anonymous(this="variant_get", expressions=given))
+        result.meta["key"] = next(str(s.this) for s in reversed(steps) if isinstance(s, exp.JSONPathKey))
+        return result, [root]
 
     PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar[dict[str, Any]] = dict(pipes.OPERATORS)
     SUPPORTS_TABLE_QUERY: ClassVar[bool] = True

@@ -42,7 +42,7 @@ _SIGNS: Mapping[type[exp.Expression], str] = {
 _UPPER = (
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "cot", "csc", "degrees", "e"),
     *("exp", "expm1", "hypot", "log", "log10", "log1p", "log2", "pi", "power", "radians", "regexp", "regexp_like"),
-    *("rint", "rlike", "sec", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
+    *("rlike", "sec", "signum", "sin", "sinh", "sqrt", "tan", "tanh"),
     *("dense_rank", "percent_rank", "rank"),
 )
 """Functions that Spark writes in capitals."""
@@ -57,15 +57,23 @@ _CASTS = (
 """Functions that are casts: they have the name and the text of their argument."""
 _TESTS = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
 """Functions that Spark writes as conditions."""
-_OTHERWISE = {"array_agg": "collect_list", "dateadd": "date_add", "to_varchar": "to_char"}
+_OTHERWISE = {
+    "array_agg": "collect_list",
+    "current_database": "current_schema",
+    "dateadd": "date_add",
+    "to_varchar": "to_char",
+}
 """Functions that Spark calls by another name."""
 _OF_UNITS = {
     **dict.fromkeys(("date_add", "dateadd"), "timestampadd"),
     **dict.fromkeys(("date_diff", "datediff"), "timestampdiff"),
 }
 """Functions that are others where their first argument is a unit of time."""
-_FIRST_ALONE = ("from_csv", "from_json", "to_csv", "to_json")
-"""Functions whose schema and options are no part of the name."""
+_SHOWN = {
+    **dict.fromkeys(("from_csv", "from_json", "schema_of_csv", "schema_of_json", "to_csv", "to_json"), 1),
+    **dict.fromkeys(("variant_get", "try_variant_get"), 2),
+}
+"""How many arguments the name has of functions whose schema, type and options are no part of it."""
 
 
 def name_of(node: exp.Expression, values: BlockValues) -> str:
@@ -90,6 +98,8 @@ class _Names:
             inner = inner.this
         if isinstance(inner, exp.Column) or _is_path(inner):
             return inner.name
+        if key := inner.meta.get("key"):
+            return str(key)
         return inner.name.lower() if is_time_window(inner) else self.text(node)
 
     def text(self, node: exp.Expression) -> str:
@@ -163,7 +173,7 @@ class _Names:
             return f"{target.replace('_LTZ', '')} '{_written(self._constant(node))}'"
         if is_number(node):
             return self._number(node)
-        if not node.args.get("safe") and node.args["to"].is_type("array", "map", "struct"):
+        if node.args["to"].is_type("array", "map", "struct"):
             return self.text(node.this)
         return f"{'TRY_CAST' if node.args.get('safe') else 'CAST'}({self.text(node.this)} AS {target})"
 
@@ -264,7 +274,10 @@ class _Names:
             shown = ["E()", *shown]
         if name in _OF_UNITS and len(given) == 3:
             return f"{_OF_UNITS[name]}({', '.join(shown)})"
-        return self._called(_OTHERWISE.get(name, name), shown[: 1 if name in _FIRST_ALONE else None])
+        if name in ("to_char", "to_varchar") and self._type(given[0]) in (Type.DATE, Type.TIMESTAMP):
+            name = "date_format"
+        text = self._called(_OTHERWISE.get(name, name), shown[: _SHOWN.get(name)])
+        return f"{text} AS {key}" if (key := node.meta.get("key")) else text
 
     def _called(self, name: str, given: list[str]) -> str:
         is_upper = name in _UPPER or (name in _UPPER_ALONE and len(given) == 1)
