@@ -103,7 +103,7 @@ class RenameColumn(Alteration):
 
 @dataclass(frozen=True)
 class MoveColumn(Alteration):
-    """Move a column behind another one, or to the front for ""."""
+    """Move a column after another one, or to the front for ""."""
 
     name: str
     after: str
@@ -276,7 +276,7 @@ def _find(table: CatalogTable, name: str) -> str:
 
 
 def _place(table: CatalogTable, after: str | None) -> int:
-    """Return the position behind a column."""
+    """Return the position after a column."""
     if after is None:
         return len(table.schema)
     return table.schema.index(_find(table, after)) + 1 if after else 0

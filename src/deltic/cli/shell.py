@@ -154,7 +154,7 @@ class _Command:
     told: str
     run: Callable[[Shell, str], None]
     takes: str = ""
-    """What stands behind the name, for the help; "" for nothing."""
+    """What follows the name, for the help; "" for nothing."""
 
 
 def _help(shell: Shell, _: str) -> None:

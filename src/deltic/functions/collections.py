@@ -140,7 +140,7 @@ def _texts_map(text: str, between: str, within: str) -> Values | None:
 
 
 def _halves(pair: str, within: str) -> list[str]:
-    """What stands before and behind a pattern; the empty one parts the first letter from the others, as in Java."""
+    """What stands before and after a pattern; the empty one parts the first letter from the others, as in Java."""
     if within:
         return re.split(within, pair, maxsplit=1, flags=re.ASCII)
     return [part for part in (pair[:1], pair[1:]) if part] or [""]

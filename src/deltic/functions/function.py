@@ -35,7 +35,7 @@ class Function:
     value; `reason` why a function is computed by Python row by row, the last of the tiers. One of the four is enough: a
     single value is a column of one. `python` stands beside them where recursions ask for one value at a time.
 
-    A `strict` function is NULL where an operand is, and does not compute those behind it then, unless it is `thorough`.
+    A `strict` function is NULL where an operand is, and does not compute those after it then, unless it is `thorough`.
     A `partial` one may be undefined, which is an error in SQL; a
     `tolerant` one is NULL there for Spark too. Others that are not strict are NULL only if they are `nullable`.
     """

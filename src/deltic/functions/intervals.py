@@ -59,7 +59,7 @@ def _units(text: str, first: str, last: str) -> int | None:
 
 
 MOST = {"MONTH": 12, "HOUR": 24, "MINUTE": 60, "SECOND": 60}
-"""What fields behind the first are below."""
+"""What fields after the first are below."""
 
 
 def _whole(amount: str) -> int:

@@ -21,7 +21,7 @@ _FORMAT = re.compile(
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """A sign before or behind, a dollar, digits of which 9 may be left out, groups between commas, and a fraction."""
+    """A sign before or after, a dollar, digits of which 9 may be left out, groups between commas, and a fraction."""
 
     before: str
     dollar: str
@@ -103,7 +103,7 @@ def _written(number: Decimal, written: str) -> str:
 
 
 def _whole_written(shown: str, places: str, digits: Iterator[str]) -> str:
-    """The digits before the point behind what is shown; a sign stands directly before them."""
+    """The digits before the point after what is shown; a sign stands directly before them."""
     begun = False
     for place in places:
         letter = "," if place == "," else next(digits)

@@ -177,7 +177,7 @@ def _digits_rounded(precision: int, scale: int, places: int) -> tuple[int, int]:
 
 
 def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
-    """Decimals of so many places, by a mode of Arrow's; of those before the point the digits behind are zero."""
+    """Decimals of so many places, by a mode of Arrow's; of those before the point the digits after are zero."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

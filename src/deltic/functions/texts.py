@@ -159,7 +159,7 @@ def _split(text: str, pattern: str, limit: int) -> tuple[str, ...]:
 
 
 def _replaced(text: str, pattern: str, replacement: str) -> str:
-    """The text with all matches of a pattern replaced, those of nothing behind others, too."""
+    """The text with all matches of a pattern replaced, those of nothing after others, too."""
     return re.sub(pattern, replacement, text, flags=re.ASCII)
 
 

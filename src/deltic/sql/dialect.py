@@ -146,7 +146,7 @@ BEHIND_A_NAME = {
     *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE),
     *(TokenType.PLUS, TokenType.SLASH, TokenType.DPIPE),
 }
-"""What stands behind the name of a column and begins no expression."""
+"""What follows the name of a column and begins no expression."""
 
 
 def _step(part: exp.JSONPathPart) -> str:
@@ -215,7 +215,7 @@ class DelticParser(SparkParser):
     FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
 
     def _parse_select(self, *args: Any, consume_pipe: bool = True, **options: Any) -> exp.Expr | None:
-        """Parse a query; a pipe behind that of LATERAL is the query's around, and VALUES may have one."""
+        """Parse a query; a pipe after that of LATERAL is the query's around, and VALUES may have one."""
         is_lateral = bool(self._prev) and self._prev.token_type is TokenType.LATERAL
         has_pipe = consume_pipe and not is_lateral
         result = super()._parse_select(*args, **{**options, "consume_pipe": has_pipe})
@@ -370,7 +370,7 @@ class DelticParser(SparkParser):
         return result
 
     def _parse_respect_or_ignore_nulls(self, this: exp.Expr | None) -> exp.Expr | None:
-        """Parse IGNORE or RESPECT NULLS behind a call; what is written so has another name than a second argument."""
+        """Parse IGNORE or RESPECT NULLS after a call; what is written so has another name than a second argument."""
         result = super()._parse_respect_or_ignore_nulls(this)
         if result is not None and result is not this:
             result.meta["written"] = True

@@ -105,12 +105,12 @@ class _Parser:
         return Plain(word, argument, self._span())
 
     def _end(self) -> None:
-        """`;`, which may be missing behind the last command."""
+        """`;`, which may be missing after the last command."""
         if self._rest():
             self._reader.take(";")
 
     def _argument(self, word: str) -> str | None:
-        """What stands behind a word; None for no command."""
+        """What follows a word; None for no command."""
         reader = self._reader
         if word in _PLAIN:
             return ""

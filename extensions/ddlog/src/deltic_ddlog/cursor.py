@@ -17,7 +17,7 @@ STARTERS = frozenset(
         *("for", "apply", "index"),
     )
 )
-"""The words that begin a declaration: behind the dot of a rule, these are no fields."""
+"""The words that begin a declaration: after the dot of a rule, these are no fields."""
 RESERVED = frozenset(
     (
         *("as", "and", "break", "continue", "else", "extern", "false", "for", "function", "if", "import", "in"),
@@ -115,7 +115,7 @@ class TokenCursor:
         return tuple(result)
 
     def separated(self, item: Callable[[], ValueT], by: str = ",") -> tuple[ValueT, ...]:
-        """One item, and others behind such signs."""
+        """One item, and others after such signs."""
         result = [item()]
         while self.accept(by):
             result.append(item())

@@ -19,7 +19,7 @@ Path = tuple[int, ...]
 
 
 def name_of(name: str) -> str:
-    """The name of Python for a variable; the underscore behind it keeps it apart from Python's words and ours."""
+    """The name of Python for a variable; the underscore after it keeps it apart from Python's words and ours."""
     return f"{name}_"
 
 
@@ -80,7 +80,7 @@ class Emitter:
             self.line(f"return ({', '.join([value, *self.given_back])})" if self.given_back else f"return {value}")
 
     def has_left(self) -> bool:
-        """Whether nothing behind the last statement is reached."""
+        """Whether nothing after the last statement is reached."""
         return bool(self.lines) and (self.lines[-1] in _LEAVES or self.lines[-1].startswith("return "))
 
     @contextmanager
@@ -130,7 +130,7 @@ class Emitter:
             self.line(value)
 
     def captured(self, expression: core.TypedExpression) -> tuple[list[str], str]:
-        """The statements of a branch, and its value behind them: "" where it leaves before."""
+        """The statements of a branch, and its value after them: "" where it leaves before."""
         outer, self.lines = self.lines, []
         value = self.value(expression)
         result, value = self.lines, "" if self.has_left() else value

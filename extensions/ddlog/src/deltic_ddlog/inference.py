@@ -78,7 +78,7 @@ class Inference:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Variables that are declared inside are not known behind."""
+        """Variables that are declared inside are unknown afterwards."""
         self._scopes.append({})
         try:
             yield

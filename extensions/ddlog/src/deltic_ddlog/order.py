@@ -119,7 +119,7 @@ def _digits(value: int) -> bytes:
 
 
 def _signed_digits(value: int) -> bytes:
-    """The same behind its sign, which is 0 for minus and 2 for plus; of zero the sign, 1, alone."""
+    """The same after its sign, which is 0 for minus and 2 for plus; of zero the sign, 1, alone."""
     sign = 1 + (value > 0) - (value < 0)
     return sign.to_bytes(8, "little") + (_digits(abs(value)) if value else b"")
 

@@ -94,7 +94,7 @@ class ExpressionParser(TypeParser):
         return self._postfix(self._term(), start)
 
     def _postfix(self, of: s.ParsedExpression, start: int) -> s.ParsedExpression:
-        """What stands behind a term: calls, fields, slices, types, casts."""
+        """What follows a term: calls, fields, slices, types, casts."""
         count = 0
         while (behind := self._next_postfix(of, start)) is not None:
             of, count = behind, self._counted(count)
@@ -306,7 +306,7 @@ class ExpressionParser(TypeParser):
         return s.MapLiteral(tuple(pairs), span=span) if pairs else s.VecLiteral(tuple(items), span=span)
 
     def _if(self) -> s.ParsedExpression:
-        """The last part is a term, so that what stands behind it is applied to the whole."""
+        """The last part is a term, so that what follows it is applied to the whole."""
         start = self.advance().start
         condition, then = self.asked(), self.expression()
         if not self.accept("else"):
@@ -316,7 +316,7 @@ class ExpressionParser(TypeParser):
         return s.If(condition, then, otherwise, span=self.span(start))
 
     def asked(self) -> s.ParsedExpression:
-        """The condition behind `if`: in parentheses, or a term."""
+        """The condition after `if`: in parentheses, or a term."""
         if not self.accept("("):
             return self._term()
         condition = self.expression()

@@ -41,7 +41,7 @@ class _ModuleParser(RuleParser):
     """Reads declarations."""
 
     def skip_declaration(self, before: int) -> None:
-        """Go to the next line that begins a declaration, behind what could not be read."""
+        """Go to the next line that begins a declaration, after what could not be read."""
         self.at = max(self.at, before + 1)
         while self.token.kind != END and not self._begins_declaration():
             self.at += 1
@@ -125,7 +125,7 @@ class _ModuleParser(RuleParser):
         return s.Typedef(name, parameters, definition, attributes, span=self.span(start))
 
     def _begins_union(self) -> bool:
-        """Whether constructors follow, and no other type: of a name alone, what it is shows behind it."""
+        """Whether constructors follow, and no other type: of a name alone, what it is shows after it."""
         if self.is_at("#"):
             return True
         if not self.is_upper() or "::" in self.token.text:

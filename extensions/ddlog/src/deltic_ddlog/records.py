@@ -188,7 +188,7 @@ class Reader:
 
 
 def _number(text: str) -> int | float:
-    """A number in Rust's writing, with a sign that may stand apart, and `_` between and behind its digits."""
+    """A number in Rust's writing, with a sign that may stand apart, and `_` between and after its digits."""
     if text.isdigit():
         return int(text)
     text = re.sub(r"[\s_]", "", text)

@@ -1,4 +1,4 @@
-"""Checking of rules: clauses from left to right, each of which may bind variables for those behind it."""
+"""Checking of rules: clauses from left to right, each of which may bind variables for those after it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class _RuleInference(ExpressionInference):
     def atom_pattern(
         self, atom: s.AtomClause, *, negated: bool = False
     ) -> tuple[RelationEntry, InferredPattern, PatternOf] | None:
-        """The pattern that records have, and what it binds; behind `not` the name of the record says nothing."""
+        """The pattern that records have, and what it binds; after `not` the name of the record says nothing."""
         entry = self.relation(atom)
         if entry is None:
             PatternOf(self, "rule").bind_all(atom.arguments or ())

@@ -390,7 +390,7 @@ class RelationDeclaration(SyntaxNode):
 class AtomClause(SyntaxNode):
     """`variable in &R-1(arguments)` or `R[record]`.
 
-    `delay` counts transactions, `differentiated` is `R'`; `location` is that behind `@` of a head.
+    `delay` counts transactions, `differentiated` is `R'`; `location` is that after `@` of a head.
     """
 
     relation: str

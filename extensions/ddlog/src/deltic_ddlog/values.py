@@ -91,7 +91,7 @@ class Vec(_Items):
     __slots__ = ()
 
     def push(self, element: Any) -> Vec:
-        """The vector with one more element behind."""
+        """The vector with one more element at the end."""
         return Vec((*self, element))
 
     def with_nth(self, place: int, element: Any) -> Vec:

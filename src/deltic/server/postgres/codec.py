@@ -57,7 +57,7 @@ def _load_bool(data: bytes) -> bool:
 
 
 def _load_date(data: bytes) -> date:
-    """As PostgreSQL reads it: a time and a zone behind it, which pgjdbc sends, say nothing."""
+    """As PostgreSQL reads it: a time and a zone after it, which pgjdbc sends, say nothing."""
     return date.fromisoformat(data.decode().split()[0].partition("T")[0])
 
 

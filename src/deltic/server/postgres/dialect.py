@@ -69,7 +69,7 @@ class ClientStatement:
         return ClientStatement(self.whole, part)
 
     def name(self, place: int) -> tuple[str, int]:
-        """The name that begins with a token, without those of database and schema, and the number behind it."""
+        """The name that begins with a token, without those of database and schema, and the number after it."""
         while self.words[place + 1 : place + 2] == ["."]:
             place += 2
         return self.part(place).tokens[0].text, place + 1
@@ -154,7 +154,7 @@ def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
 
 
 def _places_of_types(statement: ClientStatement) -> Iterator[int]:
-    """The numbers of the tokens with which types begin: behind `::`, AS in a CAST, and the names of columns."""
+    """The numbers of the tokens with which types begin: after `::`, AS in a CAST, and the names of columns."""
     words = statement.words
     declares = words[0] in ("CREATE", "ALTER") and "SELECT" not in words
     brackets: list[str] = []

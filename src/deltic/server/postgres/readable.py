@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from deltic.server.postgres.dialect import ClientStatement, Rewritten
 
 _TYPES = {"oid": "uint", "name": "text", "char": "text", "xid": "bigint"}
-"""Types that are plain ones here, behind `::`."""
+"""Types that are plain ones here, after `::`."""
 
 
 def readable(statement: ClientStatement) -> str:
@@ -25,7 +25,7 @@ def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
 
 
 def _written(statement: ClientStatement, number: int) -> tuple[str | None, int]:
-    """What is written for a token and those behind it, None for the same, and how many tokens these are."""
+    """What is written for a token and those after it, None for the same, and how many tokens these are."""
     token, words = statement.tokens[number], statement.words[number : number + 8]
     lowered = [word.lower() for word in words]
     before = statement.words[number - 1] if number else ""

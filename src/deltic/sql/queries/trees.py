@@ -111,7 +111,7 @@ def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def is_window_function(node: exp.Expression) -> bool:
-    """Whether an aggregate is the function of a window, with what stands behind it or without."""
+    """Whether an aggregate is the function of a window, with what follows it or without."""
     parent = node.parent
     while isinstance(parent, _AROUND_CALLS):
         parent = parent.parent

@@ -101,7 +101,7 @@ def as_decimal(type_: Type) -> Type:
 
 
 def bounded_decimal(precision: int, scale: int) -> Type:
-    """The decimal of these digits, without those behind the point for which there is no room."""
+    """The decimal of these digits, without those after the point for which there is no room."""
     if precision > MAX_PRECISION:
         scale = max(0, scale - (precision - MAX_PRECISION))
     return Type.decimal(min(precision, MAX_PRECISION), scale)

@@ -120,7 +120,7 @@ def _no_column(function: functions.written.SqlFunction, reference: exp.Column) -
 
 
 def _parameter(function: functions.written.SqlFunction, values: Mapping[str, Typed], reference: exp.Column) -> Typed:
-    """The value of a parameter behind the name of the function."""
+    """The value of a parameter after the name of the function."""
     found = values.get(reference.name.lower())
     if found is None or reference.table.lower() != function.name.lower():
         hint = f"the parameters are {function.signature}" if values else "the function has no parameters"
@@ -506,7 +506,7 @@ _SYNTAX: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
 
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    """The values that a node is of. A name among them is a parameter of a function, behind a point that of a field."""
+    """The values that a node is of. A name among them is a parameter of a function, after a point that of a field."""
     others = (exp.DataType, exp.Var, exp.Lambda, *((exp.Identifier,) if isinstance(node, exp.Dot) else ()))
     return [child for child in node.iter_expressions() if not isinstance(child, others) or child is node.this]
 

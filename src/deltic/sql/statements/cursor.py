@@ -39,7 +39,7 @@ class Cursor:
         return self._length(words) > 0
 
     def take(self, *words: str) -> bool:
-        """Go behind these words, if they come next."""
+        """Skip these words, if they come next."""
         length = self._length(words)
         self.position += length
         return length > 0
@@ -56,12 +56,12 @@ class Cursor:
         return 0
 
     def need(self, *words: str) -> None:
-        """Go behind these words; raises ProgramError where others come."""
+        """Skip these words; raises ProgramError where others come."""
         if not self.take(*words):
             self.refuse(f"expected {' '.join(words)}")
 
     def name(self, what: str) -> exp.Identifier:
-        """Go behind the name of a relation or column; raises ProgramError where there is none."""
+        """Skip the name of a relation or column; raises ProgramError where there is none."""
         if self.at_end or not is_name(self.rest[0]):
             is_text = not self.at_end and self.rest[0].token_type is TokenType.STRING
             self.refuse(f"expected {what}", f"a name in quotes is `{self.rest[0].text}`" if is_text else "")
@@ -76,14 +76,14 @@ class Cursor:
         return identifier(self.tokens[self.position - 1])
 
     def text(self, what: str) -> str:
-        """Go behind a text in quotes; raises ProgramError where there is none."""
+        """Skip a text in quotes; raises ProgramError where there is none."""
         if self.at_end or self.rest[0].token_type is not TokenType.STRING:
             self.refuse(f"expected {what}, a text in quotes")
         self.position += 1
         return self.tokens[self.position - 1].text
 
     def group(self) -> Tokens:
-        """Go behind a parenthesis with all that is in it: the tokens between, or none where there is no parenthesis."""
+        """Skip a parenthesis with all that is in it: the tokens between, or none where there is no parenthesis."""
         if not self.sees("("):
             return []
         depth = 0
@@ -96,7 +96,7 @@ class Cursor:
         raise token_error(self.source, self.rest[0], "this parenthesis is not closed")
 
     def parts(self) -> list[Tokens]:
-        """Go behind a parenthesis with all that is in it: the tokens between its commas, none where there is none.
+        """Skip a parenthesis with all that is in it: the tokens between its commas, none where there is none.
 
         Raises ProgramError where nothing stands between two of them.
         """

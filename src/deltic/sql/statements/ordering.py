@@ -38,7 +38,7 @@ class Key:
 
 
 def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, tuple[Key, ...]]:
-    """The query with what it is ordered by as columns behind the others, called `order by 0`, …; and the order."""
+    """The query with what it is ordered by as columns after the others, called `order by 0`, …; and the order."""
     order = query.args.get("order")
     if order is None:
         return query, ()

@@ -39,7 +39,7 @@ _OPERANDS = {
     TokenType.R_PAREN,
     TokenType.R_BRACKET,
 }
-"""What may end a value: `:name` behind one is a field of that value, and no parameter."""
+"""What may end a value: `:name` after one is a field of that value, and no parameter."""
 
 
 def filled(statements: Sequence[Tokens], args: Args | None, source: SourceText) -> list[Tokens]:
@@ -113,7 +113,7 @@ class _RefusedValue(Exception):
 
 
 def _value(name: str, args: Args | None, used: Sequence[str]) -> Any:
-    """The value of a parameter behind those that are `used`; raises _RefusedValue where there is none."""
+    """The value of a parameter after those that are `used`; raises _RefusedValue where there is none."""
     if args is None:
         hint = 'give it one: args={"name": value} for `:name`, args=[value] for `?`'
         raise _RefusedValue("the parameter has no value", hint)

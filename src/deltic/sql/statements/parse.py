@@ -86,7 +86,7 @@ def parse_bracket(cursor: Cursor) -> TransactionBracket:
 
 
 def _inserts(tokens: Tokens) -> bool:
-    """Whether INSERT stands behind WITH: `WITH w AS (…) INSERT INTO t SELECT * FROM w`."""
+    """Whether INSERT follows WITH: `WITH w AS (…) INSERT INTO t SELECT * FROM w`."""
     words = [token.text.upper() for token in tokens]
     depths = accumulate((word == "(") - (word == ")") for word in words)
     follows = zip(words, words[1:], words[2:], depths, strict=False)

@@ -103,7 +103,7 @@ def _alterations(cursor: Cursor) -> Iterator[Alteration]:
 
 
 def _properties(cursor: Cursor) -> bool:
-    """Go behind SET or UNSET TBLPROPERTIES, which mean nothing here; whether there is such a clause."""
+    """Skip SET or UNSET TBLPROPERTIES, which mean nothing here; whether there is such a clause."""
     unset = cursor.take("UNSET", "TBLPROPERTIES")
     if not unset and not cursor.take("SET", "TBLPROPERTIES"):
         return False
@@ -151,7 +151,7 @@ _ALONE = {"PRIMARY KEY": "ADD PRIMARY KEY (columns) afterwards", "LATENESS": "sa
 
 
 def _position(cursor: Cursor) -> str | None:
-    """Behind which column another stands: "" for FIRST, None where it is not said."""
+    """After which column another stands: "" for FIRST, None where it is not said."""
     if cursor.take("FIRST"):
         return ""
     return cursor.name(_COLUMN).name if cursor.take("AFTER") else None

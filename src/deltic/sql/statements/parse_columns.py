@@ -102,7 +102,7 @@ def parse_column(cursor: Cursor, made: ColumnDefinitions, ends: Sequence[str] = 
 
 
 def parse_type(cursor: Cursor, name: exp.Identifier, ends: Sequence[str] = ()) -> tuple[Type, ColumnStorage]:
-    """Go behind the longest type that comes next."""
+    """Skip the longest type that comes next."""
     after = [*_AFTER_TYPE, *ends]
     width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().partition(" ")[0] in after), len(cursor.rest))
     if not width:

@@ -180,7 +180,7 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
 
 
 def _clauses(cursor: Cursor) -> External | None:
-    """Go behind what follows the columns: comments, and where the rows come from."""
+    """Skip what follows the columns: comments, and where the rows come from."""
     kind, options, places = "", dict[str, str](), list[Token]()
     while not cursor.at_end:
         cursor.refuse_words("CREATE TABLE …", _TABLE_CLAUSES)

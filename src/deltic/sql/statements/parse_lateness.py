@@ -1,4 +1,4 @@
-"""How late rows may come: LATENESS behind a column, or WATERMARK FOR column AS column - INTERVAL … among them."""
+"""How late rows may come: LATENESS after a column, or WATERMARK FOR column AS column - INTERVAL … among them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WATERMARK = "write WATERMARK FOR ts AS ts - INTERVAL 1 HOUR"
 
 
 def parse_lateness(cursor: Cursor) -> Tokens:
-    """Go behind LATENESS and the length that follows it: the length, as it is written."""
+    """Skip LATENESS and the length that follows it: the length, as it is written."""
     cursor.need("LATENESS")
     count = next((n for n, t in enumerate(cursor.rest) if t.text.upper().split()[:1] in _ENDS), len(cursor.rest))
     if not count:

@@ -86,7 +86,7 @@ _NOT_SHOWN = {
 
 
 def _schema(cursor: Cursor) -> None:
-    """Go behind IN default, if it is there."""
+    """Skip IN default, if it comes next."""
     if cursor.take("IN") or cursor.take("FROM"):
         check_schema(cursor.name("the name of a schema"), cursor.source)
 

@@ -156,7 +156,7 @@ def _names(cursor: Cursor) -> Iterator[exp.Identifier]:
 
 
 def _name(cursor: Cursor) -> exp.Identifier:
-    """Go behind the name of a variable, and `session.` or `system.session.` before it."""
+    """Skip the name of a variable, and `session.` or `system.session.` before it."""
     scope: list[str] = []
     while True:
         if cursor.at_end or not is_name(cursor.rest[0]):

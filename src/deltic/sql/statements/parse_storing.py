@@ -34,7 +34,7 @@ def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple
 
 
 def parse_default(cursor: Cursor, column: Column, storing: ColumnStorage) -> ColumnStorage:
-    """Go behind DEFAULT and its value, which is a constant that fits the column."""
+    """Skip DEFAULT and its value, which is a constant that fits the column."""
     cursor.need("DEFAULT")
     begin = cursor.position
     while not cursor.at_end and not any(cursor.sees(word) for word in _AFTER):

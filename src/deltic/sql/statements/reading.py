@@ -29,7 +29,7 @@ _BRACKETS = (TokenType.L_PAREN, TokenType.R_PAREN, TokenType.LT, TokenType.GT)
 
 
 _ALSO_NAMES = ("VALUES", "LIMIT", "OFFSET", "WINDOW", "FETCH", "LOCK", "XOR", "GLOB", "NOTNULL")
-"""Words of sqlglot's grammar that are names where nothing stands behind them that they could begin."""
+"""Words of sqlglot's grammar that are names where nothing follows them that they could begin."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

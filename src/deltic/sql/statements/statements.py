@@ -60,7 +60,7 @@ class Statement:
 class CreateTable(Statement):
     """CREATE TABLE; a table that takes the columns of its source has none yet.
 
-    `inside` is the offset in the text behind the opening parenthesis, None where there is none.
+    `inside` is the offset in the text after the opening parenthesis, None where there is none.
     """
 
     name: exp.Identifier
@@ -172,7 +172,7 @@ class AlterTable(Statement):
     alterations: tuple[Alteration, ...]
     if_there: bool = False
     names: tuple[exp.Identifier, ...] = ()
-    """All names behind that of the table."""
+    """All names after that of the table."""
     kind: Literal["table"] = "table"
 
     def place_of(self, column: str) -> exp.Identifier:

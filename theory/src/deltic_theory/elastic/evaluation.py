@@ -134,7 +134,7 @@ def _next(now: Iteration, proofs: Multiset, old_proofs: Multiset) -> Iteration:
 
 
 def _through(found: Iterable[Instantiation], facts: Facts, denied: Facts) -> Iterator[Instantiation]:
-    """Those with one of `facts` in their body, or one of `denied` behind a negation."""
+    """Those with one of `facts` in their body, or one of `denied` after a negation."""
     return (p for p in found if not (facts.isdisjoint(p.body) and denied.isdisjoint(p.negated)))
 
 

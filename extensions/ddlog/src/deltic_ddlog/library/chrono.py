@@ -111,7 +111,7 @@ def _offset(east: int, colon: str, *, with_seconds: bool = False) -> str:
 
 
 def _fraction(nanoseconds: int) -> str:
-    """What is behind the seconds, by thousands."""
+    """What follows the seconds, by thousands."""
     text = f".{nanoseconds % SECOND:09}"
     while text.endswith("000"):
         text = text[:-3]

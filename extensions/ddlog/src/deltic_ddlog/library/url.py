@@ -19,7 +19,7 @@ def _option(value: object) -> Struct:
 
 
 def _after(text: str, sign: str) -> Struct:
-    """What stands behind the first such sign, `None` where there is none."""
+    """What follows the first such sign, `None` where there is none."""
     _, result, behind = text.partition(sign)
     return some(behind) if result else NONE
 
@@ -86,7 +86,7 @@ def _straight(path: str) -> str:
 
 
 def _cannot_be_a_base(url: str) -> bool:
-    """Whether no path begins behind the colon, as in `mailto:`."""
+    """Whether no path begins after the colon, as in `mailto:`."""
     return not url.partition(":")[2].startswith("/")
 
 

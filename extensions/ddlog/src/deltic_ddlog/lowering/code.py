@@ -245,7 +245,7 @@ class Guarded(ColumnFunction):
 class GroupedList(ColumnFunction):
     """A group of a list of values of a type, each with its number of derivations and its row.
 
-    Its values are in the order of their rows. The columns of its key are behind the list.
+    Its values are in the order of their rows. The columns of its key are after the list.
     """
 
     key: Value
@@ -262,7 +262,7 @@ class GroupedList(ColumnFunction):
         return group
 
     def _order(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-        """By what rows are ordered, whose values are behind a value and a number. Functions are as their texts are."""
+        """By what rows are ordered, whose values are after a value and a number. Functions are as their texts are."""
         ordering = self.of.columns.ordering
         parts = [(ordering(each.type, each.read.function), place) for each, place in _places(self.row, 2)]
         return lambda row: tuple(part(*row[place]) for part, place in parts)

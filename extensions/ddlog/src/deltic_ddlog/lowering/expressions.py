@@ -67,7 +67,7 @@ class Guard:
 class Expressions:
     """The expressions of a program over columns.
 
-    Engines choose the order in which functions are called. So a function behind a condition that is one too may be
+    Engines choose the order in which functions are called. So a function after a condition that is one too may be
     called for what does not meet it: its value is NULL, and no error, where it fails then.
     """
 
@@ -75,17 +75,17 @@ class Expressions:
         self.of, self.columns, self._checked, self._guards = of, of.columns, of.checked, tuple(guards)
 
     def behind(self, condition: core.TypedExpression, known: Environment) -> Expressions:
-        """The expressions behind a condition."""
+        """The expressions after a condition."""
         test = self.function(plain(condition, known), known)
         return Expressions(self.of, (*self._guards, Guard(test, _columns(test.given, known))))
 
     def behind_match(self, part: VariableBinding) -> Expressions:
-        """The expressions behind the match that a variable without a column is a part of."""
+        """The expressions after the match that a variable without a column is a part of."""
         assert isinstance(part.read, PatternValue)
         return Expressions(self.of, (*self._guards, Guard(PatternTest(self.of, part.read.matching), part.columns)))
 
     def unguarded(self) -> Expressions:
-        """The expressions behind what no row passes that does not meet all conditions before it."""
+        """The expressions after what no row passes that does not meet all conditions before it."""
         return Expressions(self.of)
 
     def value(self, expression: core.TypedExpression, known: Environment) -> Tree:

@@ -196,7 +196,7 @@ class Lowered:
                 yield ViewDefinitions(views, scope.builder.build())
 
     def _looked(self, relation: c.ResolvedRelation, before: int) -> tuple[CatalogView, ...]:
-        """The views of what is inspected behind the first so many."""
+        """The views of what is inspected, after a number of them."""
         place = relation.span.place
         return tuple(CatalogView(each.name, self._shown[each.name], place=place) for each in self.inspected[before:])
 
@@ -246,7 +246,7 @@ class Lowered:
         self.inspected.append(Inspected(name, clause, dict(body.known)))
 
     def _index(self, index: c.Index) -> ViewDefinitions:
-        """The records of an index, each behind the values of its parameters."""
+        """The records of an index, each after the values of its parameters."""
         scope = self._scope()
         body = RuleBindings(scope, self._expressions, self.form)
         form, name, span = self.form(index.relation), "?record", index.span

@@ -60,7 +60,7 @@ Step = Clause | Reduce
 def reduced(
     checked: ResolvedModules, group: GroupBy, behind: Sequence[Clause], head: Head, known: Environment
 ) -> tuple[Step, Sequence[Clause], Head]:
-    """A group, what is behind it and the head, with reductions for it where the engine has them."""
+    """A group, what follows it and the head, with reductions for it where the engine has them."""
     clauses, changed = _without_aliases(group.name, behind, head)
     making = _Making(checked, group, known)
     if not making.covers((*clauses, changed)):

@@ -1,4 +1,4 @@
-"""Rules: the clauses of a body from left to right, each a step from the bindings before it to those behind it."""
+"""Rules: the clauses of a body from left to right, each a step from the bindings before it to those after it."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ class RuleBindings:
         self._assign(clause.pattern, self._of.binding(each, type_))
 
     def _group(self, clause: GroupBy) -> None:
-        """Lists of rows with their numbers of derivations; what is visible behind it tells groups apart."""
+        """Lists of rows with their numbers of derivations; what is visible after it tells groups apart."""
         columns, row = self._expressions.columns, row_of(self.known, clause.visible)
         keys = [each.name for each in self._keys(clause.visible)]
         rest = [each.name for _, binding in row for each in binding.columns]
@@ -273,7 +273,7 @@ class RuleBindings:
         self.known[clause.name] = VariableBinding(clause.type, (listed, *of_key), read, is_one=False)
 
     def _forget_all_but(self, visible: Sequence[str]) -> None:
-        """Behind a group that is all that is known; no row is there that a condition before it excludes."""
+        """After a group that is all that is known; no row remains that an earlier condition excludes."""
         self._expressions = self._expressions.unguarded()
         before, self.known = self.known, {}
         for name in visible:

@@ -46,7 +46,7 @@ _QUERY = re.compile(r"^CREATE\b.*?\bAS\s+", re.IGNORECASE | re.DOTALL)
 
 
 class Oids:
-    """The oids of tables and views, stable while the server runs; the two behind one are those of its key."""
+    """The oids of tables and views, stable while the server runs; the two after one are those of its key."""
 
     def __init__(self) -> None:
         self._next = count(16384, 3)

@@ -32,7 +32,7 @@ def _number(value: Typed, function: str = "") -> Typed:
 
 
 def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
-    """The next integer up or down: a BIGINT, or a decimal without digits behind the point."""
+    """The next integer up or down: a BIGINT, or a decimal without digits after the point."""
     number = _number(value)
     type_ = number.type.type
     if places is not None:

@@ -85,7 +85,7 @@ def counts(name: str) -> range:
 
 
 def brought(name: str, arguments: Sequence[Typed]) -> list[Typed]:
-    """The arguments, and the defaults behind them, brought to the types that a plain function takes."""
+    """The arguments, and the defaults after them, brought to the types that a plain function takes."""
     function = FUNCTIONS[name]
     takes, missing = function.takes, len(function.takes) - len(arguments)
     if len(arguments) not in (taken := counts(name)):

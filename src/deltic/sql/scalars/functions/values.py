@@ -34,7 +34,7 @@ def if_(condition: Typed, value: Typed, other: Typed) -> Typed:
 
 @rule("decode")
 def decode(value: Typed, *rest: Typed) -> Typed:
-    """The result behind the first search that equals the value, both NULL included."""
+    """The result after the first search that equals the value, both NULL included."""
     if len(rest) < 2:
         raise Mismatch("decode takes a value, searches and results, or bytes and a charset")
     searches, results = rest[: len(rest) // 2 * 2 : 2], rest[1::2]
