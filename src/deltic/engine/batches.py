@@ -62,9 +62,11 @@ class ConcatenatedBatch:
         """Return batches as one. Tables in memory are concatenated."""
         import pyarrow as pa
 
+        if len(batches) == 1:
+            return batches[0]
         if all(isinstance(batch, TableBatch) for batch in batches):
             return TableBatch(pa.concat_tables([batch.to_arrow() for batch in batches]))
-        return batches[0] if len(batches) == 1 else cls(tuple(batches))
+        return cls(tuple(batches))
 
     def to_arrow(self) -> pa.Table:
         """Return the rows, with a column WEIGHT."""

@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from inspect import unwrap
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -17,6 +18,9 @@ from deltic.engine.stopping import check_stopped
 
 # The signals whose handlers may raise an error.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2)
+
+# Without the conversion of numbers to enumerations, which each epoch would pay a dozen times.
+_handler_of, _handle = unwrap(signal.getsignal), unwrap(signal.signal)
 
 _Handlers = dict[int, Callable[[int, FrameType | None], Any]]
 
@@ -59,10 +63,10 @@ class _Postponed:
     def _postpone(self) -> None:
         try:
             for number in _SIGNALS:
-                handler = signal.getsignal(number)
+                handler = _handler_of(number)
                 if callable(handler):
                     self._handlers[number] = handler
-                    signal.signal(number, self._note)
+                    _handle(number, self._note)
         except BaseException:
             self._restore()
             raise
@@ -79,7 +83,7 @@ class _Postponed:
         """Restore all handlers, also if a restored one runs at once and raises."""
         if self._handlers:
             try:
-                signal.signal(*self._handlers.popitem())
+                _handle(*self._handlers.popitem())
             finally:
                 self._restore()
 

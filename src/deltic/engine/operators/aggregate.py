@@ -13,13 +13,13 @@ import numpy as np
 from deltic.engine.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.kernels.groups import read_totals
 from deltic.engine.operators.extremes import last_column, near_groups
-from deltic.engine.operators.groups import GroupedRows, Positions, starts_of_groups
+from deltic.engine.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
-from deltic.engine.operators.totals import GroupTotals, differ
+from deltic.engine.operators.totals import GroupTotals, differ, halves
 from deltic.engine.operators.values import Values
 from deltic.engine.storage.arrangement import descriptors
-from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.layout import Column, Domain, Raw
 from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import Grouped
@@ -55,16 +55,15 @@ class Aggregates(GroupTotals, RelationUpdater):
             some = starts[first : first + self._at_once]
             following = starts[first + self._at_once : first + self._at_once + 1]
             rows = slice(int(some[0]), int(following[0]) if len(following) else len(delta))
-            parts += self._some_groups([c[rows] for c in columns], weights[rows], some - some[0])
+            parts.append(self._some_groups([c[rows] for c in columns], weights[rows], some - some[0]))
         for values in self.values:
             values.sweep()
-        words = np.concatenate([words for words, _ in parts], axis=1)
-        signs = np.concatenate([np.full(part.shape[1], sign) for part, sign in parts])
         self.visits.rows += len(delta)
+        words, signs = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         moved, sums = consolidate(words, signs)
         return Run(moved, weights=plain(sums))
 
-    def _some_groups(self, columns: list[Raw], weights: Weights, starts: Positions) -> list[tuple[Words, int]]:
+    def _some_groups(self, columns: list[Raw], weights: Weights, starts: Positions) -> tuple[Words, Weights]:
         """Return the rows that some groups lose and gain, with their signs."""
         keys = [column[starts] for column in columns[: self.keys]]
         probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
@@ -77,15 +76,21 @@ class Aggregates(GroupTotals, RelationUpdater):
         for values in self.values:
             values.change(self.defined(values.columns[:1], rows), old, change)
         self._keep(keys, change)
+        both = np.concatenate([old, old + change])
         try:
-            before, after = self.results(old), self.results(old + change)
+            results = self.results(both)
         except NoResult as missing:
-            self.report(missing, keys)
-            return [(np.zeros((self.target.layout.words, 0), np.uint64), 1)]
-        was, remains = old[:, ROWS] > 0, (old + change)[:, ROWS] > 0
-        differs = np.logical_or.reduce([was != remains, *map(differ, before, after)])
-        lost, result = was & differs, remains & differs
-        return [(self.rows(keys, before, lost), -1), (self.rows(keys, after, result), 1)]
+            self.report(missing, [np.concatenate([key, key]) for key in keys])
+            return self.target.no_rows()
+        there = both[:, ROWS] > 0
+        chosen = there & self._differing(there, results)
+        signs = np.repeat(np.array([-1, 1]), len(starts))[chosen]
+        return self.rows([np.concatenate([key, key]) for key in keys], results, chosen), signs
+
+    def _differing(self, there: Mask, results: Sequence[Column]) -> Mask:
+        """Return for each group twice whether its row changes; rows and results are those before, and those after."""
+        differs = np.logical_or.reduce([differ(*halves(column)) for column in ((there, None), *results)])
+        return np.concatenate([differs, differs])
 
     def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
         """Add changes to the stored totals."""

@@ -32,7 +32,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.layout import Column, Domain, placed
+from deltic.engine.storage.layout import Column, Domain, Layout, placed
 from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.storage.state import State
 from deltic.program.queries import Query, Term, When, variable_name, variables_of, with_names
@@ -138,6 +138,8 @@ class Evaluation:
         self._read = [[(a, self.arrangement(a)) for a in segment.accesses[1:]] for segment in plan.segments]
         """The arrangements that each segment probes, with their accesses."""
         self._probed = [arrangement for read in self._read for _, arrangement in read]
+        self._compared: tuple[Layout | None, Layout | None, bool] = (None, None, False)
+        """The last layouts of the change and of the head, and whether they are equal."""
         self._shifts: tuple[Shift, ...] = ()
         self._by_shifts: Evaluation | None = None
         if looks_up and (other := plan_shifts(self.query)) is not None:
@@ -193,18 +195,54 @@ class Evaluation:
         and belong to iteration now + 1. `version` returns the runs of an arrangement to read, if not those of the
         present epoch. Large batches may lack the rows that are `past`.
         """
+        visited = self.environment.visits.rows
+        for derived in (
+            self._copy(delta) if self._copies(recursive) else self._searched(delta, recursive, now, version, past)
+        ):
+            self.actual.derived += len(derived)
+            yield derived
+        self.actual.changed += len(delta)
+        self.actual.visited += self.environment.visits.rows - visited
+
+    def _copies(self, recursive: frozenset[str]) -> bool:
+        """Return whether its derivations are the rows of the change as they are."""
+        if recursive or not self._is_copy:
+            return False
+        layouts = self._delta_state.layout, self.head.layout
+        if self._compared[0] is not layouts[0] or self._compared[1] is not layouts[1]:
+            self._compared = *layouts, layouts[0] == layouts[1]
+        return self._compared[2]
+
+    @cached_property
+    def _is_copy(self) -> bool:
+        """Return whether the head has the variables of its only atom, in order."""
+        body, terms = self.query.body, self.query.delta.terms
+        is_alone = len(body.atoms) == 1 and not (body.absent or body.conditions or body.equations)
+        variables = dict.fromkeys(term for term in terms if isinstance(term, int))
+        return is_alone and tuple(self.plan.head) == terms == tuple(variables)
+
+    def _copy(self, delta: Run) -> Iterator[Derivations]:
+        """Yield the rows of a change as derivations."""
+        self.environment.visits.rows += len(delta)
+        weights = delta.weights if self.query.body.sign > 0 else -delta.all_weights()
+        yield Derivations(delta.words, NO_TIMES, weights, consolidated=True)
+
+    def _searched(
+        self,
+        delta: Run,
+        recursive: frozenset[str],
+        now: int,
+        version: Version | None,
+        past: ExcludedRows | None,
+    ) -> Iterator[Derivations]:
+        """Yield the derivations that the searches of its plan find."""
         plan = self._plan_for(len(delta))
         if not all(arrangement.is_built for arrangement in plan._probed):
             if version is None and plan._finds_nothing(recursive):
                 return
             plan.build()
         source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
-        visited = self.environment.visits.rows
-        for derived in plan._segment(0, source, self.query.body.sign, recursive, now, version, past):
-            self.actual.derived += len(derived)
-            yield derived
-        self.actual.changed += len(delta)
-        self.actual.visited += self.environment.visits.rows - visited
+        yield from plan._segment(0, source, self.query.body.sign, recursive, now, version, past)
 
     def _finds_nothing(self, recursive: Container[str]) -> bool:
         """Return whether an atom that must be present is known to be empty in the version that is read."""

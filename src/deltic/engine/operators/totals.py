@@ -122,3 +122,12 @@ def differ(a: Column, b: Column) -> Mask:
     is_null = np.zeros(len(new), bool) if is_null is None else is_null
     result: Mask = (was_null != is_null) | (differs & ~is_null)
     return result
+
+
+def halves(column: Column) -> tuple[Column, Column]:
+    """Return the first and the second half of a column."""
+    values, nulls = column
+    middle = len(values) // 2
+    if nulls is None:
+        return (values[:middle], None), (values[middle:], None)
+    return (values[:middle], nulls[:middle]), (values[middle:], nulls[middle:])

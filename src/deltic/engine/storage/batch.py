@@ -62,12 +62,12 @@ class CountChanges:
 
     def total(self) -> tuple[Words, Weights] | None:
         """Return the rows whose sum is not zero, sorted, with their sums; None if nothing was added."""
+        if not self._large:
+            return consolidate(*_concatenate(self._small)) if self._small else None
         runs = list(self._large)
         if self._small:
             words, weights = consolidate(*_concatenate(self._small))
             runs.append(Run(words, weights=weights))
-        if not runs:
-            return None
         if any(run.is_heavy for run in runs):
             return consolidate(*_concatenate([(run.words, run.all_weights()) for run in runs]))
         while len(runs) > 1:
@@ -82,6 +82,8 @@ class CountChanges:
 
 
 def _concatenate(parts: list[tuple[Words, Weights]]) -> tuple[Words, Weights]:
+    if len(parts) == 1:
+        return parts[0]
     words = np.concatenate([w for w, _ in parts], axis=1)
     if not any(weights.size for _, weights in parts):
         return words, NO_WEIGHTS

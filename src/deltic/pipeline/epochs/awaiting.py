@@ -26,10 +26,9 @@ async def finished(work: Callable[[], T]) -> T:
 
 def current_worker() -> object:
     """Return the running task, or the thread if there is none."""
-    with suppress(RuntimeError):
-        if (task := asyncio.current_task()) is not None:
-            return task
-    return current_thread()
+    loop = asyncio._get_running_loop()  # None where none runs; `current_task` raises an error there
+    task = None if loop is None else asyncio.current_task(loop)
+    return current_thread() if task is None else task
 
 
 class Arrivals:

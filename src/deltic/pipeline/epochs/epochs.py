@@ -180,10 +180,9 @@ class Epochs:
         self._phases.end("lateness")
         epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
         self._phases.add(epoch.result.phases or {"evaluation": epoch.result.seconds})
-        epoch.result = replace(epoch.result, late=self._admitted.late, phases=self._phases.seconds)
-        if self._tick:
-            tables = {name: rows for name, rows in epoch.result.tables.items() if name not in self._tick}
-            epoch.result = replace(epoch.result, tables=tables)
+        tables = {name: rows for name, rows in epoch.result.tables.items() if name not in self._tick}
+        late, phases = self._admitted.late, self._phases.seconds
+        epoch.result = replace(epoch.result, tables=tables, late=late, phases=phases)
         if conflicts != "trust":
             try:
                 checked = {n: b for n, b in batches.items() if not self.engine.checks_keys(n)}

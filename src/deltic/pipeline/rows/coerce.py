@@ -29,7 +29,7 @@ from deltic.pipeline.io.rounding import Rounding, fitted
 from deltic.pipeline.io.values import accepts, shown
 from deltic.pipeline.rows.tabular import is_column, tabular
 from deltic.values import of_python, to_arrow, to_python
-from deltic.values.types import Column, Schema
+from deltic.values.types import Column, Kind, Schema, Type
 
 T = TypeVar("T")
 
@@ -230,14 +230,28 @@ def _values(row: Any, layout: FileLayout) -> Sequence[Any]:
 
 # Classes of whose values Arrow finds a type that keeps them; where values of two are together, it may change some.
 _ALIKE = [set(), *({kind} for kind in (int, float, str, bytes, bool, datetime.date, decimal.Decimal))]
+# The kinds of which Arrow makes a column of such values at once, and refuses those that do not fit.
+_OWN = {
+    int: frozenset(type_.kind for type_ in Type.simple() if type_.is_integer),
+    float: {Kind.FLOAT64},
+    str: {Kind.STRING},
+    bytes: {Kind.BINARY},
+    bool: {Kind.BOOLEAN},
+    datetime.date: {Kind.DATE},
+}
 
 
 def _column(
     name: str, column: Column, values: Sequence[Any], rows: Sequence[Sequence[Any]], rounding: Rounding | None
 ) -> pa.Array:
     """The values of one column as an array, checked together where Arrow infers one type."""
+    classes = set(map(type, values)) - {type(None)}
     try:
-        if set(map(type, values)) - {type(None)} in _ALIKE:
+        if len(classes) == 1 and column.type.kind in _OWN.get(*classes, ()):
+            result = pa.array(values, column.type.arrow)
+            if column.nullable or not result.null_count:
+                return result
+        elif classes in _ALIKE:
             inferred, counts = pa.array(values), Rounding()
             near = inferred if rounding is None else counts.nearest(inferred, column)
             fits = accepts(column.type, near.type) and is_exact(near.type, column)

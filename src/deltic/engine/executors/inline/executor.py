@@ -84,7 +84,7 @@ class InlineExecutor(StateHolder):
         program.store.end_epoch()
         phases.end("version")
         decisions = None if program is present else program.plans.decisions
-        result = replace(program.result(epoch.changes, tables), decisions=decisions, phases=phases.seconds)
+        result = program.result(epoch.changes, tables, decisions=decisions, phases=phases.seconds)
 
         def abort() -> None:
             program.store.roll_back(epoch.before)
@@ -102,7 +102,7 @@ class InlineExecutor(StateHolder):
             changes = program.begin(old, kept, batches)
         version = self.version.following(program.program, [program.store])
         became = extension(old.program, program.program, kept, partial=self._forgotten.partial(program.program, kept))
-        result = replace(program.result(changes, {}), extension=became)
+        result = program.result(changes, {}, extension=became)
         return Executed(version, result, lambda: self._go_on(program, version), old.store.space.settle)
 
     def _plans_of(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Plans:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes
@@ -74,10 +75,10 @@ class LocalProgram(StoredProgram):
 
     # Epochs
 
-    def result(self, changes: Changes, tables: Mapping[str, int]) -> EpochResult:
-        """Return the result of the present epoch: changes of views, and the numbers of changed rows of tables."""
+    def result(self, changes: Changes, tables: Mapping[str, int], **more: Any) -> EpochResult:
+        """Return the result of the present epoch: changes of views, the numbers of changed rows of tables, and more."""
         reports, work = tuple(self.work.reports), self.work.strata
-        return EpochResult(changes, tables, self.visited, components=reports, work=work)
+        return EpochResult(changes, tables, self.visited, components=reports, work=work, **more)
 
     def run(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[StoreSnapshot, Changes]:
         """Run an epoch in which tables change by batches. Return the state before it and the changes of the views."""
