@@ -31,7 +31,7 @@ def _digits(values: Natural) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     yield limb, rest.astype(np.int64)
 
 
-DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])))
+DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])), is_elementwise=True)
 
 
 def decimal_sums(totals: Totals, slot: int) -> Natural:

@@ -16,7 +16,7 @@ from deltic.engine.storage.layout import Column
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind, Type
 
-WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))])
+WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))], is_elementwise=True)
 
 
 @reads("sum")
@@ -56,7 +56,9 @@ _LOW = (1 << _HALF) - 1
 
 # The lower and the upper half of each number. Their sums fit into 64 bits for fewer than 2³¹ rows.
 HALVES = Linear(
-    2, lambda values, types: [(0, (values[0] & _LOW).astype(np.int64)), (1, (values[0] >> _HALF).astype(np.int64))]
+    2,
+    lambda values, types: [(0, (values[0] & _LOW).astype(np.int64)), (1, (values[0] >> _HALF).astype(np.int64))],
+    is_elementwise=True,
 )
 
 

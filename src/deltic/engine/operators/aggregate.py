@@ -89,7 +89,8 @@ class Aggregates(GroupTotals, RelationUpdater):
 
     def _differing(self, there: Mask, results: Sequence[Column]) -> Mask:
         """Return for each group twice whether its row changes; rows and results are those before, and those after."""
-        differs = np.logical_or.reduce([differ(*halves(column)) for column in ((there, None), *results)])
+        was, remains = np.split(there, 2)
+        differs = np.logical_or.reduce([was != remains, *(differ(*halves(column)) for column in results)])
         return np.concatenate([differs, differs])
 
     def _keep(self, keys: Sequence[Raw], change: Totals) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from deltic.engine.accumulators.slots import ROWS, Columns, NoResult, Slots, Totals
+from deltic.engine.accumulators.slots import ROWS, Columns, Linear, NoResult, Slots, Totals
 from deltic.engine.operators import numbers
-from deltic.engine.operators.groups import GroupedRows, Mask
+from deltic.engine.operators.groups import GroupedRows, Mask, Positions
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.codec import decode
 from deltic.engine.storage.layout import Column, Raw, placed
@@ -22,6 +22,10 @@ from deltic.errors import CountOverflowError
 from deltic.program.operators.aggregate import Grouped
 from deltic.values.types import Type
 
+T = TypeVar("T")
+
+# The values of several columns are added together up to this number.
+_TOGETHER = 1 << 18
 # Sums over fewer rows than this always fit into their slots.
 _MANY = 1 << 31
 # More than any rounding error, less than the distance of numbers that are equal modulo 2^64.
@@ -62,17 +66,62 @@ class GroupTotals:
     def _enter(self, rows: GroupedRows, change: np.ndarray[Any, Any]) -> None:
         """Add the contributions without checks: modulo 2^64, or as floats."""
         change[rows.groups, ROWS] = rows.sum(rows.weights)
-        for columns, slot in self.slots.counts.items():
-            there = self.defined(columns, rows)
-            change[there.groups, slot] = there.sum(there.weights)
+        for some in self._parts([*self.slots.counts.items()], rows):
+            there = self._are_there([columns for columns, _ in some], rows)
+            self._add(change, np.array([slot for _, slot in some]), there, rows)
+        for (linear, type_), all_columns in self._elementwise.items():
+            for part in self._parts(all_columns, rows):
+                there = self._are_there([(column,) for column, _ in part], rows)
+                first = np.array([slot for _, slot in part], np.int64)
+                values = np.stack([self._natural(column, rows) for column, _ in part], axis=1)
+                for place, amounts in linear.contribute([np.where(there, values, 0)], [type_]):
+                    self._add(change, first + place, amounts, rows)
+        for (columns, linear), slot in self._others.items():
+            self._enter_one(columns, linear, slot, rows, change)
+
+    def _enter_one(
+        self, columns: Columns, linear: Linear, slot: int, rows: GroupedRows, change: np.ndarray[Any, Any]
+    ) -> None:
+        """Add the contributions of a sum whose slots depend on the values."""
+        there = self.defined(columns, rows)
+        values, types = [self._natural(c, there) for c in columns], [self._type(c) for c in columns]
+        for place, amounts in linear.contribute(values, types):
+            places: Any = slot + place
+            np.add.at(change, (there.group_of_each, places), amounts * there.weights)
+
+    def _add(
+        self, change: np.ndarray[Any, Any], slots: Positions, amounts: np.ndarray[Any, Any], rows: GroupedRows
+    ) -> None:
+        """Add amounts [rows, slots], times the rows' weights, to some slots of the rows' groups."""
+        change[rows.groups.reshape(-1, 1), slots] += rows.sum(amounts * rows.weights.reshape(-1, 1))
+
+    def _parts(self, columns: Sequence[T], rows: GroupedRows) -> Iterator[Sequence[T]]:
+        """Yield the columns in parts whose values are in memory together."""
+        step = max(1, _TOGETHER // max(1, len(rows.weights)))
+        return (columns[first : first + step] for first in range(0, len(columns), step))
+
+    @cached_property
+    def _elementwise(self) -> dict[tuple[Linear, Type], list[tuple[int, int]]]:
+        """The columns and first slots of sums that are computed together, by the sum and their type."""
+        result: dict[tuple[Linear, Type], list[tuple[int, int]]] = {}
         for (columns, linear), slot in self.slots.linear.items():
-            there = self.defined(columns, rows)
-            values, types = [self._natural(c, there) for c in columns], [self._type(c) for c in columns]
-            for place, amounts in linear.contribute(values, types):
-                if isinstance(place, int):
-                    change[there.groups, slot + place] += there.sum(amounts * there.weights)
-                else:
-                    np.add.at(change, (there.group_of_each, slot + place), amounts * there.weights)
+            if linear.is_elementwise:
+                result.setdefault((linear, self._type(columns[0])), []).append((columns[0], slot))
+        return result
+
+    @cached_property
+    def _others(self) -> dict[tuple[Columns, Linear], int]:
+        """The first slots of the other sums."""
+        return {key: slot for key, slot in self.slots.linear.items() if not key[1].is_elementwise}
+
+    def _are_there(self, columns: Sequence[Columns], rows: GroupedRows) -> Mask:
+        """Return which rows have no NULL in some columns, bool[rows, columns]."""
+        result = np.ones((len(rows.weights), len(columns)), bool)
+        for place, each in enumerate(columns):
+            for column in each:
+                if (nulls := self.source.domains[column].nulls(rows.columns[column])) is not None:
+                    result[:, place] &= ~nulls
+        return result
 
     def defined(self, columns: Columns, rows: GroupedRows) -> GroupedRows:
         """Return the changed rows without NULL in these columns."""

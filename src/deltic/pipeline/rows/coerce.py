@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -231,7 +231,7 @@ def _values(row: Any, layout: FileLayout) -> Sequence[Any]:
 # Classes of whose values Arrow finds a type that keeps them; where values of two are together, it may change some.
 _ALIKE = [set(), *({kind} for kind in (int, float, str, bytes, bool, datetime.date, decimal.Decimal))]
 # The kinds of which Arrow makes a column of such values at once, and refuses those that do not fit.
-_OWN = {
+_OWN: Mapping[type, Container[Kind]] = {
     int: frozenset(type_.kind for type_ in Type.simple() if type_.is_integer),
     float: {Kind.FLOAT64},
     str: {Kind.STRING},
@@ -247,7 +247,7 @@ def _column(
     """The values of one column as an array, checked together where Arrow infers one type."""
     classes = set(map(type, values)) - {type(None)}
     try:
-        if len(classes) == 1 and column.type.kind in _OWN.get(*classes, ()):
+        if len(classes) == 1 and column.type.kind in _OWN.get(next(iter(classes)), ()):
             result = pa.array(values, column.type.arrow)
             if column.nullable or not result.null_count:
                 return result
