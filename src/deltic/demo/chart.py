@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _UPDATE, _RECOMPUTATION, _MUTED = "#1f6f8b", "#c8553d", "#777777"
 _WHITE_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 _FEW_EPOCHS = 16
-"""Up to so many epochs, each has its words and its ratio written at it."""
+"""Up to this many epochs, each has its words and its ratio written at it."""
 
 
 def draw_chart(

@@ -67,7 +67,7 @@ def _number(number: Decimal, kind: str, flags: str, places: int) -> str:
 
 
 def _general(number: Decimal, flags: str, digits: int) -> str:
-    """So many digits, after the point those that are left; with an exponent where it is below -4 or there are more."""
+    """This many digits, after the point the rest; with an exponent where it is below -4 or there are more."""
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).plus(number)
     exponent = rounded.adjusted() if rounded else 0
     is_plain = -4 <= exponent < digits

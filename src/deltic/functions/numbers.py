@@ -177,7 +177,7 @@ def _digits_rounded(precision: int, scale: int, places: int) -> tuple[int, int]:
 
 
 def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
-    """Decimals of so many places, by a mode of Arrow's; of those before the point the digits after are zero."""
+    """Decimals of this many places, by a mode of Arrow's; of those before the point the digits after are zero."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -191,7 +191,7 @@ def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
 
 
 def _format_number(value: Decimal | float | int, places: int) -> str | None:
-    """`format_number`: thousands separators and so many places, rounded half to even."""
+    """`format_number`: thousands separators and this many places, rounded half to even."""
     if places < 0:
         return None
     if isinstance(value, float) and not math.isfinite(value):

@@ -147,7 +147,7 @@ def _soundex(text: str) -> str:
 
 
 def _split(text: str, pattern: str, limit: int) -> tuple[str, ...]:
-    """The parts between the matches of a pattern, at most so many where the limit is above zero."""
+    """The parts between the matches of a pattern, at most this many where the limit is above zero."""
     parts: list[str] = []
     begin = 0
     for result in re.finditer(pattern, text, re.ASCII):

@@ -37,7 +37,7 @@ SPANS = {
 }
 """What is of one length whatever the date."""
 IN_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-"""What is of so many months."""
+"""Units that are this many months."""
 
 _SHORT_DAYS = {day[:n].upper(): i for i, day in enumerate(DAYS) for n in (2, 3, len(day))}
 
@@ -62,7 +62,7 @@ def _instant(microseconds: int) -> datetime | None:
 
 
 def _instant_of_seconds(seconds: Decimal) -> datetime | None:
-    """The instant so many seconds after 1970; undefined for fractions of a microsecond."""
+    """The instant this many seconds after 1970; undefined for fractions of a microsecond."""
     microseconds = seconds.scaleb(6)
     return _instant(int(microseconds)) if microseconds == int(microseconds) else None
 
@@ -119,7 +119,7 @@ def _moved(start: Any, step: int | timedelta, count: int) -> Any:
 
 
 def _scaled(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
-    """An interval so many times, rounded to whole months or microseconds."""
+    """An interval this many times, rounded to whole months or microseconds."""
     units = _units(span)
     try:
         exact = Decimal(units * number if isinstance(number, float) else units) * (
@@ -162,7 +162,7 @@ def _units(span: int | timedelta) -> int:
 
 
 def _interval(like: int | timedelta, units: int) -> int | timedelta | None:
-    """An interval of the same kind of so many months or microseconds."""
+    """An interval of the same kind of this many months or microseconds."""
     if isinstance(like, int):
         return units if -(2**31) <= units < 2**31 else None
     return timedelta(microseconds=units) if -(2**63) <= units < 2**63 else None
@@ -192,13 +192,13 @@ def _seconds(span: timedelta) -> Decimal:
 
 
 def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
-    """The last start of a window that is not after a time, and so many before it; starts are `step` µs apart."""
+    """The last start of a window that is not after a time, and this many before it; starts are `step` µs apart."""
     result = times - (times - origin) % step - back * step
     return result, result < FIRST
 
 
 def _month_starts(times: Any, months: Any, origin: Any) -> tuple[Any, Any]:
-    """The last start of a window of so many months that is not after a time; one of them starts at the origin."""
+    """The last start of a window of this many months that is not after a time; one of them starts at the origin."""
     import numpy as np
 
     passed = (times // DAY).astype("M8[D]").astype("M8[M]") - (origin // DAY).astype("M8[D]").astype("M8[M]")

@@ -49,7 +49,7 @@ class Follower:
         self._subscription.position = max(self._subscription.position, epoch)
 
     async def arrival(self, timeout: float) -> None:
-        """Wait for an epoch after `position`, for at most so many seconds, without blocking a thread."""
+        """Wait for an epoch after `position`, for at most this many seconds, without blocking a thread."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._subscription.arrival()

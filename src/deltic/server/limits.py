@@ -21,7 +21,7 @@ class Limits:
     - `waiting`: changes that wait for the writer; further ones are refused until it has caught up.
     - `group`, `group_rows`: changes, and rows of them, that share an epoch.
     - `connections`, `subscriptions`: how many there are at once. `threads`: questions that are answered at once.
-    - `keys`: for so many epochs idempotency keys are remembered.
+    - `keys`: for this many epochs idempotency keys are remembered.
     """
 
     seconds: float = 30.0

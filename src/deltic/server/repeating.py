@@ -93,7 +93,7 @@ class Refreshing:
 
 
 def followed(service: Service, seconds: float) -> Repeating:
-    """Follow the state of a service's pipeline, which is only read, every so many seconds until it is closed."""
+    """Follow the state of a service's pipeline, which is only read, at this interval in seconds until it is closed."""
     return Repeating(partial(_follow, service), seconds, "deltic follow")
 
 

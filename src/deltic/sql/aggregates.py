@@ -334,7 +334,7 @@ def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
 
 
 def _of_doubles(function: str, count: int) -> Rule:
-    """A function of so many columns of DOUBLE."""
+    """A function of this many columns of DOUBLE."""
     return _of(function, *[_Asked.double] * count)
 
 

@@ -250,7 +250,7 @@ def test_a_statement_says_how_many_rows_it_affects():
     def affected(text):
         change = pipeline.sql(text)
         count = sum(change.affected)
-        assert repr(change) == f"{count} row{'s' * (count != 1)} changed"
+        assert repr(change) == f"{count or 'no'} row{'s' * (count != 1)} changed"
         return count
 
     assert affected("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')") == 4

@@ -229,7 +229,7 @@ def _at_one_value(size: NodeSize, predicate: exp.Expression) -> NodeSize:
 
 
 def thrown(balls: float, places: float) -> float:
-    """The expected number of places that are hit when so many balls are thrown into them at random."""
+    """The expected number of places that are hit when this many balls are thrown into them at random."""
     return -places * math.expm1(-balls / places) if places else 0.0
 
 

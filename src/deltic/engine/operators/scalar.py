@@ -275,7 +275,7 @@ def _made(expression: exp.Expression, columns: Columns) -> Any:
 
 
 _MANY = 256
-"""From so many rows on, equal arrays are written once."""
+"""From this many rows on, equal arrays are written once."""
 
 
 def _repeated(expression: exp.Expression, columns: Columns) -> Any:

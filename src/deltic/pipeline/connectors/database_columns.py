@@ -101,5 +101,5 @@ def _sqlite(name: str, digits: re.Match[str] | None) -> Type | None:
 
 
 def _decimal(digits: re.Match[str]) -> Type:
-    """Return decimals of so many digits; ValueError where they cannot be."""
+    """Return decimals of this many digits; ValueError where they cannot be."""
     return Type.decimal(int(digits[1]), int(digits[2] or 0))

@@ -32,7 +32,7 @@ POSITION = "deltic run"
 class JobSettings:
     """What to read and what to write.
 
-    Malformed rows stop the run, or with `reject_limit` so many of them are left out. With `missing_is_empty` a table
+    Malformed rows stop the run, or with `reject_limit` this many of them are left out. With `missing_is_empty` a table
     whose file of facts is not there has no rows at first.
     """
 

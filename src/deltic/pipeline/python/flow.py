@@ -108,7 +108,7 @@ class Flow:
         return self._then(ops.Window(column, length), clock or self.select(**{column: column}))
 
     def delayed(self, epochs: int = 1) -> Flow:
-        """The relation so many epochs ago; empty before."""
+        """The relation this many epochs ago; empty before."""
         return Flow(lambda builder, number: constructions.delayed(builder, number, epochs), self)
 
     def last(self, epochs: int) -> Flow:

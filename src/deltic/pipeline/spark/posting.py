@@ -67,7 +67,7 @@ class TaskReader(ABC):
 
     @abstractmethod
     def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
-        """The same of a part of the partition that is `told`, in which so many rows came before."""
+        """The same of a part of the partition that is `told`, in which this many rows came before."""
 
 
 class PostedRows(TaskReader):

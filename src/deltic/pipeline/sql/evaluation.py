@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FEW = 32
-"""So many rows are computed one by one in less time than an engine by vectors takes to begin."""
+"""This many rows are computed one by one in less time than an engine by vectors takes to begin."""
 
 
 def answered(

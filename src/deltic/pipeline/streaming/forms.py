@@ -139,7 +139,7 @@ class StreamForm:
         return len(result), _sum(result)
 
     def changes(self, found: pa.Table, name: str, rounding: Rounding, before: int = 0) -> pa.Table:
-        """Rows of the stream as changes of the table, called `name` in errors; so many rows came before."""
+        """Rows of the stream as changes of the table, called `name` in errors; this many rows came before."""
         rows: Any = found.select(list(self.columns))
         rows = rows.column("value").to_pylist() if self.kind is StreamKind.RECORDS else rows
         has_signs, counts = self.kind is not StreamKind.ROWS, rounding if self.coerce else None

@@ -26,7 +26,7 @@ _GLANCE = 1.0
 _LARGE = 2_000
 """Rows of a change that are made a text in a thread, so that other clients do not wait."""
 _KEPT = 256
-"""So many events are kept for other subscribers, without those of more than `_MOST_BYTES`."""
+"""This many events are kept for other subscribers, without those of more than `_MOST_BYTES`."""
 _MOST_BYTES = 1 << 20
 
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("deltic.server.postgres")
 _ROWS = 4096
-"""So many rows are encoded at once."""
+"""This many rows are encoded at once."""
 _VALUES = 256
-"""So many values are encoded in less time than another thread takes to wake up."""
+"""This many values are encoded in less time than another thread takes to wake up."""
 
 
 @dataclass

@@ -135,7 +135,7 @@ def _chosen(place: exp.Expression, candidates: Sequence[exp.Expression]) -> exp.
 
 
 def _numbered(generator: _Generator, values: BlockValues, count: exp.Expression) -> exp.Expression:
-    """Add a row number from 0, with so many rows for each input row."""
+    """Add a row number from 0, with this many rows for each input row."""
     index = values.scope.nodes.fresh("index")
     bounds = tuple(coerced(values.typed(bound), Type.INT64).expression for bound in (_ZERO, count))
     values.go_on(values.scope.nodes.builder.add(ops.FlatMap(index, "range", bounds), values.rows.node))

@@ -26,7 +26,7 @@ _BY_KEYS = (ops.Aggregate, ops.Top, ops.Over)
 def by_level(body: Circuit, level: str, stop: str = "", most: int = 0, limit: int | None = None) -> Circuit | None:
     """The body of a recursion with a column `level`; None where it cannot be computed by levels.
 
-    With `most` it stops once there are so many rows; `stop` is the name of a column for that. A row of the level
+    With `most` it stops once there are this many rows; `stop` is the name of a column for that. A row of the level
     `limit`, or of a later one, is an error.
     """
     return _Levelled(body, level, stop, most, limit).circuit()

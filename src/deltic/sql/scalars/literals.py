@@ -147,7 +147,7 @@ _COARSER = {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}
 
 
 def _within(bits: int, count: int) -> int:
-    """The count, which so many bits and a sign have. Raises OverflowError."""
+    """The count, which this many bits and a sign have. Raises OverflowError."""
     if not -(1 << bits) <= count < 1 << bits:
         raise OverflowError
     return count

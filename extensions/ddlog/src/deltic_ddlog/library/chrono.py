@@ -119,7 +119,7 @@ def _fraction(nanoseconds: int) -> str:
 
 
 def _digits(before: str, count: int) -> Callable[[ParsedMoment], str]:
-    """What writes so many digits of the part of a second."""
+    """What writes this many digits of the part of a second."""
     return lambda moment: before + f"{(moment.nanoseconds or 0) % SECOND:09}"[:count]
 
 
@@ -276,7 +276,7 @@ def read(text: str, format_: str) -> ParsedMoment:
 
 
 def moment_of(seconds: int, nanoseconds: int, east: int | None) -> ParsedMoment:
-    """The moment of so many seconds since the beginning of 1970; its year is from 1 to 9999. Raises FormatError."""
+    """The moment of this many seconds since the beginning of 1970; its year is from 1 to 9999. Raises FormatError."""
     try:
         day = date(1970, 1, 1) + timedelta(days=seconds // 86400)
     except OverflowError:

@@ -15,7 +15,7 @@ Body = Callable[..., Any]
 
 
 def _takes(instance: Instance, count: int) -> bool:
-    """Whether the function that is given takes so many values."""
+    """Whether the function that is given takes this many values."""
     body = instance.parameters[1]
     return isinstance(body, t.CallableType) and len(body.parameters) == count
 

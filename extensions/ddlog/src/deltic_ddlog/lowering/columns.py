@@ -29,7 +29,7 @@ def catalog_name(relation: str) -> str:
 
 
 def delayed_name(relation: str, delay: int) -> str:
-    """The name of the table that has what a relation had so many transactions ago."""
+    """The name of the table that has what a relation had this many transactions ago."""
     return f"{catalog_name(relation)}.delayed{delay}" if delay else catalog_name(relation)
 
 

@@ -195,7 +195,7 @@ def flatten(values: Typed) -> Typed:
 
 @rule("array_repeat")
 def array_repeat(value: Typed, count: Typed) -> Typed:
-    """The value so many times."""
+    """The value this many times."""
     own, times = coerced(value, BOOL) if value.is_null else value, to(count, INT)
     return where_present(apply("array_repeat", own, times), times)
 

@@ -39,7 +39,7 @@ class Lambda:
         return self._node(Fold, [start, values], [start.type.type, array_of(values).element.type])
 
     def takes(self, *counts: int) -> None:
-        """Mismatch unless it has so many parameters."""
+        """Mismatch unless it has this many parameters."""
         if len(self.names) not in counts:
             result = " or ".join(map(str, counts))
             raise Mismatch(f"the function has {len(self.names)} parameters, and takes {result} here")

@@ -60,7 +60,7 @@ def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
 
 
 def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
-    """The nearest number of so many places: of two the one further from zero, or the even one."""
+    """The nearest number of this many places: of two the one further from zero, or the even one."""
     places = 0 if given is None else int(literal_of(given, f"the places of {name}", INT))
     number = _number(value)
     type_ = number.type.type
@@ -81,7 +81,7 @@ rule("bround", of="bround round_decimal")(partial(_rounded, "bround"))
 
 
 def _nearest(name: str, number: Typed, places: int) -> Typed:
-    """The nearest decimal of so many places, which are before the point where they are negative."""
+    """The nearest decimal of this many places, which are before the point where they are negative."""
     decimal = coerced(number, as_decimal(as_signed(number.type.type)))
     places = max(places, -MAX_PRECISION - 1)  # any decimal is below half of this unit
     return apply("round_decimal", decimal, constant(places, INT), constant(_WAYS[name], Type.STRING))
@@ -92,7 +92,7 @@ _WAYS = {"round": "half_towards_infinity", "bround": "half_to_even", "ceil": "up
 
 @rule("getbit", "bit_get", of="getbit")
 def getbit(value: Typed, place: Typed) -> Typed:
-    """The bit at a place of an integer, which must have so many."""
+    """The bit at a place of an integer, which must have this many."""
     type_ = as_signed(value.type.type)
     width = 8 * type_.arrow.byte_width if type_.is_integer and not value.is_null else 64
     return apply("getbit", to(value, LONG), to(place, INT), constant(width - 1, INT))
@@ -100,7 +100,7 @@ def getbit(value: Typed, place: Typed) -> Typed:
 
 @rule("format_number", of="format_number number_by_pattern")
 def format_number(number: Typed, places: Typed) -> Typed:
-    """A number with commas between its thousands, and so many places; or by a pattern as #,##0.00."""
+    """A number with commas between its thousands, and this many places; or by a pattern as #,##0.00."""
     value = _number(number)
     if places.type.type is Type.STRING and not places.is_null:
         return _by_pattern(value, literal_of(places, "the pattern of format_number"))

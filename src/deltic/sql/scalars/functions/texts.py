@@ -136,7 +136,7 @@ def get_json_object(text: Typed, path: Typed) -> Typed:
 
 @rule("split", of="split split_up_to letters")
 def split(text: Typed, pattern: Typed, limit: Typed | None = None) -> Typed:
-    """The parts between the matches of a pattern, at most so many where a limit above zero is given."""
+    """The parts between the matches of a pattern, at most this many where a limit above zero is given."""
     known = pattern_of(pattern, "split")
     if limit is not None:
         return _split_up_to(to(text, TEXT), known, to(limit, INT))
@@ -179,7 +179,7 @@ rule("ilike")(partial(_like_function, "ilike"))
 
 
 def within_bound(text: Typed, limit: int, fixed: bool) -> Typed:
-    """A text as a column of at most so many letters has it, an error if it is longer; see `Storing`."""
+    """A text as a column of at most this many letters has it, an error if it is longer; see `Storing`."""
     return apply("bounded_text", text, constant(limit, INT), constant(fixed, Type.BOOLEAN))
 
 
