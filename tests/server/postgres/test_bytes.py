@@ -62,7 +62,7 @@ def _still_answers(server: Running) -> None:
         assert connection.execute("SELECT count(*) FROM items").fetchone() == (0,)
 
 
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+FUZZ = settings(max_examples=max(150, settings().max_examples), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @FUZZ
