@@ -31,6 +31,7 @@ from deltic.sql.statements.effect import Effect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LINEAR = frozenset({Source, Constant, Map, Filter, Plus, Negate, Sink})
 _FEW = 32
 """This many rows are computed one by one in less time than an engine by vectors takes to begin."""
 
@@ -88,7 +89,8 @@ def _evaluated(
     circuit = definitions[0].circuit if is_alone else circuit_of(definitions)
     sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
     read = {n: known[n] if n in known else rows_needed(circuit, n, version) for n in sources if n != CLOCK.name}
-    is_small = CLOCK.name not in sources and _is_linear(circuit) and _rows_read(circuit, read) <= _FEW
+    is_linear = is_alone or _is_linear(circuit)
+    is_small = CLOCK.name not in sources and is_linear and _rows_read(circuit, read) <= _FEW
     tables = {name: TableBatch(rows) for name, rows in read.items()}
     if is_small:
         return computed(circuit, tables)
@@ -99,7 +101,7 @@ def _evaluated(
 
 def _is_linear(circuit: Circuit) -> bool:
     """Whether each row of a circuit is computed by itself."""
-    return all(isinstance(op, Source | Constant | Map | Filter | Plus | Negate | Sink) for op in circuit.operators)
+    return all(type(op) in _LINEAR for op in circuit.operators)
 
 
 def _rows_read(circuit: Circuit, read: Mapping[str, pa.Table]) -> int:
