@@ -203,9 +203,9 @@ def asked(
 def asked_query(
     query: exp.Expression, source: SourceText, definitions: Definitions, variables: Variables
 ) -> PlannedQuery:
-    """The plan of a query whose rows have no order, with these variables. Raises ProgramError."""
+    """The plan of a query without an ORDER BY of its own, with these variables. Raises ProgramError."""
     with knowing(definitions.functions, definitions.sql.functions), knowing_variables(variables):
-        return PlannedQuery(*_answer(query, definitions.catalog, source), {})
+        return _answer(query, definitions.catalog, source)
 
 
 def keeps_plan(text: str, file: str, definitions: Definitions, args: Args | None) -> bool:
@@ -271,9 +271,9 @@ def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
     if statement.unless_there and any(name.lower() == statement.name.name.lower() for name in catalog.relations):
         return
     with knowing(now.functions, now.sql.functions):
-        definition, names = _answer(statement.query, catalog, statement.source)
-    (view,) = definition.views
-    schema = Schema(tuple(Column(n, column.type, True) for n, column in zip(names, view.schema, strict=True)))
+        answer = _answer(statement.query, catalog, statement.source)
+    (view,) = answer.definition.views
+    schema = Schema(tuple(Column(n, column.type, True) for n, column in zip(answer.names, view.schema, strict=True)))
     yield from parse(statement.declared(schema), statement.source.file)
     yield statement.inserted
 
@@ -298,16 +298,16 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
     match statement:
         case Select():
             query, keys = ordered(statement.query, statement.source)
-            definition, names = _answer(query, catalog, statement.source)
-            schema = definition.views[0].schema
+            answer = _answer(query, catalog, statement.source)
+            schema = answer.definition.views[0].schema
             order: dict[int, Key] = {}
             for key in keys:
-                for position in key.positions(names, statement.source):
+                for position in key.positions(answer.names, statement.source):
                     check_order(schema.columns[position].type, key.node, "ORDER BY", statement.source)
                     order.setdefault(position, key)
-            return PlannedQuery(definition, names, order)
+            return replace(answer, order=order or answer.order)
         case Explain() if statement.of_rows:
-            return ExplainedRows(_answer(statement.subject, catalog, statement.source)[0], statement.of_rows)
+            return ExplainedRows(_answer(statement.subject, catalog, statement.source).definition, statement.of_rows)
         case Explain():
             return _explained(statement, catalog)
         case Show(name=None):
@@ -317,8 +317,8 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             name = find_name(statement.subject, "function of SQL", known(), statement.source)
             return _rows(function_table(known()[name], statement.extended))
         case Describe(subject=exp.Query()):
-            definition, names = _answer(statement.subject, catalog, statement.source)
-            return _rows(schema_table(definition.views[0].schema, names, ()))
+            answer = _answer(statement.subject, catalog, statement.source)
+            return _rows(schema_table(answer.definition.views[0].schema, answer.names, ()))
         case Show() | Describe():
             return _described(statement, catalog)
 
@@ -331,7 +331,7 @@ def _explained(statement: Explain, catalog: Catalog) -> Explained:
     subject, source = statement.subject, statement.source
     if isinstance(subject, exp.Identifier):
         return Explained(find_name(subject, "view", catalog.views, source), statement.extended)
-    return Explained(_answer(subject, catalog, source)[0], statement.extended)
+    return Explained(_answer(subject, catalog, source).definition, statement.extended)
 
 
 def _listed(statement: Show, catalog: Catalog) -> pa.Table:
@@ -367,10 +367,12 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
     return _rows(columns)
 
 
-def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tuple[ViewDefinitions, list[str]]:
-    """The view of a query over what can be read, and what SQL calls its columns."""
-    circuit, names = answer_circuit(query, _readable(catalog), ANSWER, source)
-    return ViewDefinitions((CatalogView(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit), names
+def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> PlannedQuery:
+    """The plan of a query without an ORDER BY of its own over what can be read."""
+    circuit, names, given = answer_circuit(query, _readable(catalog), ANSWER, source)
+    order = {place: Key(place, by.descending, by.nulls_first, query) for place, by in given}
+    view = CatalogView(ANSWER, circuit.type_of(circuit.sinks[ANSWER]))
+    return PlannedQuery(ViewDefinitions((view,), circuit), names, order)
 
 
 def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:

@@ -37,9 +37,10 @@ def limited(
     ordered = keys if keys is not None else [of_first(key, query) for key in order_by.expressions] if order_by else ()
     result = values or BlockValues(rows, scope)
     order = [each for key in ordered if isinstance(key, exp.Ordered) for each in _orders(key, rows, result)]
-    own_names = {name: name for name in rows.names}
+    if order:
+        rows = rows.in_order(order, {name: name for name in rows.names})
     if limit is None and offset is None:
-        return rows.in_order(order, own_names) if order else rows
+        return rows
     order = order or list(result.rows.order)
     number = None if limit is None else _count(limit, scope)
     skipped = 0 if offset is None else _count(offset, scope)
@@ -53,7 +54,7 @@ def limited(
     stored = dict.fromkeys([*read, *(by.column for by in order)])  # ties are broken by these, too, and by no others
     top = ops.Top(scope.bound_names, tuple(order), number, skipped)
     node = scope.nodes.builder.add(top, scope.nodes.keep(source, list(stored)))
-    return rows.over(scope.nodes.keep(node, read)).in_order(order, own_names)
+    return rows.over(scope.nodes.keep(node, read))
 
 
 def limit_of(query: exp.Expression) -> exp.Expression | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -26,6 +27,14 @@ from deltic.sql.queries.unread import refuse_unread
 from deltic.sql.scalars import Typed
 from deltic.sql.text import SourceText
 from deltic.values.types import Column
+
+
+class Answer(NamedTuple):
+    """The circuit of an answer, its columns' names as SQL has them, and a subquery's order, by their places."""
+
+    circuit: Circuit
+    names: Sequence[str]
+    order: Sequence[tuple[int, ops.Order]]
 
 
 @deep
@@ -66,16 +75,16 @@ def stored_circuit(
 
 
 @deep
-def answer_circuit(
-    query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText
-) -> tuple[Circuit, list[str]]:
-    """As `view_circuit`, for a query whose columns may have one name, and the columns' names as SQL has them."""
+def answer_circuit(query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText) -> Answer:
+    """As `view_circuit`, for a query whose columns may have one name."""
     nodes, rows = _lowered(query, relations, source)
     names = [a.name for a in rows.visible]
     first: dict[str, int] = {}
     own = [f"{n} ({i + 1})" if first.setdefault(n.lower(), i) < i else n for i, n in enumerate(names)]
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(own, rows.visible, strict=True)}
-    return _circuit(name, nodes, rows, values), names
+    places = {column: number for number, column in enumerate(rows.names)}
+    order = [(places[by.column], by) for by in rows.order if by.column in places]
+    return Answer(_circuit(name, nodes, rows, values), names, order)
 
 
 def _lowered(

@@ -83,7 +83,7 @@ class _Writing:
 
     def _names_of(self, query: exp.Expression) -> list[exp.Identifier]:
         """The column names of a query."""
-        _, names = answer_circuit(query, self._relations, "new rows", self._source)
+        names = answer_circuit(query, self._relations, "new rows", self._source).names
         return [exp.to_identifier(name, quoted=True) for name in names]
 
     def _insert_or_update(self, change: Insert, conflict: OnConflict, columns: Sequence[str]) -> None:
