@@ -171,13 +171,17 @@ def delete_by_key(pipeline: Pipeline, *keys: dict[str, int]) -> None:
         change.delete("t", list(keys))
 
 
-def test_statements_tell_of_late_rows():
+def test_statements_tell_of_late_rows(caplog):
     pipeline = pipeline_of()
     pipeline.sql("INSERT INTO t VALUES ('a', TIMESTAMP'2026-01-01 05:00:00')")
+    assert not caplog.records
     told = repr(pipeline.sql("INSERT INTO t VALUES ('b', TIMESTAMP'2026-01-01 01:00:00')"))
     assert told.startswith(
         "no rows changed; left out 1 late row of t, with ts before 2026-01-01 04:00:00+00:00: ('b', "
     )
+    (warning,) = caplog.records
+    assert (warning.name, warning.levelname) == ("deltic", "WARNING")
+    assert warning.getMessage().startswith("epoch 2 left out 1 late row of t, with ts before 2026-01-01 04:00:00")
     explained = pipeline.explain("v")
     assert (
         "t: rows whose ts is more than 1 hour behind the latest are late: now those before 2026-01-01 04" in explained

@@ -21,7 +21,7 @@ from deltic.pipeline.io.loader import RowReader
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job.job import JobSettings, run
 from deltic.pipeline.job.outcome import JobOutcome, JobProgress
-from deltic.pipeline.observing import logged
+from deltic.pipeline.observing import logged, unlogged
 from deltic.pipeline.options import Maintenance, Recursion, Resources, StrategyName, Transactions, grouped
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
@@ -81,6 +81,8 @@ def _watched(reports: ReportOptions, pipeline: Pipeline) -> Iterator[None]:
             print(f"metrics: http://127.0.0.1:{server.port}/metrics", file=sys.stderr)
         if reports.log is not None:
             stack.enter_context(logged(reports.log == "json"))
+        else:
+            unlogged()
         yield
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from deltic.cli.answer import run_text
 from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.observing import unlogged
 from deltic.pipeline.session import Pipeline
 
 
@@ -23,6 +24,7 @@ def sql_command(
     `functions` is a module with functions of Python, `given` has the values of parameters, as NAME=VALUE.
     Without a terminal standard input is read only where there is no file. The first mistake ends it, but in the shell.
     """
+    unlogged()
     args = dict(map(_argument, given)) if given else None
     with Pipeline(state=state, functions=functions or ()) as pipeline:
         for file in files:

@@ -31,9 +31,15 @@ def logged(as_json: bool) -> Iterator[None]:
         LOGGER.setLevel(level)
 
 
+def unlogged() -> None:
+    """Let no record go to standard error by default, in a process that prints what epochs report."""
+    LOGGER.addHandler(logging.NullHandler())
+
+
 def log_epoch(number: int, result: EpochResult) -> None:
-    """Log an epoch at level INFO; the record's attribute `deltic` has the numbers."""
-    if LOGGER.isEnabledFor(logging.INFO):
+    """Log an epoch at level INFO, or WARNING if it left rows out; the record's attribute `deltic` has the numbers."""
+    level = logging.WARNING if result.late else logging.INFO
+    if LOGGER.isEnabledFor(level):
         report = report_of(result, number)
         changed = {name: [c.inserted, c.deleted] for name, c in report.changed.items()}
         recursions = [
@@ -44,7 +50,7 @@ def log_epoch(number: int, result: EpochResult) -> None:
         late = {each.table: {"rows": each.count, "watermark": str(each.watermark)} for each in report.late}
         phases = {phase: round(seconds, 6) for phase, seconds in report.phases.items()}
         fields = {**report.facts, "phases": phases, "changed": changed, "recursions": recursions, "late": late}
-        LOGGER.info("epoch %d: %s", number, report, extra={"deltic": fields})
+        LOGGER.log(level, "epoch %d: %s", number, report, extra={"deltic": fields})
 
 
 class JsonLines(logging.Formatter):

@@ -87,7 +87,8 @@ class Tabular(ABC):
         """The column names, the first rows, and the number of further ones, as lines."""
         rows = self.to_arrow()
         more = len(rows) - count
-        return text_table(rows.slice(0, count)) + (f"\nand {more:,} more" if more > 0 else "")
+        below = "\nno rows" if not rows else f"\nand {more:,} more" if more > 0 else ""
+        return text_table(rows.slice(0, count)) + below
 
 
 @cache

@@ -108,7 +108,7 @@ class TableStream:
                     rejected = [row.values(applied.batch, epoch) for row in read.rejected]
                     change.insert(rejects_of(self.table), rejected)
         report = change.report
-        level = logging.WARNING if report.late or read.rejected else logging.INFO
+        level = logging.WARNING if read.rejected else logging.INFO
         _LOG.log(level, "batch %d of stream %s: epoch %d: %s", applied.batch, self.name, report.epoch, report)
 
     def _pass_over(self, again: AppliedBatch) -> None:
