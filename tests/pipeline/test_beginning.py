@@ -34,17 +34,25 @@ class Named(NamedTuple):
     price: float
 
 
+class Interchanged:
+    """A frame of a library that has the dataframe interchange alone."""
+
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        return pa.Table.from_pandas(FRAME).__dataframe__(nan_as_null, allow_copy)
+
+
 @pytest.mark.parametrize(
     "rows",
     [
         FRAME,
+        Interchanged(),
         pa.Table.from_pandas(FRAME),
         pa.Table.from_pandas(FRAME).to_reader(),
         FRAME.astype(object).where(FRAME.notna(), None).to_dict("records"),
         [Sale(*row) for row in ROWS],
         (Named(*row) for row in ROWS),
     ],
-    ids=["pandas", "arrow", "reader", "dicts", "dataclasses", "named tuples"],
+    ids=["pandas", "interchange", "arrow", "reader", "dicts", "dataclasses", "named tuples"],
 )
 def test_frames_and_rows_with_names(rows):
     pipeline = Pipeline()
@@ -55,6 +63,15 @@ def test_frames_and_rows_with_names(rows):
     other = Pipeline()
     other.table("copy", pipeline["sale"])
     assert sorted(other["copy"]) == sorted(pipeline["sale"])
+
+
+def test_lazy_frames_of_polars():
+    polars = pytest.importorskip("polars")
+    pipeline = Pipeline()
+    pipeline.table("sale", polars.LazyFrame({"id": [1, 2]}), key="id")
+    with pipeline.transaction() as change:
+        change.insert("sale", polars.LazyFrame({"id": [3]}))
+    assert sorted(pipeline["sale"]) == [(1,), (2,), (3,)]
 
 
 def test_named_indexes_of_pandas_are_columns():

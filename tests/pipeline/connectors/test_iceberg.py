@@ -6,6 +6,7 @@ snapshot that has expired. They run where pyiceberg is installed: `pip install '
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import sys
 
@@ -58,6 +59,18 @@ def test_what_is_new_is_read(outside, pipeline):
     assert pipeline.refresh().sources["sale"].how == "no snapshot"
     assert pipeline.pending()["sale"] == "no snapshot"
     assert pipeline.refresh(full=True).sources["sale"].how == "compared"
+
+
+def test_values_that_do_not_fit_are_rounded(outside):
+    table, place = outside
+    table.append(sales((1, "2026-01-02", 3)))
+    pipeline = deltic.Pipeline()
+    columns = {"id": "bigint", "shop": "date", "price": "decimal(4, 2)"}
+    pipeline.table("sale", columns, key="id", source=place, coerce=True)
+    assert pipeline.refresh().sources["sale"].inserted == 1
+    table.append(sales((2, "2026-01-03", 4)))
+    assert pipeline.refresh().sources["sale"].rows_read == 1
+    assert sorted(pipeline["sale"]) == [(1, dt.date(2026, 1, 2), 3), (2, dt.date(2026, 1, 3), 4)]
 
 
 def test_random_commits(outside, pipeline):

@@ -49,6 +49,10 @@ def tabular(table: str, rows: Any, names: tuple[str, ...], check: Check) -> Any:
         return rows.select(check(rows.schema))
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         return _of_arrow(rows, check)
+    if hasattr(rows, "__dataframe__"):
+        from pyarrow.interchange import from_dataframe as of_interchange
+
+        return _of_arrow(of_interchange(rows), check)
     return rows
 
 
