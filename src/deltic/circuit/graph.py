@@ -145,7 +145,7 @@ class Circuit:
             numbers.append(builder.add(change(number, node.operator), *(numbers[i] for i in node.inputs)))
         return builder.build()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The circuit as text: ``%number = operator arguments (inputs) : type``, bodies indented."""
         return "\n".join(self._lines(""))
 

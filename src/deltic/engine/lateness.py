@@ -52,6 +52,6 @@ class LateRows:
         """Return a text about them, with examples."""
         return f"{self}: {listed(self.examples, self.count)}"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = count_of(self.count, "late row")
         return f"{rows} of {self.table}, with {self.column} before {self.watermark}"

@@ -37,9 +37,10 @@ def unlogged() -> None:
 
 
 def log_epoch(number: int, result: EpochResult) -> None:
-    """Log an epoch at level INFO, or WARNING if it left rows out; the record's attribute `deltic` has the numbers."""
-    level = logging.WARNING if result.late else logging.INFO
-    if LOGGER.isEnabledFor(level):
+    """Log an epoch at level INFO, where the record's attribute `deltic` has the numbers, and late rows as a warning."""
+    for each in result.late:
+        LOGGER.warning("epoch %d left out %s", number, each)
+    if LOGGER.isEnabledFor(logging.INFO):
         report = report_of(result, number)
         changed = {name: [c.inserted, c.deleted] for name, c in report.changed.items()}
         recursions = [
@@ -50,7 +51,7 @@ def log_epoch(number: int, result: EpochResult) -> None:
         late = {each.table: {"rows": each.count, "watermark": str(each.watermark)} for each in report.late}
         phases = {phase: round(seconds, 6) for phase, seconds in report.phases.items()}
         fields = {**report.facts, "phases": phases, "changed": changed, "recursions": recursions, "late": late}
-        LOGGER.log(level, "epoch %d: %s", number, report, extra={"deltic": fields})
+        LOGGER.info("epoch %d: %s", number, report, extra={"deltic": fields})
 
 
 class JsonLines(logging.Formatter):

@@ -284,5 +284,4 @@ def test_late_rows_are_told(spark, tmp_path, caplog):
     assert sorted(page for page, _ in pipeline["visits"]) == ["a", "c"]
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warned) == 1
-    assert warned[0].startswith("epoch 2: ")
-    assert "left out" in warned[0]
+    assert warned[0].startswith("epoch 2 left out 1 late row of visits")
