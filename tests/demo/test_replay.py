@@ -57,6 +57,7 @@ def test_an_epoch_tells_what_changed():
         "nothing reaches any more: a:g",
         'a:g is dead because there is no row of uses with at = "a", path = "g"',
         "one test or program could reach what was removed",
+        'a does not reach a:f because there is no row of calls with caller = "a", callee = "a:f"',
     )
 
 
@@ -84,17 +85,21 @@ def test_insights_tell_of_cycles_and_of_what_a_change_affects():
         "an import cycle appears: m2 → m3 → m4 → m2 (3 modules in it)",
         "m2 and m3 are in a cycle because of imports_module(m4, m2, load)",
         "a change to m2 can now affect 6 modules (before: 3)",
+        "a change to m2 can affect m3 because of imports_module(m4, m2, load)",
     )
     wider = replay.apply(2, Edit("widen", {"m3.py": b"import m4, m0\n"}))
     assert wider.insights == (
         "an import cycle appears: m0 → m1 → m2 → m3 → m0 (5 modules in it)",
         "m0 and m1 are in a cycle because of imports_module(m3, m0, load)",
         "a change to m0 can now affect 6 modules (before: 1)",
+        "a change to m0 can affect m1 because of imports_module(m3, m0, load)",
     )
     opened = replay.apply(3, Edit("open", {"m3.py": b"import m4\n"}))
     assert opened.insights == (
         "an import cycle is gone: m0 → m1 → m2 → m3 → m0 (5 modules in it)",
+        'm0 and m1 are in no cycle because there is no row of loads with module = "m1", loaded = "m0"',
         "a change to m0 can now affect one module (before: 6)",
+        'a change to m0 cannot affect m1 because there is no row of affects with changed = "m0", module = "m2"',
     )
 
 
@@ -103,6 +108,19 @@ def test_first_insights_name_the_extremes():
     replay = replay_of(tree_of({"test_a.py": text, "b.py": "def g(): pass\ndef lost(): pass\n"}))
     assert first_insights(replay.pipeline) == (
         "functions that nothing reaches: 1; modules in import cycles: 0",
+        'b:lost is dead because there is no row of uses with at = "b", path = "lost"',
         "a change to b can affect one module, more than any other",
+        "a change to b can affect test_a because of imports_module(test_a, b, load), module(b, b.py)",
         "b:g is reached by 2 tests and programs, more than any other function",
+        "test_a:test_f reaches b:g because of binds_module(test_a, b, b), calls_name(test_a:test_f, test_a, b.g), "
+        "defines(b, g, b:g) and 4 more",
     )
+
+
+def test_what_is_reached_again_is_explained():
+    files = {"a.py": "def f(): pass\ndef g(): pass\nif __name__ == '__main__':\n    f()\n"}
+    replay = replay_of(tree_of(files))
+    epoch = replay.apply(
+        1, Edit("call g", {"a.py": b"def f(): g()\ndef g(): pass\nif __name__ == '__main__':\n    f()\n"})
+    )
+    assert epoch.insights[:2] == ("reached again: a:g", "a:g is alive because of calls_name(a:f, a, g)")

@@ -1,4 +1,7 @@
-"""What an epoch's changes say in words: import cycles, dead code, tests concerned, modules affected."""
+"""What an epoch's changes say in words: import cycles, dead code, tests concerned, modules affected.
+
+After each insight comes an explanation of one of its rows: the facts that it rests on, or what it lacks.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +40,56 @@ def insights(observed: Observation) -> tuple[str, ...]:
 
 def first_insights(pipeline: Pipeline) -> tuple[str, ...]:
     """A few sentences about the initial state."""
-    dead, in_cycle = len(pipeline["dead"]), len(pipeline["in_cycle"])
-    sentences = [f"functions that nothing reaches: {dead:,}; modules in import cycles: {in_cycle:,}"]
+    dead, in_cycle = pipeline["dead"], pipeline["in_cycle"]
+    sentences = [f"functions that nothing reaches: {len(dead):,}; modules in import cycles: {len(in_cycle):,}"]
+    if dead:
+        sentences.append(_because_without(pipeline, "alive", [(row.function,) for row in dead]))
+    if in_cycle:
+        sentences.append(_because_of(pipeline, "import_cycle", [*pipeline["import_cycle"]]))
     if len(pipeline["affects"]):
         module, count = _most_frequent(pipeline["affects"].to_arrow()["changed"])
         sentences.append(f"a change to {module} can affect {_modules(count)}, more than any other")
+        sentences.append(_because_of(pipeline, "affects", [*pipeline["affects"].lookup(changed=module)]))
     if len(pipeline["reaches"]):
         function, count = _most_frequent(pipeline["reaches"].to_arrow()["function"])
         sentences.append(f"{function} is reached by {_counted(range(count))}, more than any other function")
+        sentences.append(_because_of(pipeline, "reaches", [*pipeline["reaches"].lookup(function=function)]))
     return tuple(sentences)
+
+
+def _because_of(pipeline: Pipeline, view: str, rows: Collection[Row], new: Collection[object] = ()) -> str:
+    """The `new` facts on which the first of the rows rests; where it rests on none of them, some that it rests on."""
+    row = _first(rows)
+    leaves = pipeline.why(view, row).leaves()
+    facts = [leaf for leaf in leaves if leaf in new] or leaves
+    shown = [f"{table}({', '.join(map(str, values))})" for table, values in facts]
+    return f"{_WORDS[view].format(*row)} because of {_listed(shown)}"
+
+
+def _because_without(pipeline: Pipeline, view: str, rows: Collection[Row]) -> str:
+    """What fails for the first of the missing rows, in the rule that comes nearest to it."""
+    row = _first(rows)
+    way = max(pipeline.why_not(view, row).ways, key=lambda way: len(way.holds))
+    return f"{_WORDS_NOT[view].format(*row)} because there is {way.fails}"
+
+
+_WORDS = {
+    "alive": "{} is alive",
+    "import_cycle": "{} and {} are in a cycle",
+    "affects": "a change to {} can affect {}",
+    "reaches": "{} reaches {}",
+}
+_WORDS_NOT = {
+    "alive": "{} is dead",
+    "import_cycle": "{} and {} are in no cycle",
+    "affects": "a change to {} cannot affect {}",
+    "reaches": "{} does not reach {}",
+}
+
+
+def _first(rows: Collection[Row]) -> Row:
+    """The first row in order, after it those that relate something to itself."""
+    return min(rows, key=lambda row: [str(row[0] == row[-1]), *map(str, row)])
 
 
 def _most_frequent(values: pa.ChunkedArray) -> tuple[str, int]:
@@ -69,15 +113,9 @@ def _cycles(observed: Observation) -> Iterator[str]:
             cycle = _shortest_cycle(pairs, edges)
             yield f"{words}: {' → '.join(map(str, cycle))} ({_modules(len(modules))} in it)"
     if appeared:
-        yield _because_of(observed, min(appeared, key=lambda pair: [str(name) for name in pair]))
-
-
-def _because_of(observed: Observation, pair: Row) -> str:
-    """The facts of the epoch on which a cycle rests; where it rests on none of them, some that it rests on."""
-    leaves = observed.pipeline.why("import_cycle", pair).leaves()
-    facts = [leaf for leaf in leaves if leaf in set(observed.facts.inserted)] or leaves
-    shown = [f"{table}({', '.join(map(str, row))})" for table, row in facts]
-    return f"{pair[0]} and {pair[1]} are in a cycle because of {_listed(shown)}"
+        yield _because_of(observed.pipeline, "import_cycle", appeared, {*observed.facts.inserted})
+    else:
+        yield _because_without(observed.pipeline, "import_cycle", disappeared)
 
 
 def _load_edges(imports: Iterable[Row]) -> set[Row]:
@@ -115,10 +153,10 @@ def _dead_code(observed: Observation) -> Iterator[str]:
     revived = [str(f) for f, _ in observed.disappeared("dead") if f not in removed]
     if died:
         yield f"nothing reaches any more: {_listed(died)}"
-        way = max(observed.pipeline.why_not("alive", (min(died),)).ways, key=lambda way: len(way.holds))
-        yield f"{min(died)} is dead because there is {way.fails}"
+        yield _because_without(observed.pipeline, "alive", [(f,) for f in died])
     if revived:
         yield f"reached again: {_listed(revived)}"
+        yield _because_of(observed.pipeline, "alive", [(f,) for f in revived], {*observed.facts.inserted})
 
 
 def _functions(facts: Iterable[tuple[str, Row]]) -> set[object]:
@@ -128,12 +166,14 @@ def _functions(facts: Iterable[tuple[str, Row]]) -> set[object]:
 def _tests(observed: Observation) -> Iterator[str]:
     """How many entry points could reach what was removed, or can reach what was added."""
     removed, added = _functions(observed.facts.deleted), _functions(observed.facts.inserted)
-    before = {e for e, f in observed.disappeared("reaches") if f in removed}
-    now = {e for e, f in observed.appeared("reaches") if f in added}
+    before = [(e, f) for e, f in observed.disappeared("reaches") if f in removed]
+    now = [(e, f) for e, f in observed.appeared("reaches") if f in added]
     if before:
-        yield f"{_counted(before)} could reach what was removed"
+        yield f"{_counted({e for e, _ in before})} could reach what was removed"
+        yield _because_without(observed.pipeline, "reaches", before)
     if now:
-        yield f"{_counted(now)} can reach what was added"
+        yield f"{_counted({e for e, _ in now})} can reach what was added"
+        yield _because_of(observed.pipeline, "reaches", now, {*observed.facts.inserted})
 
 
 def _modules(count: int) -> str:
@@ -155,6 +195,11 @@ def _affected(observed: Observation) -> Iterator[str]:
         _, module, difference = ranked[0]
         now = len(observed.pipeline["affects"].lookup(changed=module))
         yield f"a change to {module} can now affect {_modules(now)} (before: {now - difference:,})"
+        if affected := [row for row in observed.appeared("affects") if row[0] == module]:
+            yield _because_of(observed.pipeline, "affects", affected, {*observed.facts.inserted})
+        else:
+            gone_now = [row for row in observed.disappeared("affects") if row[0] == module]
+            yield _because_without(observed.pipeline, "affects", gone_now)
 
 
 def _listed(names: Names) -> str:
