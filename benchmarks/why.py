@@ -1,7 +1,7 @@
 """What an explanation costs: rows of a transitive closure of 10⁶ rows, by a chain and by a random graph, and of Galen.
 
-`python benchmarks/why.py` prints for each the steps of the explanations and the milliseconds of processor time of one,
-in the median and at most. `--galen 1` adds Galen's 24 million rows, which take 1.2 GiB, and a lesser number that part
+`python benchmarks/why.py` prints for each the steps of the explanations, the rows that its look-ups return, and the
+milliseconds of processor time of one, in the median and at most. `--galen 1` adds Galen's 24 million rows, which take 1.2 GiB, and a lesser number that part
 of the rows of its table p; it needs ../shared/data/galen.zip.
 """
 
@@ -12,13 +12,15 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from galen import PROGRAM, TABLES, prepare
 from harness import report
 
 import deltic
+from deltic.engine.state_version import StateVersion
 
 CLOSURE = """
 .decl e(x: number, y: number)
@@ -54,17 +56,38 @@ def galen(part: float) -> deltic.Pipeline:
     return pipeline
 
 
+def visited(read: Callable[..., Any], rows: list[int]) -> Callable[..., Any]:
+    """The look-up, which adds to `rows` how many rows it returns."""
+
+    def counting(*args: Any, **options: Any) -> Any:
+        result = read(*args, **options)
+        rows.append(0 if result is None else len(result))
+        return result
+
+    return counting
+
+
 def measured(name: str, pipeline: deltic.Pipeline, view: str, rows: Sequence[tuple[int, ...]]) -> list[str]:
     """A line of the table: what explaining each of the rows takes."""
-    taken, steps, heights = [], [], []
+    taken, steps, heights, read = [], [], [], []
     for row in rows:
         begun = time.process_time()
         explanation = pipeline.why(view, row)
         taken.append((time.process_time() - begun) * 1000)
         steps.append(len(explanation.steps()))
         heights.append(explanation.height)
+    originals = {name: getattr(StateVersion, name) for name in ("history", "lookup", "lookup_all")}
+    for row in rows:
+        counts: list[int] = []
+        for method, original in originals.items():
+            setattr(StateVersion, method, visited(original, counts))
+        pipeline.why(view, row)
+        read.append(sum(counts))
+    for method, original in originals.items():
+        setattr(StateVersion, method, original)
     count = len(pipeline[view])
     cells = [f"{count:,}", f"{statistics.median(heights):,.0f}", f"{statistics.median(steps):,.0f}"]
+    cells += [f"{statistics.median(read):,.0f}", f"{max(read):,}"]
     return [name, *cells, f"{statistics.median(taken):,.1f}", f"{max(taken):,.1f}"]
 
 
@@ -92,7 +115,7 @@ def main() -> None:
         del chain, graph
         ontology = galen(chosen.galen)
         lines += [measured(f"Galen, {view}", ontology, view, sampled(ontology, view)) for view in "pq"]
-    header = ["rows", "of the view", "height", "steps", "ms, median", "ms, at most"]
+    header = ["rows", "of the view", "height", "steps", "rows read", "at most", "ms, median", "ms, at most"]
     report("why", "Explanations of rows", header, lines)
 
 

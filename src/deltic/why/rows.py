@@ -67,6 +67,9 @@ _MOST_ENGINES = 64
 _ONE_AT_A_TIME = Lock()
 """Held while an engine that all searches share is used."""
 
+_FEW = 100
+"""History entries that are few: their rows are remembered, and no other input of a join is tried for fewer."""
+
 PASSED = (ops.Distinct, ops.Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input, up to weights."""
 
@@ -127,7 +130,13 @@ class Evaluator:
             return self.reader.rows(relation, bound)
         if relation.at is None and self.reader.is_the_view(relation):
             return self.reader.rows(DefinedView(relation.name, relation.schema, relation.recursion.outer.back), bound)
-        return agreeing(dict(from_arrow(until(self.entries(relation, bound), relation.at))), relation.schema, bound)
+        entries = self.entries(relation, bound)
+        if len(entries) > _FEW:
+            return agreeing(dict(from_arrow(until(entries, relation.at))), relation.schema, bound)
+        histories = histories_of(entries, relation, bound)
+        self._histories[relation.recursion, relation.name].update(histories)
+        weights = {row: history.weight(relation.at) for row, history in histories.items()}
+        return {row: weight for row, weight in weights.items() if weight}
 
     def entries(self, relation: RecursiveRelation, bound: Bound) -> pa.Table:
         """The history entries of the rows with these values, and maybe others; if not stored, the recursion is run."""
@@ -365,11 +374,18 @@ class Evaluator:
         return table.select(keys.column_names) if table is not None and keys.column_names else None
 
     def _fewest(self, scope: RelationScope, inputs: Sequence[int], values: Bound) -> int:
-        """The input with the fewest free columns; of several recursive relations, the one with the fewest rows."""
+        """The input with the fewest free columns; of several recursive relations, one with few rows, or the fewest."""
         freedom = {i: self.freedom(scope, i, values) for i in inputs}
         least = min(freedom.values())
         first = [i for i, each in freedom.items() if each == least]
-        return min(first, key=lambda i: self._size(scope, i, values)) if len(first) > 1 and least[-1] else first[0]
+        if len(first) == 1 or not least[-1]:
+            return first[0]
+        sizes: dict[int, int] = {}
+        for i in first:
+            sizes[i] = self._size(scope, i, values)
+            if sizes[i] <= _FEW:
+                return i
+        return min(first, key=lambda i: sizes[i])
 
     def _size(self, scope: RelationScope, number: int, values: Bound) -> int:
         """The number of history entries of a recursive relation with these values; 0 for other nodes."""
