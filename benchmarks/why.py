@@ -1,8 +1,8 @@
 """What an explanation costs: rows of a transitive closure of 10⁶ rows, by a chain and by a random graph, and of Galen.
 
-`python benchmarks/why.py` prints for each the steps of the explanations, the rows that its look-ups return, and the
-milliseconds of processor time of one, in the median and at most. `--galen 1` adds Galen's 24 million rows, which take 1.2 GiB, and a lesser number that part
-of the rows of its table p; it needs ../shared/data/galen.zip.
+`python benchmarks/why.py` prints for each the steps of the explanations, the rows that look-ups return, and the
+milliseconds of processor time of one, in the median and at most. `--galen 1` adds Galen's 24 million rows, which take
+1.2 GiB, and a lesser number that part of the rows of its table p; it needs ../shared/data/galen.zip.
 """
 
 from __future__ import annotations

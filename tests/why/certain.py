@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 from deltic.algebra.zset import ZSet
@@ -20,7 +21,7 @@ from deltic.why import Absence, ExplanationStep
 
 Bound = Mapping[str, Any]
 Outer = tuple["CertainInterpreter", Sequence[int]]
-PASSED = (ops.Distinct, ops.Keep, ops.Sink)
+PASSED = ops.Distinct | ops.Keep | ops.Sink
 GROUPED = (ops.Aggregate, ops.Top, ops.Over)
 
 
@@ -60,11 +61,14 @@ class CertainInterpreter(Interpreter):
 
     def is_excluded(self, number: int, bound: Bound) -> bool:
         """Whether the premises exclude all rows of a node that have these values."""
-        node = self.circuit.nodes[number]
-        operator, inputs = node.operator, node.inputs
+        operator = self.circuit.nodes[number].operator
         relation = getattr(operator, "name", "").removesuffix("%") or f"{operator.keyword} over "
-        if any(_says(absence, relation, bound) for absence in self.absences):
-            return True
+        is_filter = isinstance(operator, ops.Filter)
+        return any(_says(each, relation, bound, is_filter) for each in self.absences) or self._is_lacking(number, bound)
+
+    def _is_lacking(self, number: int, bound: Bound) -> bool:
+        """Whether the premises exclude all rows of the inputs from which a node would have rows with these values."""
+        operator, inputs = self.circuit.nodes[number].operator, self.circuit.nodes[number].inputs
         if isinstance(operator, ops.Import) and self.outer is not None:
             above, nodes = self.outer
             return above.is_excluded(nodes[operator.index], bound)
@@ -74,13 +78,11 @@ class CertainInterpreter(Interpreter):
         if isinstance(operator, ops.Constant):
             wanted = [operator.schema.index(name) for name in bound]
             return not any([row[i] for i in wanted] == [*bound.values()] for row in operator.rows)
-        if isinstance(operator, PASSED):
-            return self.is_excluded(inputs[0], bound)
         if isinstance(operator, ops.Filter):
             return self._is_filtered(operator, inputs[0], bound)
         if isinstance(operator, ops.Map):
             return self._is_not_mapped(operator, inputs[0], bound)
-        if isinstance(operator, ops.Plus):
+        if isinstance(operator, ops.Plus | PASSED):
             return all(self.is_excluded(i, bound) for i in inputs)
         if isinstance(operator, ops.Join | ops.Semijoin):
             return any(self.is_excluded(i, self._of(i, bound)) for i in inputs)
@@ -99,8 +101,10 @@ class CertainInterpreter(Interpreter):
         for part in conjuncts(operator.predicate):
             if {*columns_of(part)} <= known.keys() and meaning(part, types)(known) is not True:
                 return True
-            if part.key == "eq" and part.this.key == "column" and is_literal(part.expression):
-                known.setdefault(part.this.name, evaluate(part.expression, {}, {}))
+            if part.key == "eq":
+                for column, value in permutations((part.this, part.expression)):
+                    if column.key == "column" and (is_literal(value) or {*columns_of(value)} <= known.keys()):
+                        known.setdefault(column.name, evaluate(value, known, types))
         return self.is_excluded(below, known)
 
     def _is_not_mapped(self, operator: ops.Map, below: int, bound: Bound) -> bool:
@@ -126,8 +130,8 @@ class CertainInterpreter(Interpreter):
         return (row for row, _ in self._values[number] if all(row[i] == value for i, value in known))
 
 
-def _says(absence: Absence, relation: str, bound: Bound) -> bool:
+def _says(absence: Absence, relation: str, bound: Bound, is_filter: bool) -> bool:
     """Whether an absence excludes the rows of a relation or an operator with these values."""
-    if absence.relation != relation and not (relation.endswith(" over ") and absence.relation.startswith(relation)):
-        return False
-    return all(name in bound and bound[name] == value for name, value in absence.pattern.items())
+    named, over = absence.relation == relation, relation.endswith(" over ") and absence.relation.startswith(relation)
+    has_values = all(name in bound and bound[name] == value for name, value in absence.pattern.items())
+    return has_values and (is_filter if absence.where else named or over)

@@ -60,7 +60,7 @@ class Checker:
         if not any(isinstance(p, Note) and " shown" in p.text for p in step.premises):
             assert self._derived(step), f"{step} does not follow from {[*map(str, step.premises)]}"
         for premise in step.premises:
-            if isinstance(premise, Absence) and premise.until is None:
+            if isinstance(premise, Absence) and premise.until is None and not premise.where:
                 self._check_absence(premise)
         if step.at is not None:
             definition, circuit, number = self.recursions[step.relation]

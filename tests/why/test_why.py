@@ -209,7 +209,7 @@ def test_the_reader_of_a_state_tries_deletions_and_insertions(tmp_path):
 
 
 def test_the_size_of_a_group_counts_copies(pipeline):
-    assert str(pipeline.why("rolled", (None, None, 6)).root.premises[0]) == "aggregate [count(*) AS result]: 6 rows"
+    assert str(pipeline.why("rolled", (None, None, 6)).root.premises[0]) == "count(*): 6 rows"
 
 
 def test_a_budget_bounds_the_rows_that_are_explained():

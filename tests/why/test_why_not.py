@@ -138,7 +138,7 @@ def test_other_values_of_a_group_are_near():
     pipeline.sql("CREATE TABLE o (who STRING, n INT); CREATE VIEW s AS SELECT who, sum(n) AS t FROM o GROUP BY who")
     pipeline.execute("INSERT INTO o VALUES ('ada', 1), ('ada', 2)")
     (way,) = pipeline.why_not("s", {"who": "ada", "t": 4}).ways
-    assert way.nearest == ('who = "ada", result = 3',)
+    assert way.nearest == ('who = "ada", sum(n) = 3',)
     (way,) = pipeline.why_not("s", {"who": "bob"}).ways
     assert str(way.fails) == 'no row of o with who = "bob"'
 

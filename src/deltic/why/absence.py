@@ -10,10 +10,12 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import conjuncts, show
+from deltic.circuit.expressions import conjuncts
+from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.expressions.meaning import meaning
 from deltic.errors import DelticError
 from deltic.values.types import Schema
+from deltic.why.deciding import call_of, called
 from deltic.why.derivations import Derivation, Fact
 from deltic.why.explanation import Absence, ExplanationStep, as_written, brief, lines_of, shown
 from deltic.why.relations import Bound, RecursiveRelation, RelationScope, Row, Rows, SourceTable, named, same
@@ -26,6 +28,7 @@ _NEAREST = 3
 _TRIED = 1_000
 """Rows among which the one that meets the most conditions is looked for."""
 
+_NO_WORDS: Mapping[str, str] = {}
 _DEPTH = 3
 """The height to which a row that must be absent is explained."""
 
@@ -94,7 +97,8 @@ def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) ->
     for body, number, rule, place in search.rules(target):
         for way in failing.ways(body, number, pattern):
             fails = as_written(way.fails, rule) if isinstance(way.fails, str) else way.fails
-            ways.append(replace(way, rule=rule, place=place, fails=fails))
+            holds, nearest = (tuple(as_written(each, rule) for each in part) for part in (way.holds, way.nearest))
+            ways.append(replace(way, rule=rule, place=place, holds=holds, fails=fails, nearest=nearest))
     return WhyNot(name, pattern, tuple(ways))
 
 
@@ -171,15 +175,18 @@ class _Failing:
             return [part for part, is_met in parts if is_met(named(row, schema)) is not True]
 
         first = min(islice(rows, _TRIED), key=lambda row: len(failing(row)))
-        fails = " AND ".join(show(part) + _compared(part, first, schema) for part in failing(first))
+        fails = " AND ".join(spoken(part) + _compared(part, first, schema) for part in failing(first))
         return FailedWay("", "", _told(scope, below, dict.fromkeys((first, *rows))), f"where {fails}")
 
     def _of_group(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """Other results of the same group; if the group is empty, what fails in the input."""
         node, grouped = scope.circuit.nodes[number], self.of.grouped(scope, number, bound)
         if self.of.rows(scope, node.inputs[0], grouped):
-            nearest = _told(scope, number, self.of.rows(scope, number, grouped))
-            yield FailedWay("", "", (), str(Absence(node.operator.label, dict(bound))), nearest)
+            calls = node.operator.calls if isinstance(node.operator, ops.Aggregate) else ()
+            words = {call.name: call_of(call) for call in calls}
+            wanted = {words.get(name, name): value for name, value in bound.items()}
+            nearest = _told(scope, number, self.of.rows(scope, number, grouped), words)
+            yield FailedWay("", "", (), str(Absence(called(node.operator), wanted)), nearest)
         else:
             yield from self.ways(scope, node.inputs[0], grouped)
 
@@ -200,7 +207,7 @@ class _Failing:
             def other(row: Row) -> list[str]:
                 columns = zip(asked, operator.expressions, compute(row) or [None] * len(asked), strict=True)
                 differing = [(c.name, e, v) for c, e, v in columns if c.name in bound and not same(v, bound[c.name])]
-                return [f"{show(e)} = {shown(value)}, not {shown(bound[name])}" for name, e, value in differing]
+                return [f"{spoken(e)} = {shown(value)}, not {shown(bound[name])}" for name, e, value in differing]
 
             first = min(islice(rows, _TRIED), key=lambda row: len(other(row)))
             fails = " AND ".join(other(first)) or "no value"
@@ -263,9 +270,9 @@ def _picked(scope: RelationScope, number: int, values: Bound) -> tuple[Any, ...]
     return tuple(values[name] for name in scope.circuit.type_of(number).schema.names)
 
 
-def _told(scope: RelationScope, number: int, rows: Any) -> tuple[str, ...]:
-    """The first rows of a node, with its columns."""
-    names = scope.circuit.type_of(number).schema.names
+def _told(scope: RelationScope, number: int, rows: Any, words: Mapping[str, str] = _NO_WORDS) -> tuple[str, ...]:
+    """The first rows of a node, with its columns, or `words` for them."""
+    names = [words.get(name, name) for name in scope.circuit.type_of(number).schema.names]
     return tuple(
         ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, row, strict=True))
         for row in islice(rows, _NEAREST)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from itertools import islice
@@ -10,14 +11,15 @@ from itertools import islice
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null, show
+from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null
+from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.graph import Circuit
 from deltic.errors import count_of
 from deltic.values.types import Schema
-from deltic.why.deciding import deciding
+from deltic.why.deciding import call_of, called, deciding
 from deltic.why.explanation import Absence, Note
 from deltic.why.relations import Bound, Relation, RelationScope, Row, Rows, named, same
-from deltic.why.rows import PASSED, Evaluator, unexplained
+from deltic.why.rows import PASSED, Evaluator, restricted, unexplained
 
 SAMPLE = 10
 """The number of rows of a group that are shown; of others only the count is."""
@@ -212,26 +214,36 @@ class RowDerivations:
             return self._absence(*leaf, bound)
         if leaf is not None:
             return Derivation((Absence(leaf.name, dict(bound), self.of.absent_until(leaf, bound)),))
-        node = scope.circuit.nodes[number]
-        operator, inputs = node.operator, node.inputs
-        if isinstance(operator, PASSED):
-            return self._absence(scope, inputs[0], bound)
-        if isinstance(operator, ops.Filter) and not self.of.rows(scope, inputs[0], bound):
-            return self._absence(scope, inputs[0], bound)
-        if isinstance(operator, ops.Aggregate | ops.Top | ops.Over | ops.FlatMap):
-            grouped = self.of.grouped(scope, number, bound)
-            if not self.of.rows(scope, inputs[0], grouped):
-                return self._absence(scope, inputs[0], grouped)
-        if isinstance(operator, ops.Map):
-            passed = self.of.passed(scope, number, bound)
-            if passed is not None and len(passed) == len(bound) and not self.of.rows(scope, inputs[0], passed):
-                return self._absence(scope, inputs[0], passed)
+        operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        for i, known in self._lacking(scope, number, bound):
+            if not self.of.rows(scope, i, known):
+                return self._absence(scope, i, known)
         if isinstance(operator, ops.Plus):
             parts = [self._absence(scope, i, bound) for i in inputs if not self.of.rows(scope, i, bound)]
             return Derivation(tuple(premise for part in parts for premise in part.premises))
         if isinstance(operator, ops.Antijoin):
             return self._for_all(scope, inputs, bound)
-        return Derivation((Absence(f"{operator.keyword} over {self._names(scope, number)}", dict(bound)),))
+        names = self._names(scope, number)
+        if isinstance(operator, ops.Filter):
+            return Derivation((Absence(names, dict(bound), where=f"where {_tests(scope.circuit, number)}"),))
+        return Derivation((Absence(f"{operator.keyword} over {names}", dict(bound)),))
+
+    def _lacking(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[tuple[int, Bound]]:
+        """The inputs of a node with the values that their rows would have; if one has none, the node has none."""
+        operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
+        if isinstance(operator, PASSED):
+            yield inputs[0], bound
+        elif isinstance(operator, ops.Filter):
+            yield inputs[0], restricted(operator, scope.circuit.type_of(number).schema, bound)
+        elif isinstance(operator, ops.Aggregate | ops.Top | ops.Over | ops.FlatMap):
+            yield inputs[0], self.of.grouped(scope, number, bound)
+        elif isinstance(operator, ops.Map):
+            passed = self.of.passed(scope, number, bound)
+            if passed is not None and len(passed) == len(bound):
+                yield inputs[0], passed
+        elif isinstance(operator, ops.Join | ops.Semijoin):
+            for i in inputs:
+                yield i, {name: bound[name] for name in scope.circuit.type_of(i).schema.names if name in bound}
 
     def _for_all(self, scope: RelationScope, inputs: tuple[int, ...], bound: Bound) -> Derivation:
         """For each row of the first input, the row of the second that excludes it."""
@@ -269,7 +281,7 @@ class RowDerivations:
         end = self.of.end_of(scope)
         lasts = end is scope or self.of.rows(end, number, values).get(row, 0) > 0
         note = Derivation(
-            (Note(f"{node.operator.label}: {_count(sum(group.values()))}{decide}{sampled}"),), values, lasts
+            (Note(f"{called(node.operator)}: {_count(sum(group.values()))}{decide}{sampled}"),), values, lasts
         )
         yield note.with_(below)
 
@@ -305,13 +317,25 @@ def subtracts(scope: RelationScope, number: int) -> bool:
 
 
 def _conditions(circuit: Circuit, number: int) -> Sequence[str]:
-    """The text of a filter's condition, without equalities of columns and IS NOT NULL; empty if nothing is left."""
+    """The text of a filter's condition, without equalities of columns; empty if nothing is left."""
+    tests = _tests(circuit, number, _is_of_columns)
+    return [f"where {tests}"] if tests else []
+
+
+def _tests(circuit: Circuit, number: int, is_evident: Callable[[exp.Expression], bool] = lambda _: False) -> str:
+    """The text of a filter's condition, without what is evident and IS NOT NULL."""
     operator = circuit.nodes[number].operator
     assert isinstance(operator, ops.Filter)
-    evident = [is_not_null(column(name)) for name in columns_of(operator.predicate)]
-    plain = [part for part in conjuncts(operator.predicate) if part not in evident]
-    tests = [show(part) for part in plain if not _is_of_columns(part)]
-    return [f"where {' AND '.join(tests)}"] if tests else []
+    evident = [exp.true(), *(is_not_null(column(name)) for name in columns_of(operator.predicate))]
+    above = [circuit.nodes[i].operator for i in circuit.ancestors([number])]
+    calls = {call.name: call_of(call) for each in above if isinstance(each, ops.Aggregate) for call in each.calls}
+    tests = [part for part in conjuncts(operator.predicate) if part not in evident and not is_evident(part)]
+    return " AND ".join(_with_calls(spoken(part), calls) for part in tests)
+
+
+def _with_calls(text: str, calls: Mapping[str, str]) -> str:
+    """The text of a condition, with the aggregates whose results it reads."""
+    return re.sub(r"\w+", lambda name: calls.get(name[0], name[0]), text)
 
 
 def _is_of_columns(condition: exp.Expression) -> bool:

@@ -13,11 +13,16 @@ from typing import Any
 from deltic.circuit.drawing.layers import layered
 from deltic.circuit.drawing.panels import Graph, Panel
 from deltic.circuit.drawing.svg import picture, wrapped
-from deltic.functions.function import PREFIX
 
-_CALL = re.compile(rf"\b{PREFIX}([A-Z0-9_]+)\(")
+_CALL = re.compile(r"\b(\w+)\(")
 _FUNCTORS = {"concat": "cat", "length": "strlen"}
 """Functors of Soufflé by the functions of SQL with the same arguments."""
+
+_AGGREGATES = {"checked_sum": "sum", "tried_sum": "try_sum", "mean": "avg"}
+"""Aggregates of SQL by the accumulators that compute them."""
+
+_COLUMN = re.compile(r'\b([^\W\d]\w*?)_\d+\b|"([^"]+)_\d+"')
+"""A column with a number, which it has if another one has the same name."""
 
 _CHAIN = 8
 """Steps of one relation below each other that are shown; longer chains are folded in the middle."""
@@ -30,17 +35,20 @@ _RULE = 90
 class Absence:
     """A premise that no row of `relation` has these values: `pattern` are the values by column.
 
-    In a recursion, `until` is the last iteration without such a row; None if the final state has none.
+    In a recursion, `until` is the last iteration without such a row; None if the final state has none. `where` is a
+    condition that such rows do not meet; then `relation` may be several, joined.
     """
 
     relation: str
     pattern: Mapping[str, Any]
     until: int | None = None
+    where: str = ""
 
     def __str__(self) -> str:
         having = ", ".join(f"{name} = {shown(value)}" for name, value in self.pattern.items())
         until = "" if self.until is None else f" until iteration {self.until}"
-        return f"no row of {self.relation}" + (f" with {having}" if having else "") + until
+        where = f" {self.where}" if self.where else ""
+        return f"no row of {self.relation}" + (f" with {having}" if having else "") + where + until
 
 
 @dataclass(frozen=True)
@@ -192,14 +200,19 @@ def brief(rule: str) -> str:
 
 
 def as_written(text: str, rule: str) -> str:
-    """A condition with the user's names of functions: of Soufflé's functors those that the rule has."""
+    """A condition or an operator with the user's names: those of functions and columns that the rule has."""
 
     def name(call: re.Match[str]) -> str:
-        function = call[1].lower().partition("__")[0]
+        function = call[1].lower()
         functor = _FUNCTORS.get(function, function)
-        return f"{functor if f'{functor}(' in rule else function}("
+        if f"{functor}(" in rule:
+            return f"{functor}("
+        return f"{function if function in rule else _AGGREGATES.get(function, function)}("
 
-    return _CALL.sub(name, text)
+    numbered = {column[0]: column[1] or column[2] for column in _COLUMN.finditer(text) if column[0] not in rule}
+    is_plain = all(stem in rule and not re.search(rf"\b{re.escape(stem)}\b(?!_\d)", text) for stem in numbered.values())
+    result = _CALL.sub(name, text)
+    return _COLUMN.sub(lambda column: numbered.get(column[0], column[0]), result) if is_plain else result
 
 
 def shown(value: Any) -> str:

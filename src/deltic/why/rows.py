@@ -544,13 +544,16 @@ def _mapping(circuit: Circuit, number: int) -> Callable[[Row], Row | None]:
 
 
 def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:
-    """The bound values, extended by columns that the predicate equates with constants."""
+    """The bound values, extended by columns that the predicate equates with constants or with bound columns."""
     result = dict(bound)
     for conjunct in conjuncts(operator.predicate):
         if isinstance(conjunct, exp.EQ):
             for column, value in permutations((conjunct.this, conjunct.expression)):
-                is_constant = isinstance(column, exp.Column) and is_literal(value)
-                if is_constant and infer(value, {}).type is schema.types[column.name]:
+                if not isinstance(column, exp.Column):
+                    continue
+                if isinstance(value, exp.Column) and value.name in result:
+                    result.setdefault(column.name, result[value.name])
+                elif is_literal(value) and infer(value, {}).type is schema.types[column.name]:
                     result.setdefault(column.name, evaluate(value, {}, {}))
     return result
 

@@ -14,7 +14,7 @@ from deltic.errors import DelticError
 from deltic.values import in_order
 from deltic.why.derivations import Derivation, Fact, RowDerivations, subtracts
 from deltic.why.exclusions import Exclusions
-from deltic.why.explanation import Explanation, ExplanationStep, Note, as_written, shown
+from deltic.why.explanation import Absence, Explanation, ExplanationStep, Note, as_written, shown
 from deltic.why.lasting import MOST_WAYS, Ranks, Way, lasting
 from deltic.why.relations import (
     Bound,
@@ -142,11 +142,7 @@ class ExplanationSearch:
             rows = iter(facts)
             step.variables = derivation.variables
             step.premises = tuple(
-                steps[_key(next(rows))]
-                if isinstance(premise, Fact)
-                else Note(as_written(premise.text, step.by))
-                if isinstance(premise, Note)
-                else premise
+                steps[_key(next(rows))] if isinstance(premise, Fact) else _in_words(premise, step.by)
                 for premise in derivation.premises
             )
         _measure(result := steps[_key(root)])
@@ -244,6 +240,13 @@ class ExplanationSearch:
         text = "\n".join(dict.fromkeys(line for part, _ in known for line in part.splitlines())) or text
         rules = known if len(known) == len(branches) else _unknown_rules(relation.name, text, place, len(branches))
         return [(scope, branch, *rule) for branch, rule in zip(branches, rules, strict=True)]
+
+
+def _in_words(premise: Absence | Note, rule: str) -> Absence | Note:
+    """A premise with the names that the rule has."""
+    if isinstance(premise, Note):
+        return Note(as_written(premise.text, rule))
+    return replace(premise, where=as_written(premise.where, rule)) if premise.where else premise
 
 
 def _unknown_rules(name: str, text: str, place: str, count: int) -> Sequence[tuple[str, str]]:
