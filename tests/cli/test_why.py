@@ -37,7 +37,14 @@ def test_json_and_drawings(workshop):
 
 def test_a_state(workshop):
     assert command("run", "reach.dl", "--facts", "facts", "--state", "kept").status == 0
-    assert 'follows("ada", "bob")' in command("why", "kept", 'reaches("ada", "bob")').out
+    for place in (["kept"], ["--state", "kept"]):
+        assert 'follows("ada", "bob")' in command("why", *place, 'reaches("ada", "bob")').out
+        assert "n0 -> n1" in command("why", *place, 'reaches("ada", "bob")', "--dot").out
+        document = command("why", *place, 'reaches("ada", "zoe")', "--not", "--json").document
+        assert document["ways"][0]["fails"] == 'no row of follows with who = "ada", whom = "zoe"'
+    for wrong in (["reach.dl"], ["reach.dl", 'reaches("ada", _)', "--state", "kept"]):
+        assert (command("why", *wrong).status, "give a program and a row" in command("why", *wrong).err) == (2, True)
+    assert "does not exist" in command("why", "reech.dl", 'reaches("ada", _)').err
 
 
 @pytest.mark.parametrize(

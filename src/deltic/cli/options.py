@@ -266,11 +266,14 @@ class ExplainOptions:
 class WhyOptions:
     """The command line of `deltic why`."""
 
-    program: ProgramOrState
-    row: Annotated[
-        str,
-        Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
+    program: Annotated[
+        str, Argument(help="A program: SQL (.sql), Datalog (.dl), or a directory of state; left out with --state.")
     ]
+    row: Annotated[
+        str | None,
+        Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
+    ] = None
+    state: Annotated[Path | None, folder("A state, which has a program and rows.", "none")] = None
     facts: Annotated[Path, folder("Folder of rows.", True, "--facts", "-F")] = Path()
     is_not: Annotated[bool, Option("--not", help="Explain why there is no such row.")] = False
     as_json: Json = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -28,8 +29,9 @@ def why_command(options: WhyOptions) -> None:
     if (o.as_dot or o.as_svg) and (o.as_json or o.is_not or o.missing):
         raise typer.BadParameter("--dot and --svg explain a present row, without --json, --not and --missing")
     form = "json" if o.as_json else "dot" if o.as_dot else "svg" if o.as_svg else "text"
-    with o.by.opened(o.program, o.facts) as pipeline:
-        name, values = asked(o.row, {**pipeline.tables, **pipeline.views})
+    source, row = _source_and_row(o)
+    with o.by.opened(source, o.facts) as pipeline:
+        name, values = asked(row, {**pipeline.tables, **pipeline.views})
         if o.missing is not None:
             _print_sets(pipeline.missing(name, values, o.missing), form)
             return
@@ -40,6 +42,16 @@ def why_command(options: WhyOptions) -> None:
             print({"dot": result.to_dot, "svg": result.to_svg, "text": result.__str__}[form]())
         else:
             print(result)
+
+
+def _source_and_row(o: WhyOptions) -> tuple[Path, str]:
+    """The program or the directory of state, and the row; with --state the row is the only argument."""
+    if (o.row is None) == (o.state is None):
+        raise typer.BadParameter("give a program and a row, or --state and a row: a state has its program")
+    source = Path(o.program) if o.state is None else o.state
+    if not source.exists():
+        raise typer.BadParameter(f"{str(source)!r} does not exist", param_hint="PROGRAM")
+    return source, o.program if o.row is None else o.row
 
 
 def _print_sets(sets: list[TableRows], form: str) -> None:

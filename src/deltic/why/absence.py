@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,10 +11,11 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import conjuncts
+from deltic.circuit.expressions import conjuncts, is_literal
 from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.expressions.meaning import meaning
 from deltic.errors import DelticError
+from deltic.html import preformatted
 from deltic.values.types import Schema
 from deltic.why.deciding import call_of, called
 from deltic.why.derivations import Derivation, Fact
@@ -75,8 +77,16 @@ class WhyNot:
         ]
         return {"view": self.view, "pattern": dict(self.pattern), "ways": ways}
 
+    def to_json(self) -> str:
+        """`to_dict` as JSON; values without a JSON type are texts."""
+        return json.dumps(self.to_dict(), default=str, ensure_ascii=False)
+
     def __str__(self) -> str:
         return "\n".join([str(Absence(self.view, self.pattern)), *(f"{way}" for way in self.ways)])
+
+    def _repr_html_(self) -> str:
+        """The text for notebooks."""
+        return preformatted(str(self))
 
     def __repr__(self) -> str:
         return str(self)
@@ -207,7 +217,10 @@ class _Failing:
             def other(row: Row) -> list[str]:
                 columns = zip(asked, operator.expressions, compute(row) or [None] * len(asked), strict=True)
                 differing = [(c.name, e, v) for c, e, v in columns if c.name in bound and not same(v, bound[c.name])]
-                return [f"{spoken(e)} = {shown(value)}, not {shown(bound[name])}" for name, e, value in differing]
+                return [
+                    f"{name if is_literal(e) else spoken(e)} = {shown(value)}, not {shown(bound[name])}"
+                    for name, e, value in differing
+                ]
 
             first = min(islice(rows, _TRIED), key=lambda row: len(other(row)))
             fails = " AND ".join(other(first)) or "no value"

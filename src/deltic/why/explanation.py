@@ -45,11 +45,11 @@ class Absence:
     where: str = ""
 
     def __str__(self) -> str:
-        having = ", ".join(f"{name} = {shown(value)}" for name, value in self.pattern.items() if not self._repeats(name))
+        values = [(name, value) for name, value in self.pattern.items() if not self._repeats(name)]
+        having = ", ".join(f"{name} = {shown(value)}" for name, value in values)
         until = "" if self.until is None else f" until iteration {self.until}"
         where = f" {self.where}" if self.where else ""
         return f"no row of {self.relation}" + (f" with {having}" if having else "") + where + until
-
 
     def _repeats(self, name: str) -> bool:
         """Whether a column has the name, with a number, and the value of another one, to which it is joined."""
