@@ -69,7 +69,8 @@ def test_a_package_that_is_not_installed_is_named(installed, tmp_path, use):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("run", "p.ddlog"), ("explain", "p.ddlog"), ("run", "p.dl", "--ddlog-commands", "p.dat")]
+    "arguments",
+    [("run", "p.ddlog"), ("explain", "p.ddlog"), ("run", "p.dl", "--language", "ddlog", "--commands", "p.dat")],
 )
 def test_so_it_is_in_the_shell(installed, tmp_path, monkeypatch, arguments):
     installed()

@@ -49,12 +49,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_commands_are_run(folder):
-    result = command("run", "p.dl", "--ddlog-commands", "p.dat", "-L", "lib")
+    result = command("run", "p.dl", "--language", "ddlog", "--commands", "p.dat", "-L", "lib")
     assert (result.status, result.out, result.err) == (0, PRINTED, "")
 
 
 def test_the_first_wrong_command_ends_the_run(folder):
-    result = command("run", "p.dl", "--ddlog-commands", "wrong.dat", "-L", "lib")
+    result = command("run", "p.dl", "--language", "ddlog", "--commands", "wrong.dat", "-L", "lib")
     assert (result.status, result.out) == (1, PRINTED)
     assert "wrong.dat:7:1: there is no output relation Nothing" in result.err
 
@@ -68,7 +68,7 @@ def test_explain(folder):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("run", "p.dl", "--ddlog-commands", "p.dat", "--state", "s"),
+        ("run", "p.dl", "--language", "ddlog", "--commands", "p.dat", "--state", "s"),
         ("explain", "p.dl", "--language", "ddlog", "--facts", "lib"),
         ("explain", "p.dl", "--language", "ddlog", "-M", "N=1"),
     ],
@@ -78,11 +78,13 @@ def test_options_that_do_not_go_together(folder, arguments):
 
 
 def test_a_module_that_is_nowhere_is_told(folder):
-    result = command("run", "p.dl", "--ddlog-commands", "p.dat")
+    result = command("run", "p.dl", "--language", "ddlog", "--commands", "p.dat")
     assert result.status == 1
     assert "shapes" in result.err
 
 
 def test_the_firewall_of_the_examples():
-    result = command("run", str(FIREWALL / "policy.dl"), "--ddlog-commands", str(FIREWALL / "policy.dat"))
+    result = command(
+        "run", str(FIREWALL / "policy.dl"), "--language", "ddlog", "--commands", str(FIREWALL / "policy.dat")
+    )
     assert (result.status, result.out, result.err) == (0, (FIREWALL / "policy.expected").read_text(), "")

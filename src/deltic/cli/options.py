@@ -37,11 +37,9 @@ def folder(told: str, default: str | bool = True, *names: str) -> Any:
     return Option(*names, exists=True, file_okay=False, help=told, show_default=default)
 
 
-def file(told: str, default: str | bool = True, *names: str, dash: bool = False, metavar: str | None = None) -> Any:
+def file(told: str, default: str | bool = True, dash: bool = False) -> Any:
     """An option whose value is a file that exists, or with `dash` standard input."""
-    return Option(
-        *names, exists=True, dir_okay=False, allow_dash=dash, help=told, show_default=default, metavar=metavar
-    )
+    return Option(exists=True, dir_okay=False, allow_dash=dash, help=told, show_default=default)
 
 
 def read_file(told: str, default: str | bool = True) -> Any:
@@ -515,9 +513,6 @@ class CommandOptions:
         Path | None,
         file("Run the commands of this file, or of standard input (-), instead of reading rows.", "none", dash=True),
     ] = None
-    ddlog_commands: Annotated[
-        Path | None, file("Same as --language ddlog --commands FILE.", "none", dash=True, metavar="FILE")
-    ] = None
     initial: Annotated[bool, Option(help="With commands: print first what follows from facts alone.")] = True
 
 
@@ -536,23 +531,9 @@ class RunOptions:
     by: CommandOptions
     language: Language = ""
 
-    @property
-    def commands(self) -> Path | None:
-        """The file of commands, if any."""
-        return self.by.ddlog_commands or self.by.commands
-
-    @property
-    def named_language(self) -> str:
-        """The language that options name; "" for the file's suffix."""
-        return "ddlog" if self.by.ddlog_commands else self.language
-
     def check(self) -> None:
         """Raises BadParameter for options that do not go together."""
         self.spark.check(self.views.engine)
         self.files.check()
-        if self.by.commands and self.by.ddlog_commands:
-            raise BadParameter("--commands and --ddlog-commands mean the same: give one of them")
-        if self.by.ddlog_commands and self.language not in ("", "ddlog"):
-            raise BadParameter(f"--ddlog-commands is for DDlog, and --language says {self.language}")
-        if self.commands is not None and (self.files.changes or self.kept.state or self.spark.master):
+        if self.by.commands is not None and (self.files.changes or self.kept.state or self.spark.master):
             raise BadParameter("commands provide the rows, in memory: leave out --changes, --state and --master")

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 def run_command(options: RunOptions) -> int:
     """Run and report; return the exit status. Raises typer.BadParameter for conflicting options."""
     options.check()
-    if options.commands is not None:
-        _run_by_commands(options, options.commands)
+    if options.by.commands is not None:
+        _run_by_commands(options, options.by.commands)
         return 0
     settings, reports = _settings(options), options.reports
     outcome: JobOutcome | None = None
     error: DelticError | None = None
     try:
-        front = front_end_of(options.program, options.named_language)
+        front = front_end_of(options.program, options.language)
         if isinstance(front, CommandedFrontEnd):
             raise DelticError(f"programs of {front.title} take their rows from commands: --commands FILE")
         with (
@@ -61,7 +61,7 @@ def run_command(options: RunOptions) -> int:
 
 def _run_by_commands(options: RunOptions, commands: Path) -> None:
     """Run a program by the command language of its front end, and print the output; the first error ends it."""
-    program, language = options.program, front_end_of(options.program, options.named_language).name
+    program, language = options.program, front_end_of(options.program, options.language).name
     with _pipeline(options, None) as pipeline:
         directories = options.text.include_dir or ()
         session = pipeline.command_session(read_program(program), language, str(program), directories)

@@ -1,10 +1,11 @@
 """Vectorised versions of Spark's xxhash64 and hash; equal rows have equal hashes in every process and in Spark.
 
 The hash of a row is a fold over its columns: the hash of a value is seeded with the hash so far, 42 at first, and
-NULL leaves it unchanged. `xxhash64` is that of `deltic.values.xxhash` for many values at once. `hash` is Murmur3 of 32
-bits, except that Spark takes the last bytes one by one: <https://github.com/aappleby/smhasher/wiki/MurmurHash3>. Values
-that are equal as keys have equal hashes: −0.0 hashes as 0.0, and all NaNs alike. Maps are skipped, because the order of
-their entries has no meaning; Spark hashes no maps either.
+NULL leaves it unchanged. `xxhash64` is XXH64: <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>. `hash`
+is Murmur3 of 32 bits, except that Spark takes the last bytes one by one:
+<https://github.com/aappleby/smhasher/wiki/MurmurHash3>. Values that are equal as keys have equal hashes: −0.0 hashes as
+0.0, and all NaNs alike. Maps are skipped, because the order of their entries has no meaning; Spark hashes no maps
+either.
 """
 
 from __future__ import annotations
@@ -20,10 +21,18 @@ import pyarrow as pa
 
 from deltic.values.types import Kind
 from deltic.values.types.arrow import type_of_arrow
-from deltic.values.xxhash import PRIMES_64
 
 Hashes = npt.NDArray[Any]  # of uint64 or uint32
 Bytes = npt.NDArray[np.uint8]
+
+PRIMES_64 = (
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+    0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
+)
+"""The primes of XXH64."""
 
 _SEED = 42
 _P1, _P2, _P3, _P4, _P5 = map(np.uint64, PRIMES_64)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from deltic.values.xxhash import xxh64
 from deltic_ddlog import types as t
 from deltic_ddlog.values import LISTS
+from deltic_ddlog.xxhash import xxh64
 
 if TYPE_CHECKING:
     from deltic_ddlog.checked import TypeDefinition

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltic.values.xxhash import xxh32, xxh64
 from deltic_ddlog import types as t
 from deltic_ddlog.natives import Instance, native, natives
 from deltic_ddlog.order import SEED, Hashes
 from deltic_ddlog.runtime import single
 from deltic_ddlog.values import Vec
+from deltic_ddlog.xxhash import xxh32, xxh64
 
 _SECOND_SEED = 0x20B09801DCE5FF84
 """With what the other half of `hash128` begins."""

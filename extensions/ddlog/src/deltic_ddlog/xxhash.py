@@ -5,14 +5,7 @@
 
 from __future__ import annotations
 
-PRIMES_64 = (
-    0x9E3779B185EBCA87,
-    0xC2B2AE3D27D4EB4F,
-    0x165667B19E3779F9,
-    0x85EBCA77C2B2AE63,
-    0x27D4EB2F165667C5,
-)
-"""The primes of the 64-bit hash."""
+from deltic.values.hashing import PRIMES_64
 
 _MASK32, _MASK64 = (1 << 32) - 1, (1 << 64) - 1
 _A32, _B32, _C32, _D32, _E32 = 2654435761, 2246822519, 3266489917, 668265263, 374761393

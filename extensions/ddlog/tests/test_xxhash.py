@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.values.xxhash import xxh32, xxh64
+from deltic_ddlog.xxhash import xxh32, xxh64
 
 
 def test_hashes_are_those_of_the_specification() -> None:
