@@ -61,7 +61,7 @@ def _(item: p.UnionType) -> str:
 
 @print_item.register
 def _(item: p.StructureType) -> str:
-    if item.is_record:
+    if not item.branches[0].name:
         return f".type {item.name} = [{_attributes(item.branches[0].fields)}]"
     branches = (f"{branch.name} {{{_attributes(branch.fields)}}}" for branch in item.branches)
     return f".type {item.name} = {' | '.join(branches)}"

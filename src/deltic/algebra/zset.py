@@ -42,7 +42,7 @@ class ZSet(Generic[T]):
         if isinstance(weights, Mapping):
             self._weights = {value: weight for value, weight in weights.items() if weight}
         else:
-            self._weights = _summed(weights)
+            self._weights = summed(weights)
         self._hash = None
 
     @classmethod
@@ -226,7 +226,7 @@ class ZSet(Generic[T]):
         return "ZSet({" + ", ".join(f"{value!r}: {weight}" for value, weight in self.sorted_pairs()) + "})"
 
 
-def _summed(pairs: Iterable[tuple[T, int]]) -> dict[T, int]:
+def summed(pairs: Iterable[tuple[T, int]]) -> dict[T, int]:
     """The nonzero sums of the weights of equal values."""
     sums: dict[T, int] = {}
     for value, weight in pairs:

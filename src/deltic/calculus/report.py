@@ -12,6 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import BundleType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
+from deltic.values.words import some_of
 
 
 def bounded(lines: Sequence[str], most: int) -> list[str]:
@@ -30,7 +31,7 @@ def operator_lines(circuit: Circuit) -> Iterator[str]:
     for place, operator in _places(circuit, ""):
         places.setdefault(type(operator), []).append(place)
     for row, kinds in _by_row(places).items():
-        where = "; ".join(f"{kind.keyword} {_some(places[kind])}" for kind in kinds)
+        where = "; ".join(f"{kind.keyword} {some_of(places[kind], _SHOWN)}" for kind in kinds)
         yield f"{where}: {row.formula}  [{row.source}]"
         yield f"  {row.why}; {row.cost.value}; keeps {row.keeps}"
     yield from _last(circuit)
@@ -52,7 +53,7 @@ def _last(circuit: Circuit) -> Iterator[str]:
     """The lines about nested fixpoints, if there are any, and about operators without a derivative."""
     inside = [place for place, op in _places(circuit, "") if isinstance(op, ops.Fixpoint) and "/" in place]
     if inside:
-        yield f"followed from iteration to iteration of the recursion around: fixpoint {_some(inside)}"
+        yield f"followed from iteration to iteration of the recursion around: fixpoint {some_of(inside, _SHOWN)}"
     yield _fallen(circuit)
 
 
@@ -63,7 +64,9 @@ def _fallen(circuit: Circuit) -> str:
         if derivative_of(type(operator)).is_fallback:
             called = operator.called if isinstance(operator, ops.Apply) else operator.keyword
             places.setdefault(called, []).append(place)
-    return f"recomputed from whole inputs: {'; '.join(f'{n} {_some(w)}' for n, w in places.items()) or 'none'}"
+    return (
+        f"recomputed from whole inputs: {'; '.join(f'{n} {some_of(w, _SHOWN)}' for n, w in places.items()) or 'none'}"
+    )
 
 
 def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list[type[ops.Operator]]]:
@@ -72,11 +75,6 @@ def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list
     for kind in kinds:
         rows.setdefault(derivative_of(kind), []).append(kind)
     return rows
-
-
-def _some(places: list[str]) -> str:
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return ", ".join(places[:_SHOWN]) + more
 
 
 def _places(circuit: Circuit, prefix: str) -> Iterator[tuple[str, ops.Operator]]:

@@ -35,11 +35,6 @@ class PythonScope:
     globals: set[str] = field(default_factory=set)
 
     @property
-    def module(self) -> str:
-        """The name of the module that holds this scope."""
-        return self.entity.partition(":")[0]
-
-    @property
     def runner(self) -> str:
         """The module or function that executes the code of this scope: a class body runs with what is around it."""
         return self.parent.runner if self.is_class and self.parent is not None else self.entity

@@ -9,7 +9,7 @@ from functools import cached_property
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.program.definitions import Definition, Derived
 from deltic.program.histories import BY_ITERATION, History, delay_of
-from deltic.program.queries import Query, Rule
+from deltic.program.queries import Rule
 from deltic.values.types import Schema
 
 
@@ -58,11 +58,6 @@ class Program:
     rules: tuple[Rule, ...]
     sinks: Mapping[str, str]
     tables: Mapping[str, str]
-
-    @cached_property
-    def queries(self) -> tuple[Query, ...]:
-        """The delta queries of all rules."""
-        return tuple(query for rule in self.rules for query in rule.queries())
 
     @cached_property
     def recursive(self) -> frozenset[str]:

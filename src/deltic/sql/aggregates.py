@@ -15,6 +15,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.expressions.meaning import evaluate
+from deltic.circuit.expressions.trees import listed
 from deltic.errors import did_you_mean
 from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
 from deltic.sql.scalars.coercion import as_signed
@@ -131,7 +132,7 @@ class _Asked:
             name, arguments = _ANONYMOUS.get(node.name.lower(), node.name.lower()), list(node.expressions)
         else:
             name = aggregate_name(node)
-            arguments = [a for key in node.arg_types for a in _listed(node.args.get(key))]
+            arguments = [a for key in node.arg_types for a in listed(node.args.get(key))]
         first = arguments[0] if arguments else None
         order: list[exp.Ordered] = []
         if isinstance(first, exp.Order):
@@ -227,12 +228,6 @@ class _Asked:
 
 
 _ADDED = (*INTERVALS, Type.TIMESTAMP)
-
-
-def _listed(value: object) -> list[exp.Expression]:
-    if isinstance(value, list):
-        return value
-    return [value] if isinstance(value, exp.Expression) else []
 
 
 def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _PLAIN = re.compile(r"[^\W\d]\w*")
 SYNTAX = frozenset(
@@ -44,3 +45,9 @@ def quoted(name: str) -> str:
 def unquoted(text: str) -> str:
     """The name of a text that `word` wrote."""
     return text[1:-1].replace('""', '"') if text.startswith('"') else str(text)  # a token is a text, too
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """The first names, and how many others there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deltic import values as values_
-from deltic.algebra.zset import ZSet
+from deltic.algebra.zset import ZSet, summed
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import conjuncts, infer, is_literal
@@ -419,7 +419,7 @@ def _filter(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> R
 
 
 def _plus(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
-    return _sum(pair for i in scope.circuit.nodes[number].inputs for pair in of.rows(scope, i, bound).items())
+    return summed(pair for i in scope.circuit.nodes[number].inputs for pair in of.rows(scope, i, bound).items())
 
 
 def _map(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
@@ -427,7 +427,7 @@ def _map(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows
     origins = {} if passed is None else of.below(scope, number, passed)
     compute = of.mapping(scope.circuit, number)
     pairs = ((compute(row), weight) for row, weight in origins.items())
-    return _sum((row, weight) for row, weight in pairs if row is not None)
+    return summed((row, weight) for row, weight in pairs if row is not None)
 
 
 def _antijoin(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
@@ -450,7 +450,7 @@ def _window(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> R
 
 def _differentiate(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
     earlier = of.below(scope.before, number, bound)
-    return _sum(chain(of.below(scope, number, bound).items(), ((row, -weight) for row, weight in earlier.items())))
+    return summed(chain(of.below(scope, number, bound).items(), ((row, -weight) for row, weight in earlier.items())))
 
 
 def _custom(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
@@ -467,7 +467,7 @@ _ROWS: dict[type[ops.Operator], _RowsOf] = {
     ops.Filter: _filter,
     ops.Plus: _plus,
     ops.Map: _map,
-    **dict.fromkeys((ops.Join, ops.Semijoin), lambda of, *place: _sum(of.joined(*place))),
+    **dict.fromkeys((ops.Join, ops.Semijoin), lambda of, *place: summed(of.joined(*place))),
     ops.Antijoin: _antijoin,
     **dict.fromkeys((ops.Aggregate, ops.Top, ops.Over, ops.FlatMap), _grouped),
     ops.Window: _window,
@@ -571,10 +571,3 @@ def _growing(bindings: list[_Binding]) -> Iterator[list[_Binding]]:
     while start < len(bindings):
         yield bindings[start : start + size]
         start, size = start + size, size * 4
-
-
-def _sum(pairs: Iterator[tuple[Row, int]]) -> Rows:
-    sums: dict[Row, int] = defaultdict(int)
-    for row, weight in pairs:
-        sums[row] += weight
-    return {row: weight for row, weight in sums.items() if weight}

@@ -63,4 +63,4 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_plan(name: str, golden: Callable[[str, str], None]) -> None:
     program = extract(incrementalize(lower(check([parse(PROGRAMS[name])]))))
-    golden(f"plans/{name}.txt", "\n".join(plan(query).describe() for query in program.queries))
+    golden(f"plans/{name}.txt", "\n".join(plan(query).describe() for rule in program.rules for query in rule.queries()))

@@ -196,3 +196,10 @@ def operands_of(expression: exp.Expression) -> list[exp.Expression]:
 
 def _parts(child: exp.Expression) -> list[exp.Expression]:
     return [child.this, child.args["true"]] if isinstance(child, exp.If) else [child]
+
+
+def listed(value: object) -> list[exp.Expression]:
+    """The expressions of an argument: of one, of a list, or of none."""
+    if isinstance(value, list):
+        return value
+    return [value] if isinstance(value, exp.Expression) else []

@@ -81,7 +81,7 @@ def check(
     memory.rules.forget()
     helpers, inlined = strata.helpers, tuple(hints.inlined)
     return CheckedProgram(
-        *(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions, applied),
+        *(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, applied),
         subsumed=subsumed.helpers,
         warnings=tuple(in_order(checker.warnings)),
         word_size=size,

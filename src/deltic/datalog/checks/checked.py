@@ -14,7 +14,7 @@ from deltic.errors import Diagnostic
 from deltic.values.types import Schema, Type
 
 if TYPE_CHECKING:
-    from deltic.circuit.custom import CustomOperator, OfPython
+    from deltic.circuit.custom import CustomOperator
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,6 @@ class CheckedProgram:
     strata: tuple[tuple[str, ...], ...]
     helpers: tuple[str, ...] = ()
     inlined: tuple[str, ...] = ()
-    functions: Mapping[str, OfPython] = field(default_factory=dict)
     applied: Mapping[str, Application] = field(default_factory=dict)
     subsumed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()

@@ -60,11 +60,6 @@ class StructureType(Item):
     name: str
     branches: tuple[Branch, ...]
 
-    @property
-    def is_record(self) -> bool:
-        """Whether it is a record rather than an algebraic data type."""
-        return not self.branches[0].name
-
 
 class FunctorDeclaration(Item):
     """`.functor f(parameters): result`: a Python function for expressions; `name` includes the `@` of its calls."""

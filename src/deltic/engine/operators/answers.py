@@ -11,10 +11,9 @@ from deltic.circuit.expressions.meaning import meaning
 from deltic.engine.kernels.memo import DEFINED, NULL, UNDEFINED
 from deltic.engine.operators import numbers, scalar
 from deltic.engine.operators.columns import Columns
-from deltic.engine.plan.arithmetic import signed
 from deltic.engine.plan.questions import Question, argument_name
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.layout import Domain, Raw, signed
 from deltic.engine.storage.single import reader, writer
 from deltic.values.types import Type
 

@@ -10,6 +10,7 @@ from deltic.circuit.expressions import infer, is_literal, operands_of, type_of
 from deltic.circuit.expressions.casts import never_undefined
 from deltic.engine.kernels import arithmetic as kernel
 from deltic.engine.storage.interner import is_wide
+from deltic.engine.storage.layout import signed
 from deltic.values.types import Kind, Type, ValueType
 
 # A value: the content of a slot (-1: none) plus a constant.
@@ -144,8 +145,3 @@ class Assembler:
         """Convert a plain operand to the stored encoding, or back: both flip the top bit of unsigned integers."""
         slot, addend = operand
         return (slot, signed(addend + _SIGN)) if type_ is Type.UINT64 else operand
-
-
-def signed(value: int) -> int:
-    """Return the signed 64-bit integer that is congruent to the value modulo 2⁶⁴."""
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

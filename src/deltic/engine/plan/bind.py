@@ -14,7 +14,7 @@ from deltic.engine.kernels import arithmetic
 from deltic.engine.kernels import join as kernel
 from deltic.engine.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
 from deltic.engine.kernels.types import Ints
-from deltic.engine.plan.arithmetic import Operand, signed
+from deltic.engine.plan.arithmetic import Operand
 from deltic.engine.plan.conditions import ConditionAssembler
 from deltic.engine.plan.plan import (
     Absent,
@@ -31,7 +31,7 @@ from deltic.engine.plan.plan import (
 )
 from deltic.engine.plan.questions import Memo, Question, arguments_of
 from deltic.engine.storage.interner import Interner, is_interned
-from deltic.engine.storage.layout import Domain, DomainOverflow, Layout, Place, Values
+from deltic.engine.storage.layout import Domain, DomainOverflow, Layout, Place, Values, signed
 from deltic.program.queries import Term, variable_of, variables_of
 from deltic.values.types import Type, ValueType
 

@@ -253,13 +253,6 @@ class Place:
         """Return the greatest offset, as a signed 64-bit integer with the same bits."""
         return (1 << self.bits) - 1 if self.bits < _WORD else -1
 
-    def offset(self, value: int | None) -> int | None:
-        """Return the offset of a value or of NULL (None). None if it has no offset, so that no row holds it."""
-        if value is None:
-            return 0 if self.nullable else None
-        raw = (value - self.base) % (1 << _WORD)
-        return None if raw > self.mask % (1 << _WORD) or (self.nullable and not raw) else raw
-
     def reach(self, low: int, high: int) -> tuple[int, int] | None:
         """Return the least and greatest offset of the values from `low` to `high`; (1, 0) if none of them is in use.
 
@@ -317,7 +310,7 @@ class Layout:
     @cached_property
     def table(self) -> Table:
         """Return the places as kernels take them: word, shift, mask and base of each."""
-        rows = [(p.word, p.shift, p.mask, _signed(p.base)) for p in self.places]
+        rows = [(p.word, p.shift, p.mask, signed(p.base)) for p in self.places]
         return np.array(rows, np.int64).reshape(-1, 4)
 
     def pack(self, offsets: Iterable[Raw], count: int, values: Sequence[Column] = ()) -> Words:
@@ -404,8 +397,8 @@ def addresses(columns: Sequence[Column]) -> Table:
     return np.array([(address_of(v), 0 if nulls is None else address_of(nulls)) for v, nulls in columns], np.int64)
 
 
-def _signed(word: int) -> int:
-    """Return the signed integer with the bits of a word."""
+def signed(word: int) -> int:
+    """Return the signed 64-bit integer that is congruent to a word modulo 2⁶⁴."""
     return (word + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

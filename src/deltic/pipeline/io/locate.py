@@ -127,10 +127,6 @@ class TableFiles:
     paths: tuple[Path, ...]
     layout: FileLayout
 
-    def signed(self) -> TableFiles:
-        """Return the same files, as changes."""
-        return replace(self, layout=replace(self.layout, signed=True))
-
     def rounded(self, rounding: Rounding | None) -> TableFiles:
         """Return the same files, whose values are rounded and counted."""
         return replace(self, layout=replace(self.layout, rounding=rounding))

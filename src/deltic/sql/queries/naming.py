@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from sqlglot import exp
 
 from deltic.circuit.expressions.meaning import evaluate
+from deltic.circuit.expressions.trees import listed
 from deltic.errors import DelticError
 from deltic.functions.intervals import written
 from deltic.sql.aggregates import aggregate_name, direction
@@ -298,7 +299,7 @@ class _Names:
     def function(self, node: exp.Expression) -> str:
         if isinstance(node, exp.Count) and isinstance(node.this, exp.Star) and not node.expressions:
             return "count(1)"
-        parts = [part for key in node.arg_types if key in _ARGUMENTS for part in _each(node.args.get(key))]
+        parts = [part for key in node.arg_types if key in _ARGUMENTS for part in listed(node.args.get(key))]
         called = node.meta.get("called") or aggregate_name(node)
         if isinstance(node, exp.Mode) and (least := node.args.get("deterministic")) and self._constant(least) is True:
             return f"mode() WITHIN GROUP (ORDER BY {self.text(parts[0])} DESC)"
@@ -456,12 +457,6 @@ def _fields(names: _Names, row: exp.Expression) -> Iterator[str]:
     for place, part in enumerate(row.expressions, 1):
         yield field_name(part) or f"col{place}"
         yield names.text(part)
-
-
-def _each(value: object) -> list[exp.Expression]:
-    if isinstance(value, list):
-        return value
-    return [value] if isinstance(value, exp.Expression) else []
 
 
 def _ordered(names: _Names, node: exp.Expression) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from deltic.algebra.zset import ZSet
+from deltic.algebra.zset import ZSet, summed
 from deltic.circuit import operators as ops
-from deltic.circuit.accumulators import ACCUMULATORS, Totals
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
 from deltic.values.types import Schema
 
@@ -28,7 +27,7 @@ def _value(call: ops.AggregateCall, group: Rows, schema: Schema) -> Any:
     accumulator = ACCUMULATORS[call.function]
     indices = [schema.index(name) for name in call.columns]
     needed = [indices[i] for i in accumulator.needed(len(indices))]
-    totals = _totals((_values(row, indices), w) for row, w in group if all(row[i] is not None for i in needed))
+    totals = summed((_values(row, indices), w) for row, w in group if all(row[i] is not None for i in needed))
     if not accumulator.counts and sum(totals.values()) <= 0:
         return None
     return accumulator.value(totals, [schema.columns[i].type for i in indices], call.parameters)
@@ -37,10 +36,3 @@ def _value(call: ops.AggregateCall, group: Rows, schema: Schema) -> Any:
 def _values(row: Row, indices: Sequence[int]) -> Any:
     """The value of one column, or a tuple of the values of several."""
     return row[indices[0]] if len(indices) == 1 else tuple(row[i] for i in indices)
-
-
-def _totals(pairs: Iterable[tuple[Any, int]]) -> Totals:
-    totals: dict[Any, int] = defaultdict(int)
-    for value, weight in pairs:
-        totals[value] += weight
-    return {value: weight for value, weight in totals.items() if weight}

@@ -29,7 +29,7 @@ from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
 from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.executors.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.executors.spark.compacting import Compacting, RunEach
-from deltic.engine.executors.spark.job_descriptions import some_of
+from deltic.engine.executors.spark.job_descriptions import NAMED
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.executors.spark.rounds import Reached, RoundJobs
 from deltic.engine.executors.spark.table_tasks import SparkTasks
@@ -40,6 +40,7 @@ from deltic.engine.storage.run import KeptRun
 from deltic.engine.storage.store import Store
 from deltic.errors import count_of
 from deltic.program.program import Program
+from deltic.values.words import some_of
 
 # Runs the tasks of an epoch for some shards, each with the messages of the one before. Returns the driver's messages.
 # The last argument is the name of the job.
@@ -233,7 +234,7 @@ class SparkShards(ProcessShards):
         ]
         stages = count_of(len(tasks), "stage")
         outcome = begun.total(
-            self._outcome(begun.messages, tasks, f"{message}: {stages}: {some_of(list(placed.program.sinks))}")
+            self._outcome(begun.messages, tasks, f"{message}: {stages}: {some_of(list(placed.program.sinks), NAMED)}")
         )
         placed.refuse(outcome.faults)
         outcome.states = {**begun.states, **outcome.states}

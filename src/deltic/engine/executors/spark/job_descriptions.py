@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ _Get = Callable[[], str | None]
 _Put = Callable[[str | None], None]
 _DESCRIPTION = "spark.job.description"
 # The most views that a description names.
-_NAMED = 3
+NAMED = 3
 
 
 @contextmanager
@@ -49,9 +49,3 @@ def _in_thread(spark: SparkSession) -> tuple[_Get, _Put]:
 def is_connect(of_spark: object) -> bool:
     """Return whether a session or DataFrame belongs to Spark Connect."""
     return type(of_spark).__module__.startswith("pyspark.sql.connect")
-
-
-def some_of(names: Sequence[str]) -> str:
-    """Return the first few of many names, for a description."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -16,7 +16,7 @@ from deltic.engine.executors.shards.round_tasks import Begin, Round
 from deltic.engine.executors.shards.rounds import in_rounds, report_of_rounds, termination_of
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, TaskWork, opened, save, wake
-from deltic.engine.executors.spark.job_descriptions import some_of
+from deltic.engine.executors.spark.job_descriptions import NAMED
 from deltic.engine.files.files import Files
 from deltic.engine.recursion.driver import run_rounds
 from deltic.engine.recursion.pending import RoundId
@@ -24,6 +24,7 @@ from deltic.engine.recursion.signed.oscillation import ClosingRelations
 from deltic.engine.recursion.termination import Termination
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.store import Renumbered, Store
+from deltic.values.words import some_of
 
 
 @dataclass
@@ -92,7 +93,7 @@ class RoundJobs:
             for stage in range(reached.since, last + 1)
         ]
         names = [name for step in self.plan.iterated if step.stage == last for name in step.stratum.relations]
-        return self.run(reached.messages, tasks, f"{self.label}: {some_of(names)}: begin")
+        return self.run(reached.messages, tasks, f"{self.label}: {some_of(names, NAMED)}: begin")
 
     def _iterate(self, reached: Reached, number: int, amid: Amid) -> None:
         """Run the rounds of a recursion on all shards."""
@@ -150,7 +151,7 @@ class JobRounds:
             for stage in range(len(step.stages))
         ]
         messages = [*wake(range(jobs.options.shards)), *self.outcome.following]
-        what = f"{jobs.label}: {some_of(step.stratum.relations)}: {step.round_label(now)}"
+        what = f"{jobs.label}: {some_of(step.stratum.relations, NAMED)}: {step.round_label(now)}"
         self.outcome = jobs.run(messages, tasks, what)
         self._by_jobs += 1
         self.work.add(self.outcome)
