@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": {"passwords"},
     "depth": {"errors"},
     "discovery": set(),
-    "progress": set(),
+    "progress": {"errors"},
     "extras": {"errors"},
     "without_pandas": set(),
     "html": set(),
