@@ -38,6 +38,8 @@ REFUSED = {
     "SELECT * FROM VALUES ('a'), (X'41')": "STRING and BINARY",
     "SELECT * FROM VALUES (1.5), ('2')": "STRING",
     "INSERT INTO t (a) VALUES (1), ('2')": "INT and STRING",
+    "SELECT": "1:1: `SELECT` cannot stand here; expected `an expression`",
+    "SELECT * FROM (SELECT)": "1:22: `\\)` cannot stand here; expected `an expression`",
     "SELECT a, FROM t": "1:9: `,` cannot stand here",
     "SELECT a, b, FROM t WHERE a = 1": "1:12: `,` cannot stand here",
     "SELECT struct(1, 2,) FROM t": "`,` cannot stand here",

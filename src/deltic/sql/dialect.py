@@ -230,8 +230,9 @@ class DelticParser(SparkParser):
         if is_all and (not words[2:] or words[2].token_type in BEHIND_A_NAME):
             words[1].token_type = TokenType.VAR
         result = super()._parse_select_query(*args, **options)
-        if [word.token_type for word in words[:2]] == [TokenType.SELECT, TokenType.FROM]:
-            self.raise_error("Expected an expression", words[1])
+        begins = [word.token_type for word in words[:2]]
+        if begins in ([TokenType.SELECT, *behind] for behind in ([], [TokenType.FROM], [TokenType.R_PAREN])):
+            self.raise_error("Expected an expression", words[:2][-1])
         return result
 
     def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
