@@ -225,7 +225,7 @@ class Evaluation:
         """Yield the rows of a change as derivations."""
         self.environment.visits.rows += len(delta)
         weights = delta.weights if self.query.body.sign > 0 else -delta.all_weights()
-        yield Derivations(delta.words, NO_TIMES, weights, consolidated=True)
+        yield Derivations(delta.words, NO_TIMES, weights)
 
     def _searched(
         self,
