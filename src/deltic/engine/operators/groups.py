@@ -26,8 +26,8 @@ class GroupedRows:
     groups: Positions
 
     def sum(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the sum of the rows' values in each group."""
-        return np.add.reduceat(values, self.starts) if len(values) else values
+        """Return the sums of the rows' values [..., n] in each group."""
+        return np.add.reduceat(values, self.starts, axis=-1) if values.size else values
 
     @cached_property
     def group_of_each(self) -> Positions:

@@ -73,8 +73,9 @@ class GroupTotals:
             for part in self._parts(all_columns, rows):
                 there = self._are_there([(column,) for column, _ in part], rows)
                 first = np.array([slot for _, slot in part], np.int64)
-                values = np.stack([self._natural(column, rows) for column, _ in part], axis=1)
-                for place, amounts in linear.contribute([np.where(there, values, 0)], [type_]):
+                values = np.stack([self._natural(column, rows) for column, _ in part])
+                known = values if there.all() else np.where(there, values, 0)
+                for place, amounts in linear.contribute([known], [type_]):
                     self._add(change, first + place, amounts, rows)
         for (columns, linear), slot in self._others.items():
             self._enter_one(columns, linear, slot, rows, change)
@@ -92,8 +93,8 @@ class GroupTotals:
     def _add(
         self, change: np.ndarray[Any, Any], slots: Positions, amounts: np.ndarray[Any, Any], rows: GroupedRows
     ) -> None:
-        """Add amounts [rows, slots], times the rows' weights, to some slots of the rows' groups."""
-        change[rows.groups.reshape(-1, 1), slots] += rows.sum(amounts * rows.weights.reshape(-1, 1))
+        """Add amounts [slots, rows], times the rows' weights, to some slots of the rows' groups."""
+        change[rows.groups.reshape(-1, 1), slots] += rows.sum(amounts * rows.weights).T
 
     def _parts(self, columns: Sequence[T], rows: GroupedRows) -> Iterator[Sequence[T]]:
         """Yield the columns in parts whose values are in memory together."""
@@ -115,12 +116,12 @@ class GroupTotals:
         return {key: slot for key, slot in self.slots.linear.items() if not key[1].is_elementwise}
 
     def _are_there(self, columns: Sequence[Columns], rows: GroupedRows) -> Mask:
-        """Return which rows have no NULL in some columns, bool[rows, columns]."""
-        result = np.ones((len(rows.weights), len(columns)), bool)
+        """Return which rows have no NULL in some columns, bool[columns, rows]."""
+        result = np.ones((len(columns), len(rows.weights)), bool)
         for place, each in enumerate(columns):
             for column in each:
                 if (nulls := self.source.domains[column].nulls(rows.columns[column])) is not None:
-                    result[:, place] &= ~nulls
+                    result[place] &= ~nulls
         return result
 
     def defined(self, columns: Columns, rows: GroupedRows) -> GroupedRows:
