@@ -53,15 +53,12 @@ rules of Table 1, is the row "Composition": the circuits of sub-queries are put 
 first, for each of them by itself, so that a definition is optimized once, whatever else comes or goes."""
 
 
-def incrementalize(circuit: Circuit, *, strict: bool = False) -> Circuit:
+def incrementalize(circuit: Circuit) -> Circuit:
     """Q^Δ = D ∘ ↑Q ∘ I, in a form that computes on changes [DBSP Alg. 6.13].
 
     Sources, imports and feedbacks of the result carry changes; so do its sinks. An operator without a row in the
-    derivative table is recomputed from its whole inputs whenever one of them changes, which is correct but slow;
-    with `strict`, UnsupportedError names it instead.
+    derivative table is recomputed from its whole inputs whenever one of them changes, which is correct but slow.
     """
-    if strict:
-        refuse_fallbacks(circuit)
     for step in ALGORITHM_6_13:
         circuit = step(circuit)
     return circuit

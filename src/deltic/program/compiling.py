@@ -222,9 +222,9 @@ def _has_cycles(circuit: Circuit) -> bool:
     return bool(circuit.closes) or any(_has_cycles(call.circuit) for call in calls)
 
 
-def program_of(circuit: Circuit, *, strict: bool = False) -> Program:
+def program_of(circuit: Circuit) -> Program:
     """Compile a circuit to the program that maintains it; raises UnsupportedError as `Compiler.program` does."""
-    return Compiler().program(circuit, strict=strict)
+    return Compiler().program(circuit)
 
 
 def _refuse_nested(program: Program) -> None:

@@ -22,7 +22,8 @@ EDGES = Schema.of(source=Type.INT64, label=Type.STRING)
 
 
 def read(reader, source: TableInput, folder: Path = Path(), signed: bool = False):
-    files = locate(source, folder, signed)
+    changes = (folder / name for name in source.candidates if (folder / name).exists())
+    files = files_at(source, next(changes), signed) if signed else locate(source, folder)
     assert files is not None
     batch = reader.read(files, None)
     assert batch.rejects == ()
@@ -91,7 +92,7 @@ def test_an_empty_file_and_an_empty_folder_hold_no_rows(reader, here):
 
 def test_rows_without_columns(reader, here):
     (here / "flag.facts").write_text("()\n")
-    batch = reader.read(locate(TableInput("flag", Schema(())), Path(), False), None)
+    batch = reader.read(locate(TableInput("flag", Schema(())), Path()), None)
     assert len(batch.table) == 1
 
 

@@ -132,13 +132,13 @@ class TableFiles:
         return replace(self, layout=replace(self.layout, rounding=rounding))
 
 
-def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles | None:
+def locate(source: TableInput, folder: Path) -> TableFiles | None:
     """Return the files of a table in a folder, None if there are none.
 
     Raises DataError if there are several, and none has the name that the program gives or, without one, `.facts`.
     """
     if source.device in ("stdin", "json"):
-        return files_at(source, STDIN, signed)
+        return files_at(source, STDIN, signed=False)
     result = [folder / name for name in source.candidates if (folder / name).exists()]
     if len(result) > 1 and result[0] != folder / source.candidates[0]:
         names = " and ".join(path.name for path in result)
@@ -147,7 +147,7 @@ def locate(source: TableInput, folder: Path, signed: bool = False) -> TableFiles
             f"table {source.name}: both {names} are here",
             f"keep one, or name it: .input {source.name}(filename=...)",
         )
-    return files_at(source, result[0], signed) if result else None
+    return files_at(source, result[0], signed=False) if result else None
 
 
 def files_at(source: TableInput, path: Path, signed: bool) -> TableFiles:
