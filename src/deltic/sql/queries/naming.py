@@ -17,6 +17,7 @@ from deltic.sql.queries.default_arguments import with_defaults
 from deltic.sql.queries.time_windows import is_time_window
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars.literals import adjacent, is_number
+from deltic.sql.text import span_of
 from deltic.values.types import Kind, Type
 
 _SIGNS: Mapping[type[exp.Expression], str] = {
@@ -159,7 +160,7 @@ class _Names:
 
     def literal(self, node: exp.Expression) -> str:
         is_float = isinstance(node, exp.Literal) and not node.is_string and "e" in node.name.lower()
-        text = self._number(node) if is_float else node.name
+        text = self._number(node) if is_float else node.name if node.is_string else node.name.removesuffix(".")
         return f"(+ {text})" if node.meta.get("plus") else text
 
     def _constant(self, node: exp.Expression) -> object:
@@ -172,7 +173,7 @@ class _Names:
         target = node.args["to"].sql(dialect="spark").upper().replace(", ", ",")
         if not isinstance(node, exp.TryCast) and isinstance(node.this, exp.Literal):
             return f"{target.replace('_LTZ', '')} '{_written(self._constant(node))}'"
-        if is_number(node):
+        if is_number(node) or _is_decimal(node):
             return self._number(node)
         if node.args["to"].is_type("array", "map", "struct"):
             return self.text(node.this)
@@ -201,7 +202,8 @@ class _Names:
         return f"({self.text(node.this)} {sign} {self.text(node.expression)})"
 
     def neg(self, node: exp.Expression) -> str:
-        return self._number(node) if is_number(node.this) else f"(- {self.text(node.this)})"
+        is_constant = is_number(node.this) or _is_decimal(node.this)
+        return self._number(node) if is_constant else f"(- {self.text(node.this)})"
 
     def in_(self, node: exp.Expression) -> str:
         query = node.args.get("query")
@@ -390,6 +392,13 @@ class _Names:
         if index.is_string and (result := self._type(base)) is not None and result.kind is Kind.STRUCT:
             return f"{self.text(base)}.{index.name}"
         return f"{self.text(base)}[{self.listed(node.expressions)}]"
+
+
+def _is_decimal(node: exp.Expr) -> bool:
+    """Whether it is a number with BD, of which the parser makes the cast of a text that has no place."""
+    if not isinstance(node, exp.TryCast) or not node.to.is_type("decimal"):
+        return False
+    return isinstance(node.this, exp.Literal) and node.this.is_string and span_of(node.this) is None
 
 
 def _is_cast(node: exp.Expr) -> bool:
