@@ -319,6 +319,21 @@ long(s) :- w(s), strlen(cat(s, s)) > 3, match("a.*", s).
     assert "strlen(cat(s, s))" in str(made.why_not("long", ("b",)).ways[0].fails)
 
 
+def test_sql_is_explained_in_the_words_of_its_text():
+    """Not in those of the tree that it becomes: coercions, checks, accumulators and numbered columns."""
+    made = Pipeline()
+    made.sql("""CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, c BIGINT NOT NULL);
+      CREATE VIEW v AS SELECT a FROM t WHERE a + 1 > 2 AND a * 2 < c;
+      CREATE VIEW g AS SELECT b, sum(a) AS s, avg(a) AS m FROM t GROUP BY b HAVING count(*) > 1;
+      CREATE VIEW top AS SELECT a FROM t x WHERE NOT EXISTS (SELECT 1 FROM t y WHERE y.a > x.a)""")
+    made.execute("INSERT INTO t VALUES (2, 1, 9), (3, 1, 9), (4, 2, 9)")
+    assert str(made.why("v", (2,)).root.premises[1]) == "where a + 1 > 2 AND a * 2 < c"
+    notes = [str(premise) for premise in made.why("g", {"b": 1}).root.premises]
+    assert notes[0].endswith("sum(a), avg(a) by b: 2 rows")
+    assert notes[-1] == "where count(*) > 1"
+    assert str(made.why("top", (4,)).root.premises[1]) == "no row of t with a = 4 where a_3 > a"
+
+
 PARTS = """
 CREATE TABLE part (id INT NOT NULL, of INT, day DATE, PRIMARY KEY (id));
 CREATE VIEW inside AS WITH RECURSIVE r (id, top) AS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import product
 
@@ -141,6 +142,9 @@ def test_other_values_of_a_group_are_near():
     assert way.nearest == ('who = "ada", sum(n) = 3',)
     (way,) = pipeline.why_not("s", {"who": "bob"}).ways
     assert str(way.fails) == 'no row of o with who = "bob"'
+    missing = pipeline.why_not("s", {"who": "bob"})
+    assert json.loads(missing.to_json()) == missing.to_dict()
+    assert "no row of o with who = &quot;bob&quot;" in missing._repr_html_()
 
 
 def test_the_row_that_meets_the_most_conditions_is_told_with_both_sides():
