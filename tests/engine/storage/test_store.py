@@ -85,7 +85,7 @@ def test_an_order_that_comes_later_holds_what_one_that_was_there_holds(kind: Rel
         gone = draw.sample(sorted(expected), 3)
         change(store, "r", {row: -expected.pop(row) for row in gone})
     clipped = {row: 1 if kind is RelationKind.SET else weight for row, weight in expected.items()}
-    store.arrange("r", (1, 0))
+    store.states["r"].arrangement((1, 0))
     assert contents(state, (1, 0)) == contents(state, (0, 1)) == clipped
     change(store, "r", {(7_000, -5): 1})
     assert contents(state, (1, 0)) == contents(state, (0, 1)) == {**clipped, (7_000, -5): 1}
@@ -117,11 +117,11 @@ def test_an_order_that_comes_during_a_change_has_both_versions(kind: RelationKin
 def test_a_recursive_relation_gets_an_order_with_its_iterations(strategy: Strategy) -> None:
     circuit = lower(check([parse(CLOSURE)]))
     early, late = IncrementalEngine(circuit, strategy), IncrementalEngine(circuit, strategy)
-    early.executor.store.arrange("p", (1, 0))
+    early.executor.store.states["p"].arrangement((1, 0))
     edges = frozenset((i, i + 1) for i in range(9))
     for engine in (early, late):
         engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
-    late.executor.store.arrange("p", (1, 0))
+    late.executor.store.states["p"].arrangement((1, 0))
     one, other = (present_with_times(engine.executor.running.states["p"]) for engine in (early, late))
     assert one == other
     assert one
@@ -136,7 +136,7 @@ def test_columns_are_given_one_domain() -> None:
     store = two_relations(RelationKind.BAG)
     change(store, "r", {(-(10**6), 1): 1, (5, 2): 2})
     change(store, "s", {(10**12, 3): 1, (10**12 + 9, 4): 3})
-    store.arrange("s", (1, 0))
+    store.states["s"].arrangement((1, 0))
     r, s = store.states["r"], store.states["s"]
     store.unify(r.domains[0], s.domains[0])
     assert not store.is_fitted()
@@ -194,7 +194,7 @@ def test_names_do_not_depend_on_the_order_of_declarations(seed: int) -> None:
 def test_sizes_are_those_of_arrangements() -> None:
     store = two_relations(RelationKind.SET)
     change(store, "r", {(i, i): 1 for i in range(100)})
-    store.arrange("r", (1, 0))
+    store.states["r"].arrangement((1, 0))
     sizes = {name: arrangement.nbytes for name, arrangement in store.arrangements().items()}
     assert sizes[Name("r", "rows", (1, 0))] == sizes[Name("r", "counts", (0, 1))] == 800
     assert sum(sizes.values()) == store.nbytes

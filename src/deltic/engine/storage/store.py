@@ -120,12 +120,6 @@ class Store:
             state.replace_domain(other, kept)
         self._changed = True
 
-    def arrange(self, relation: str, order: tuple[int, ...]) -> Arrangement:
-        """Return the arrangement of a relation by these columns, built if it is new. Call it only outside an epoch."""
-        if order not in self.states[relation].by_order:
-            self._changed = True
-        return self.states[relation].arrangement(order)
-
     # Layouts
 
     def fit(self) -> None:
