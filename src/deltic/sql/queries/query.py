@@ -29,7 +29,7 @@ from deltic.sql.text import SourceText
 from deltic.values.types import Column
 
 
-class Answer(NamedTuple):
+class AnswerCircuit(NamedTuple):
     """The circuit of an answer, its columns' names as SQL has them, and a subquery's order, by their places."""
 
     circuit: Circuit
@@ -75,7 +75,9 @@ def stored_circuit(
 
 
 @deep
-def answer_circuit(query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText) -> Answer:
+def answer_circuit(
+    query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText
+) -> AnswerCircuit:
     """As `view_circuit`, for a query whose columns may have one name."""
     nodes, rows = _lowered(query, relations, source)
     names = [a.name for a in rows.visible]
@@ -84,7 +86,7 @@ def answer_circuit(query: exp.Expression, relations: Mapping[str, ZSetType], nam
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(own, rows.visible, strict=True)}
     places = {column: number for number, column in enumerate(rows.names)}
     order = [(places[by.column], by) for by in rows.order if by.column in places]
-    return Answer(_circuit(name, nodes, rows, values), names, order)
+    return AnswerCircuit(_circuit(name, nodes, rows, values), names, order)
 
 
 def _lowered(
