@@ -18,21 +18,21 @@ def test_order_does_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("kept", "missing", "extra", "example"),
+    ("kept", "missing", "lost", "extra", "example"),
     [
-        (rows(("a", 1)), 1, 0, ("b", 2)),
-        (rows(("a", 1), ("b", 2), ("c", 3)), 0, 1, ("c", 3)),
-        (rows(("a", 1), ("b", 3)), 1, 1, ("b", 2)),
-        (rows(("a", 1), ("a", 1)), 1, 1, ("b", 2)),
-        (rows(("a", 1), ("b", 2), ("b", 2)), 0, 1, ("b", 2)),
-        (rows(), 2, 0, None),
+        (rows(("a", 1)), 1, "1 row", 0, ("b", 2)),
+        (rows(("a", 1), ("b", 2), ("c", 3)), 0, "no rows", 1, ("c", 3)),
+        (rows(("a", 1), ("b", 3)), 1, "1 row", 1, ("b", 2)),
+        (rows(("a", 1), ("a", 1)), 1, "1 row", 1, ("b", 2)),
+        (rows(("a", 1), ("b", 2), ("b", 2)), 0, "no rows", 1, ("b", 2)),
+        (rows(), 2, "2 rows", 0, None),
     ],
 )
-def test_what_differs_is_counted_and_shown(kept, missing, extra, example):
+def test_what_differs_is_counted_and_shown(kept, missing, lost, extra, example):
     found = difference("v", kept, rows(("a", 1), ("b", 2)))
     assert (found.missing, found.extra) == (missing, extra)
     assert example in (found.example, None)
-    assert f"v: {missing} rows missing, {extra} too many" in str(found)
+    assert f"v: {lost} missing, {extra} too many" in str(found)
 
 
 def test_pipelines_are_compared_by_size_or_by_row():

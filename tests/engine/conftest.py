@@ -8,10 +8,13 @@ import pytest
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.options import EngineOptions
-from deltic.program.compiling import program_of
+from deltic.program.compiling import Compiler
 from deltic.program.program import Program
 
-_PROGRAM_OF = lru_cache(maxsize=64)(program_of)
+
+@lru_cache(maxsize=64)
+def _program_of(circuit: Circuit, strict: bool) -> Program:
+    return Compiler().program(circuit, strict=strict)
 
 
 @pytest.fixture
@@ -19,6 +22,6 @@ def programs_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program of a circuit depends on nothing else: tests that run the same ones in many ways make each once."""
 
     def made_once(self: EngineOptions, circuit: Circuit) -> Program:
-        return _PROGRAM_OF(circuit, strict=self.refresh.strict)
+        return _program_of(circuit, self.refresh.strict)
 
     monkeypatch.setattr(EngineOptions, "compiled", made_once)

@@ -108,7 +108,7 @@ class _Block:
     def lower(self) -> QueryRows:
         self._where()
         items = self._items()
-        having = self._clause("having", lambda node: self._ordered(node, self._but_keys(items)))
+        having = self._clause("having", lambda node: self._ordered(node, items, self._but_keys(items)))
         qualify = self._clause("qualify", lambda node: self._named(node, items))
         order = tuple(self._ordered(key, items) for key in self._order)
         first_of = tuple(self._numbered(node, items, "DISTINCT ON") for node in self._distinct_on)
@@ -233,13 +233,16 @@ class _Block:
         """Resolve stars and names of fields in an expression."""
         return self._values.dotted(spread(node, self._values))
 
-    def _ordered(self, key: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
-        """A sort key or HAVING, in which names of selected expressions win over columns.
+    def _ordered(
+        self, key: exp.Expression, items: Sequence[SelectItem], winning: Sequence[SelectItem] | None = None
+    ) -> exp.Expression:
+        """A sort key or HAVING, in which names of selected expressions win over columns: of all, or of the `winning`.
 
         Inside aggregates and window functions columns win, as in all other clauses.
         """
-        names = [item.name.lower() for item in items]
-        by_name = {item.name.lower(): item.node for item in items if names.count(item.name.lower()) == 1}
+        chosen = items if winning is None else winning
+        names = [item.name.lower() for item in chosen]
+        by_name = {item.name.lower(): item.node for item in chosen if names.count(item.name.lower()) == 1}
 
         def is_selected(part: exp.Expression) -> bool:
             return isinstance(part, exp.Column) and not part.table and part.name.lower() in by_name
