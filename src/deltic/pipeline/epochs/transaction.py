@@ -412,8 +412,8 @@ class Transaction:
         for number, (then, now) in enumerate(zip(self._counted, affected, strict=False), 1):
             if now != then:
                 raise ChangeError(
-                    f"change {number} of the transaction affected {then} rows when they were counted, and affects "
-                    f"{now} after what others have committed since: nothing was changed. Begin again"
+                    f"change {number} of the transaction affected {count_of(then, 'row')} when its rows were counted, "
+                    f"and affects {now} after what others have committed since: nothing was changed. Begin again"
                 )
 
     def _check_defined(self) -> None:

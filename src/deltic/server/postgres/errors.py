@@ -42,7 +42,7 @@ _BY_TEXT = (
     (r"is not supported|not supported here", "0A000"),
     (r"and its value is", "42804"),
     (r"several rows would have the key|key .* already|insert a row that is present", "23505"),
-    (r"was previewed at epoch|rows when they were counted", "40001"),
+    (r"was previewed at epoch|when its rows were counted", "40001"),
     (r"divisor is zero", "22012"),
     (r"the value is no", "22P02"),
 )

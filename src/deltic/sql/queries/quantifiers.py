@@ -46,7 +46,9 @@ def as_membership(node: exp.Expression) -> Membership | None:
 
 
 def negations_inward(node: exp.Expression) -> exp.Expression:
-    """A copy in which NOT stands before IN itself, as in Spark, and not before the AND or OR around it."""
+    """The condition with NOT before IN itself, as in Spark, and not before the AND or OR around it."""
+    if not any(map(_is_outside, node.find_all(exp.Not, exp.EQ))):
+        return node
     around = exp.Paren(this=node.copy())
     while (part := next(filter(_is_outside, around.find_all(exp.Not, exp.EQ)), None)) is not None:
         inner = part.this.unnest()
