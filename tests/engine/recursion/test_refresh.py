@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.datalog import check, lower, parse
+from deltic.engine import refreshed_step
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion import refresh
 from deltic.engine.recursion.costs import CostForecast, CostProfile
 from deltic.engine.recursion.strategy import Strategy
-from deltic.engine.refresh import CostHistories, Refresh
+from deltic.engine.refresh import CostHistories, CostHistory, Refresh
 from tests.conformance.engines import Driver
 
 CLOSURE = """
@@ -129,7 +129,7 @@ def random_epochs(rng):
 @pytest.mark.parametrize("strategy", [Strategy.NESTED, Strategy.ELASTIC])
 def test_decisions_do_not_depend_on_the_load(strategy, monkeypatch):
     """With work measured in rows visited, they are the same however slow the clock on the wall is."""
-    monkeypatch.setattr(refresh, "QUICK", 0)
+    monkeypatch.setattr(refreshed_step, "QUICK", 0)
     actions = []
     for seed in range(3):
         wanted = closures(seed)
@@ -157,7 +157,7 @@ def decisions(seed, strategy, slow, wanted, monkeypatch):
     now = itertools.accumulate(slow * noise.random() for _ in itertools.count())
     found = []
     with monkeypatch.context() as patch:
-        patch.setattr(refresh, "processor_time", lambda: engine.executor.running.visited)
+        patch.setattr(refreshed_step, "processor_time", lambda: engine.executor.running.visited)
         patch.setattr(time, "perf_counter", lambda: next(now))
         for changes, expected in zip(random_epochs(rng), wanted, strict=True):
             found += [(report.action, report.reason) for report in driver.apply(changes).components]
@@ -170,25 +170,25 @@ def test_reasons_tell_rows_visited():
     driver = Driver.of_program("local", CLOSURE)
     (first,) = driver.insert(e=[(i, i + 1) for i in range(20)]).components
     (second,) = driver.apply({"e": [((3, 4), -1)]}).components
-    assert second.reason == f"it visited {second.rows_visited:,} rows, the last bootstrap {first.rows_visited:,}"
+    assert second.reason == f"it visited {second.rows_visited:,} rows, the last recomputation {first.rows_visited:,}"
     driver = Driver.of_program("local, abandoned", CLOSURE)
     driver.insert(e=[(i, i + 1) for i in range(20)])
     (third,) = driver.apply({"e": [((3, 4), -1)]}).components
     (fourth,) = driver.apply({"e": [((3, 4), 1)]}).components
     start, end = (
         "an update was abandoned after ",
-        " rows visited: what was left of it seemed to cost more than a bootstrap",
+        " rows visited: the rest of it seemed to cost more than a recomputation",
     )
     assert third.reason.startswith(start)
     wasted = int(third.reason.removeprefix(start).partition(" ")[0])
     assert 0 < wasted < third.rows_visited
-    assert third.reason.endswith(f"{end}; the last one visited {first.rows_visited:,}")
-    assert fourth.reason.endswith(f"; the last one visited {third.rows_visited - wasted:,}")
+    assert third.reason.endswith(f"{end}, the last of which visited {first.rows_visited:,} rows")
+    assert fourth.reason.endswith(f", the last of which visited {third.rows_visited - wasted:,} rows")
 
 
 def test_the_history_predicts_from_what_it_saw():
     """Deletions are told apart from insertions, larger changes cost less for each row, and estimates fade."""
-    history = refresh.CostHistory()
+    history = CostHistory()
     assert history.predict({DELETED: 10}) is None
     history.learn({DELETED: 10}, 5.0)
     assert history.predict({DELETED: 10}) == pytest.approx(5.0)
@@ -202,7 +202,7 @@ def test_the_history_predicts_from_what_it_saw():
 
 
 def test_only_changes_like_those_that_were_tried_are_hopeless():
-    history = refresh.CostHistory()
+    history = CostHistory()
     history.learn({DELETED: 10}, 0.5)
     assert history.predict({DELETED: 1000}) > 1.0
     assert not history.is_hopeless({DELETED: 1000}, 1.0)
@@ -211,7 +211,7 @@ def test_only_changes_like_those_that_were_tried_are_hopeless():
 
 
 def test_what_was_abandoned_is_believed_to_cost_what_it_seemed_to():
-    history = refresh.CostHistory()
+    history = CostHistory()
     history.learn({DELETED: 10}, 0.5)
     history.abandon({DELETED: 10}, 3.0)
     assert history.predict({DELETED: 10}) == pytest.approx(3.0)

@@ -14,17 +14,14 @@ from math import inf
 from deltic.engine.executors.relation_change import add_derivations
 from deltic.engine.operators.beginning import beginning, least_visited
 from deltic.engine.operators.query import Environment, Evaluation
-from deltic.engine.parallel import processor_time
-from deltic.engine.recursion.costs import CostProfile
-from deltic.engine.refresh import QUICK, AbandonedError, CostHistory, Kind, Policy, Refresh, changes_of
+from deltic.engine.refresh import AbandonedError, CostHistory, Policy, Refresh
+from deltic.engine.refreshed_step import Reach, RefreshedStep
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 
-_LEARNED = 0.02
-"""Updates that took at least this much processor time, in seconds, are recorded."""
 _A_ROW = 3e-7
 """The approximate processor time of a search for each visited row, in seconds."""
 
@@ -43,10 +40,10 @@ class RuleSearches:
         return len(self._positive) > 1 and all(state.was_empty() for state in self._positive)
 
 
-class DerivedStep:
+class DerivedStep(RefreshedStep):
     """The step of one relation, whose rules are given by the evaluations of their queries.
 
-    `follows` are the relations below that it reads; `stores` are the relations whose rows are stored.
+    `stores` are the relations whose rows are stored.
     """
 
     is_timed = is_due = False
@@ -60,12 +57,12 @@ class DerivedStep:
         history: CostHistory,
         stores: Callable[[str], bool],
     ) -> None:
-        self.relations, self.states, self._state = (name,), environment.states, environment.states[name]
-        self._rules = [RuleSearches(evaluations, self.states) for evaluations in rules]
+        states = environment.states
+        self._rules = [RuleSearches(evaluations, states) for evaluations in rules]
         self._queries = [each.query for rule in self._rules for each in rule.evaluations]
-        self.follows = frozenset(query.delta.relation for query in self._queries)
-        self._refresh, self._environment, self.history, self._stores = refresh, environment, history, stores
-        self._is_stored = stores(name)
+        follows = frozenset(query.delta.relation for query in self._queries)
+        super().__init__((name,), states, follows, environment.visits, refresh, history)
+        self._state, self._environment, self._stores, self._is_stored = states[name], environment, stores, stores(name)
 
     @cached_property
     def reads_stored_rows(self) -> bool:
@@ -79,32 +76,19 @@ class DerivedStep:
 
     def run(self) -> ComponentReport | None:
         """Update the relation. Return a report if it was recomputed."""
-        policy = self._refresh.policy
-        if policy is Policy.INCREMENTAL or not self.can_recompute:
+        if self.refresh.policy is Policy.INCREMENTAL or not self.can_recompute:
             self._add(self._updated())
             return None
         if not self._state.contents.runs:
-            self._add(self._recorded(self._updated))
+            self.record(lambda reach: self._add(self._updated()))
             return None
-        if policy is Policy.FULL:
-            return self._recompute("the policy is full")
-        started, history = processor_time(), self.history
-        if history.coefficients and history.is_hopeless(changes := self._changes(), self.expected()):
-            history.fade(changes)
-            return self._recompute("an update was expected to cost more")
-        visited, faults = self._environment.visits.rows, list(self._environment.faults)
-        try:
-            with self._environment.judged(_Judge(self, started, self._refresh.switch).look):
-                batch = self._updated()
-            self._add(batch)
-        except AbandonedError as abandoned:
-            self._environment.faults.be(faults)
-            history.abandon(self._changes(), abandoned.work)
-            rows = self._environment.visits.rows - visited
-            return self._recompute(f"an update was abandoned after {rows:,} rows visited")
-        if (spent := processor_time() - started) > _LEARNED:
-            history.learn(self._changes(), spent)
-        return None
+        started, visited = time.perf_counter(), self.visits.rows
+        if (reason := self.refreshed()) is None:
+            return None
+        rows_in = sum(self.changes().values())
+        rows_out = 0 if self._state.delta is None else len(self._state.delta)
+        costs = self.visits.rows - visited, time.perf_counter() - started, self._state.nbytes
+        return ComponentReport(self.relations, "derived", "recompute", reason, rows_in, rows_out, *costs)
 
     def decision(self) -> Iterator[str]:
         """Yield the estimates on which the policy decides, if updates have taken noticeable time."""
@@ -116,14 +100,30 @@ class DerivedStep:
 
     def begin(self) -> None:
         """Compute all rows: each rule once."""
-        self._add(self._recorded(self._whole))
+        self.record(lambda reach: self._add(self._whole()))
+
+    def update(self, reach: Reach) -> None:
+        """Add the derivations from the changes below. If `reach` raises AbandonedError, nothing was added."""
+        faults = list(self._environment.faults)
+        reach(0)
+        try:
+            with self._environment.judged(lambda: reach(0)):
+                batch = self._updated()
+        except AbandonedError:
+            self._environment.faults.be(faults)
+            raise
+        self._add(batch)
+
+    def compute(self, reach: Reach) -> None:
+        """Compute all derivations, and add them minus the present counts."""
+        batch = self._whole()
+        counted = self._state.contents if self._state.counts is None else self._state.counts
+        for run in counted.runs:
+            batch.add(run.words, -run.all_weights())
+        self._add(batch)
 
     def _add(self, derivations: CountChanges) -> None:
         add_derivations(self._state, derivations, self._is_stored)
-
-    def _changes(self) -> dict[Kind, int]:
-        """Return the number of changed rows of each relation below, by sign."""
-        return changes_of((name, self.states[name].delta) for name in sorted(self.follows))
 
     def _updated(self) -> CountChanges:
         """Return the change of the counts from the changes below. A rule whose atoms were all empty is computed in
@@ -140,29 +140,10 @@ class DerivedStep:
 
     def _follow(self, evaluation: Evaluation, batch: CountChanges) -> None:
         """Add the derivations from the change of an atom."""
-        delta = self.states[evaluation.query.delta.relation].delta
+        delta = self.lower[evaluation.query.delta.relation].delta
         if delta is not None:
             for derived in evaluation.run(delta):
                 batch.add(derived.words, derived.weights)
-
-    def _recompute(self, reason: str) -> ComponentReport:
-        """Compute all derivations, and add them minus the present counts."""
-        started, visits = time.perf_counter(), self._environment.visits
-        visited = visits.rows
-        batch = self._recorded(self._whole)
-        counted = self._state.contents if self._state.counts is None else self._state.counts
-        for run in counted.runs:
-            batch.add(run.words, -run.all_weights())
-        self._add(batch)
-        rows_in = sum(self._changes().values())
-        rows_out = 0 if self._state.delta is None else len(self._state.delta)
-        decision = (
-            "derived",
-            "recompute",
-            f"{reason}; the last recomputation visited {self.history.profile.visited:,} rows",
-        )
-        rows_visited, seconds = visits.rows - visited, time.perf_counter() - started
-        return ComponentReport(self.relations, *decision, rows_in, rows_out, rows_visited, seconds, self._state.nbytes)
 
     def _whole(self) -> CountChanges:
         """Return all derivations."""
@@ -171,48 +152,18 @@ class DerivedStep:
             self._begin(rule, batch)
         return batch
 
-    def _recorded(self, compute: Callable[[], CountChanges]) -> CountChanges:
-        """Compute all derivations, and record the cost."""
-        started, visited = processor_time(), self._environment.visits.rows
-        batch, profile = compute(), CostProfile()
-        profile.finish(processor_time() - started, self._environment.visits.rows - visited, self._size())
-        self.history.profile = profile
-        return batch
-
     def _begin(self, rule: RuleSearches, batch: CountChanges) -> None:
         """Add all derivations of a rule, from all rows of one of its atoms."""
         start = beginning(rule.beginnings)
-        whole = self.states[start.query.delta.relation].whole()
+        whole = self.lower[start.query.delta.relation].whole()
         for derived in start.run(whole, version=_present):
             batch.add(derived.words, derived.weights)
-
-    def _size(self) -> int:
-        """Return the number of input rows of the relation."""
-        return sum(len(self.states[name].contents) for name in self.follows)
 
     def expected(self) -> float:
         """Return the expected processor seconds of a recomputation: those of the last, or an estimate by its plans."""
         if self.history.profile.work:
-            return self.history.profile.expected(self._size())
+            return super().expected()
         return _A_ROW * sum(least_visited(rule.beginnings) for rule in self._rules)
-
-
-class _Judge:
-    """Abandons an update that has cost as much as a recomputation would."""
-
-    def __init__(self, step: DerivedStep, started: float, switch: float) -> None:
-        self._step, self._started, self._switch = step, started, switch
-        self._limit: float | None = None
-
-    def look(self) -> None:
-        """Raise AbandonedError if the update has cost too much."""
-        spent = processor_time() - self._started
-        if self._switch and spent <= QUICK:
-            return
-        if self._limit is None:
-            self._limit = max(QUICK, self._step.expected()) if self._switch else 0.0
-        if spent > self._limit:
-            raise AbandonedError(2 * spent)
 
 
 def _present(arrangement: Arrangement) -> tuple[Run, ...]:
