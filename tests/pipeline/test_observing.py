@@ -387,6 +387,25 @@ def test_hidden_relations_are_those_of_the_views_next_above():
     assert set(pipeline.sizes().to_arrow()["relation"].to_pylist()) <= views.keys()
 
 
+def test_an_epoch_with_a_new_plan_says_what_it_also_stores():
+    pipeline = Pipeline()
+    pipeline.datalog("""
+        .decl e(x: number, y: number)
+        .decl mark(x: number)
+        .decl o(x: number, w: number)
+        .input e, mark
+        .output o
+        o(x, w) :- mark(x), e(x, y), e(y, z), e(z, w), mark(w).""")
+    with pipeline.transaction() as change:
+        change.insert("e", [(n // 10, 7 * n % 2_000) for n in range(20_000)])
+        change.insert("mark", [(n,) for n in range(100)])
+    stored = "o-e-mark(z, w) :- e(z, w), mark(w)"
+    assert [line.partition(";")[0] for line in change.report.plan] == [stored]
+    assert f"; the new plan also stores {stored}" in repr(change.report)
+    assert stored in change.report._repr_html_()
+    assert "new plan" not in repr(pipeline.insert("mark", [(100,)]).report)
+
+
 def test_sizes_do_not_wait_for_a_long_epoch(pipeline):
     with pipeline._epochs.writing(), pytest.raises(BusyError):
         _in_thread(lambda: pipeline.sizes(timeout=0.01))

@@ -58,7 +58,7 @@ def print_program(outcome: JobOutcome) -> None:
 def print_outcome(outcome: JobOutcome, file: TextIO) -> None:
     """Print the table of epochs, the sizes and the written files."""
     print_table(_epochs_table(outcome.epochs, outcome.watched), file)
-    for line in (*_recomputed(outcome.epochs), *_late_rows(outcome.epochs)):
+    for line in (*_planned(outcome.epochs), *_recomputed(outcome.epochs), *_late_rows(outcome.epochs)):
         print(line, file=file)
     for written in outcome.written:
         print(f"{written.name}: {count_of(written.rows, 'row')} in {written.path}", file=file)
@@ -110,6 +110,7 @@ def _epoch(done: EpochDone) -> dict[str, Any]:
         "write_seconds": round(done.write_seconds, 6),
         "rejected_rows": done.rejected,
         "late_rows": {late.table: _late(late) for late in done.report.late},
+        "plan": done.report.plan,
         "recursions": [asdict(component) for component in done.report.components],
     }
 
@@ -172,6 +173,13 @@ def _recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
         for component in done.report.components:
             if component.action in ("bootstrap", "recompute"):
                 yield f"{done.name}: {', '.join(component.relations)} recomputed: {component.reason}"
+
+
+def _planned(epochs: Sequence[EpochDone]) -> Iterator[str]:
+    """A line for each relation that an epoch's new plan stores in addition to the program's."""
+    for done in epochs:
+        for relation in done.report.plan or ():
+            yield f"{done.name}: the new plan also stores {relation}"
 
 
 def _late_rows(epochs: Sequence[EpochDone]) -> Iterator[str]:

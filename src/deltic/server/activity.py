@@ -146,6 +146,7 @@ def _described(
         "visited": {view: round(visited[view]) for view in _most(visited)},
         "components": list(map(_component, report.components)),
         "late": {each.table: each.count for each in report.late},
+        "plan": report.plan,
         "definitions": None if report.extension is None else str(report.extension),
     }
 

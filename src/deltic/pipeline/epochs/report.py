@@ -63,6 +63,8 @@ class EpochReport:
     """How many rows of each table changed."""
     rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
     """The values that `coerce=True` has rounded, by "table.column"."""
+    plan: tuple[str, ...] | None = None
+    """What the new plan stores in addition to the program's relations, and why; None if the plan is the old one."""
 
     @property
     def rows_late(self) -> int:
@@ -107,6 +109,8 @@ class EpochReport:
         if self.phases:
             phases = {phase: round(seconds, 6) for phase, seconds in self.phases.items()}
             parts.append(table(("phase", "seconds"), phases.items()))
+        if self.plan:
+            parts.append(table(("the new plan also stores",), [(each,) for each in self.plan]))
         if self.components:
             head = ("recursion", "strategy", "action", "reason", "rows visited", "seconds", "state, bytes")
             parts.append(table(head, map(_cells, self.components)))
@@ -121,7 +125,8 @@ class EpochReport:
         late += "".join(f"; {column}: {each}" for column, each in self.rounded.items())
         placement = f"; ran {self.placement.summary}" if self.placement else ""
         ways = "".join(f"; {_named(c)} {c.way}" for c in self.components if c.way)
-        return f"{views} ({numbers}{files}){late}{extension}{placement}{ways}"
+        plan = f"; the new plan also stores {'; '.join(self.plan)}" if self.plan else ""
+        return f"{views} ({numbers}{files}){late}{extension}{placement}{ways}{plan}"
 
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
@@ -140,6 +145,7 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
         result.bytes_written,
         result.work,
         {table: rows for table, rows in result.tables.items() if rows},
+        plan=None if result.decisions is None else tuple(map(str, result.decisions)),
     )
 
 
