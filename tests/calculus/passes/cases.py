@@ -101,6 +101,19 @@ CASES = {
     f"""zset{{a: int64, b: int64, n: int32, l: int64?}}
         %2 = filter [TRY_CAST(2 AS INT) >= n AND a > 0] (%1) : zset{{a: int64, b: int64, n: int32, l: int64?}}
         %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32, l: int64?}}""",
+    "limit_ranks by rank": f"""
+        %0 = source s : zset{ABD}
+        %1 = over [PARTITION BY a ORDER BY b DESC NULLS LAST: rank() AS n, dense_rank() AS m] (%0) : """
+    f"""zset{{a: int64, b: int64, d: int64, n: int32, m: int32}}
+        %2 = filter [n <= TRY_CAST(2 AS INT) AND m < TRY_CAST(9 AS INT)] (%1) : """
+    f"""zset{{a: int64, b: int64, d: int64, n: int32, m: int32}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, d: int64, n: int32, m: int32}}""",
+    "limit_ranks by dense_rank": f"""
+        %0 = source s : zset{ABD}
+        %1 = over [PARTITION BY a ORDER BY b DESC NULLS LAST: dense_rank() AS n] (%0) : """
+    f"""zset{{a: int64, b: int64, d: int64, n: int32}}
+        %2 = filter [n = TRY_CAST(2 AS INT)] (%1) : zset{{a: int64, b: int64, d: int64, n: int32}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, d: int64, n: int32}}""",
     "number_first": f"""
         %0 = source s : zset{AB}
         %1 = top [PARTITION BY a ORDER BY b DESC NULLS LAST LIMIT 1] (%0) : zset{AB}
@@ -308,6 +321,11 @@ STAY = {
         %0 = source s : zset{AB}
         %1 = over [ORDER BY b ASC NULLS FIRST: row_number() AS n] (%0) : zset{{a: int64, b: int64, n: int32}}
         %2 = filter [n > TRY_CAST(1 AS INT)] (%1) : zset{{a: int64, b: int64, n: int32}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32}}""",
+    "limit_ranks of one rank": f"""
+        %0 = source s : zset{AB}
+        %1 = over [PARTITION BY a: rank() AS n] (%0) : zset{{a: int64, b: int64, n: int32}}
+        %2 = filter [n <= TRY_CAST(1 AS INT)] (%1) : zset{{a: int64, b: int64, n: int32}}
         %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32}}""",
     "number_first of two rows": f"""
         %0 = source s : zset{AB}
