@@ -67,7 +67,7 @@ def _column(column: Column) -> CircuitColumn:
 
 def circuit_of(query: str, schema: Schema) -> Circuit:
     """The circuit of the view `v` that a query defines."""
-    return view_circuit(sqlglot.parse_one(query, read=Deltic), relations(schema), "v", SourceText(query))
+    return view_circuit(sqlglot.parse_one(query, read=Deltic), relations(schema), "v", SourceText(query)).circuit
 
 
 def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3, translated: str = "") -> str:

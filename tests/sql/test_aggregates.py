@@ -118,7 +118,7 @@ def circuit_of(query, table=TABLE):
     relations = {
         table.name: ZSetType(CircuitSchema(tuple(map(harness._column, table.columns))), False),
     }
-    return view_circuit(sqlglot.parse_one(query, read=Deltic), relations, "v", SourceText(query))
+    return view_circuit(sqlglot.parse_one(query, read=Deltic), relations, "v", SourceText(query)).circuit
 
 
 def random_calls(rng):
@@ -212,7 +212,8 @@ BIG = CircuitSchema((CircuitColumn("k", Type.INT32), CircuitColumn("x", Type.INT
 @pytest.mark.parametrize("make", [IncrementalEngine, ReferenceEngine])
 def test_an_overflow_rejects_the_epoch_and_leaves_no_trace(make):
     query = "SELECT k, sum(x) AS s, max(x) AS m FROM r GROUP BY k"
-    circuit = view_circuit(sqlglot.parse_one(query, read=Deltic), {"r": ZSetType(BIG, False)}, "v", SourceText(query))
+    read = {"r": ZSetType(BIG, False)}
+    circuit = view_circuit(sqlglot.parse_one(query, read=Deltic), read, "v", SourceText(query)).circuit
     engine = make(circuit)
 
     def apply(*rows):

@@ -62,9 +62,25 @@ class CertainInterpreter(Interpreter):
     def is_excluded(self, number: int, bound: Bound) -> bool:
         """Whether the premises exclude all rows of a node that have these values."""
         operator = self.circuit.nodes[number].operator
-        relation = getattr(operator, "name", "").removesuffix("%") or f"{operator.keyword} over "
+        name = getattr(operator, "name", "").removesuffix("%")
+        relations = {name} if name else self._relations(number)
         is_filter = isinstance(operator, ops.Filter)
-        return any(_says(each, relation, bound, is_filter) for each in self.absences) or self._is_lacking(number, bound)
+        return any(_says(each, relations, bound, is_filter) for each in self.absences) or self._is_lacking(
+            number, bound
+        )
+
+    def _relations(self, number: int) -> set[str]:
+        """The names of the relations that a node depends on."""
+        result = set[str]()
+        for operator in (self.circuit.nodes[i].operator for i in self.circuit.ancestors([number])):
+            if isinstance(operator, ops.Import) and self.outer is not None:
+                result |= self.outer[0]._relations(self.outer[1][operator.index])
+            elif isinstance(operator, ops.Source) and operator.name in self.hidden:
+                inside = CertainInterpreter(self.hidden[operator.name], self.step_, self.hidden)
+                result |= inside._relations(inside.circuit.sinks[operator.name])
+            elif name := getattr(operator, "name", ""):
+                result.add(name.removesuffix("%"))
+        return result
 
     def _is_lacking(self, number: int, bound: Bound) -> bool:
         """Whether the premises exclude all rows of the inputs from which a node would have rows with these values."""
@@ -130,8 +146,8 @@ class CertainInterpreter(Interpreter):
         return (row for row, _ in self._values[number] if all(row[i] == value for i, value in known))
 
 
-def _says(absence: Absence, relation: str, bound: Bound, is_filter: bool) -> bool:
-    """Whether an absence excludes the rows of a relation or an operator with these values."""
-    named, over = absence.relation == relation, relation.endswith(" over ") and absence.relation.startswith(relation)
+def _says(absence: Absence, relations: set[str], bound: Bound, is_filter: bool) -> bool:
+    """Whether an absence excludes the rows of a relation, or of an operator over these, with these values."""
+    named = {*absence.relation.partition(" ORDER BY ")[0].split(", ")} == relations
     has_values = all(name in bound and bound[name] == value for name, value in absence.pattern.items())
-    return has_values and (is_filter if absence.where else named or over)
+    return has_values and (is_filter if absence.where else named)

@@ -331,7 +331,7 @@ def test_sql_is_explained_in_the_words_of_its_text():
     notes = [str(premise) for premise in made.why("g", {"b": 1}).root.premises]
     assert notes[0].endswith("sum(a), avg(a) by b: 2 rows")
     assert notes[-1] == "where count(*) > 1"
-    assert str(made.why("top", (4,)).root.premises[1]) == "no row of t with a = 4 where a_3 > a"
+    assert str(made.why("top", (4,)).root.premises[1]) == "no row of t with x.a = 4 where y.a > x.a"
 
 
 PARTS = """

@@ -11,6 +11,7 @@ from typing import Any
 from deltic.catalog.external import External
 from deltic.catalog.lateness import Lateness
 from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.words import Words
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
@@ -151,6 +152,8 @@ class ViewDefinitions:
 
     views: tuple[CatalogView, ...]
     circuit: Circuit
+    words: Words | None = field(default=None, compare=False, repr=False)
+    """The user's words for columns and expressions of the circuit, if it has other names for them."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:

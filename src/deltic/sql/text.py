@@ -43,13 +43,13 @@ class SourceText:
 
     def written(self, node: exp.Expression) -> str:
         """The node as it was written, or as sqlglot writes it where it has no place."""
-        span = self._span(node)
+        span = self.span(node)
         return node.sql(dialect="spark").replace("\0", "") if span is None else self.text[span[0] : span[1]]
 
     def _around(self, node: exp.Expr | None) -> tuple[int, int] | None:
         """The offsets of a node, or of the nearest one around it that has some."""
         while isinstance(node, exp.Expression):
-            if (span := self._span(node)) is not None:
+            if (span := self.span(node)) is not None:
                 return span
             node = node.parent
         return None
@@ -60,7 +60,7 @@ class SourceText:
         assert word is not None
         return word.span()
 
-    def _span(self, node: exp.Expression) -> tuple[int, int] | None:
+    def span(self, node: exp.Expression) -> tuple[int, int] | None:
         """The offsets of a node's first character and after its last, with its function's name and parentheses."""
         span = span_of(node)
         if span is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -11,18 +11,28 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import conjuncts, is_literal
-from deltic.circuit.expressions.checks import spoken
+from deltic.circuit.expressions import columns_of, conjuncts
+from deltic.circuit.expressions.checks import show_value
 from deltic.circuit.expressions.meaning import meaning
 from deltic.errors import DelticError
 from deltic.html import preformatted
 from deltic.values.types import Schema
-from deltic.why.deciding import call_of, called
-from deltic.why.derivations import Derivation, Fact
+from deltic.why.derivations import Derivation, Fact, subtracts
 from deltic.why.explanation import Absence, ExplanationStep, as_written, brief, lines_of, shown
-from deltic.why.relations import Bound, RecursiveRelation, RelationScope, Row, Rows, SourceTable, named, same
+from deltic.why.relations import (
+    Bound,
+    DefinedView,
+    RecursiveRelation,
+    RelationScope,
+    Row,
+    Rows,
+    SourceTable,
+    named,
+    same,
+)
 from deltic.why.rows import PASSED, restricted, unexplained
 from deltic.why.search import ExplanationSearch
+from deltic.why.words import bound_of, called, condition_of, pairs_of
 
 _NEAREST = 3
 """Rows that are named beside what fails."""
@@ -30,7 +40,6 @@ _NEAREST = 3
 _TRIED = 1_000
 """Rows among which the one that meets the most conditions is looked for."""
 
-_NO_WORDS: Mapping[str, str] = {}
 _DEPTH = 3
 """The height to which a row that must be absent is explained."""
 
@@ -107,8 +116,9 @@ def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) ->
     for body, number, rule, place in search.rules(target):
         for way in failing.ways(body, number, pattern):
             fails = as_written(way.fails, rule) if isinstance(way.fails, str) else way.fails
-            holds, nearest = (tuple(as_written(each, rule) for each in part) for part in (way.holds, way.nearest))
-            ways.append(replace(way, rule=rule, place=place, holds=holds, fails=fails, nearest=nearest))
+            holds, nearest = (tuple(as_written(text, rule) for text in part) for part in (way.holds, way.nearest))
+            each = replace(way, rule=rule, place=place, holds=holds, fails=fails, nearest=nearest)
+            ways += [each] if each not in ways else []
     return WhyNot(name, pattern, tuple(ways))
 
 
@@ -129,18 +139,25 @@ class _Failing:
             for body, rule, _, _ in self.search.rules(leaf):
                 yield from self.ways(body, rule, bound)
         else:
-            yield FailedWay("", "", (), Absence(leaf.name, dict(bound)), self._nearest(scope, number, bound))
+            missing = self.search.derivations.absent_row(scope, leaf, bound)
+            yield FailedWay("", "", (), missing, self._nearest(scope, number, bound))
 
     def _of_operator(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         node = scope.circuit.nodes[number]
         operator, inputs = node.operator, node.inputs
         if isinstance(operator, ops.Plus):
+            adding = [i for i in inputs if not subtracts(scope, i)]
+            rows = (row for i in adding for row in self.of.rows(scope, i, bound))
+            if len(adding) < len(inputs) and (row := next(rows, None)) is not None:
+                yield FailedWay("", "", (), self.search.derivations.copies_left(scope, number, row)[1])
+                return
             for i in inputs:
                 yield from self.ways(scope, i, bound)
         elif isinstance(operator, PASSED):
             yield from self.ways(scope, inputs[0], bound)
         elif isinstance(operator, ops.Constant):
-            yield FailedWay("", "", (), Absence(operator.label, dict(bound)))
+            listed = ", ".join(map(show_value, operator.rows)) or "an empty list"
+            yield FailedWay("", "", (), Absence(brief(listed), bound_of(bound, self.of.words(scope))))
         elif isinstance(operator, ops.Negate):
             return
         elif isinstance(operator, ops.Map):
@@ -174,7 +191,7 @@ class _Failing:
         derived = [p for p in blocking if not isinstance(p.relation, SourceTable)]
         because = tuple(self.search.step_of(each, _DEPTH) for each in derived)
         fails = f"not {', '.join(parts) or named(key, right)}"
-        yield FailedWay("", "", _told(scope, inputs[0], rows)[:1], fails, because=because)
+        yield FailedWay("", "", self._told(scope, inputs[0], rows)[:1], fails, because=because)
 
     def _of_filter(self, operator: ops.Filter, scope: RelationScope, below: int, rows: Rows) -> FailedWay:
         """The conditions that are false of the row that meets the most of them."""
@@ -185,18 +202,24 @@ class _Failing:
             return [part for part, is_met in parts if is_met(named(row, schema)) is not True]
 
         first = min(islice(rows, _TRIED), key=lambda row: len(failing(row)))
-        fails = " AND ".join(spoken(part) + _compared(part, first, schema) for part in failing(first))
-        return FailedWay("", "", _told(scope, below, dict.fromkeys((first, *rows))), f"where {fails}")
+        words = self.of.words(scope)
+        fails = " AND ".join(condition_of(part, words) + _compared(part, first, schema) for part in failing(first))
+        return FailedWay("", "", self._told(scope, below, dict.fromkeys((first, *rows))), f"where {fails}")
 
     def _of_group(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
         """Other results of the same group; if the group is empty, what fails in the input."""
         node, grouped = scope.circuit.nodes[number], self.of.grouped(scope, number, bound)
         if self.of.rows(scope, node.inputs[0], grouped):
-            calls = node.operator.calls if isinstance(node.operator, ops.Aggregate) else ()
-            words = {call.name: call_of(call) for call in calls}
-            wanted = {words.get(name, name): value for name, value in bound.items()}
-            nearest = _told(scope, number, self.of.rows(scope, number, grouped), words)
-            yield FailedWay("", "", (), str(Absence(called(node.operator), wanted)), nearest)
+            words = self.of.words(scope)
+            schema = scope.circuit.type_of(number).schema
+            wanted = [(schema.index(name), value) for name, value in bound.items()]
+            rows = self.of.rows(scope, number, grouped)
+            nearest = sorted(rows, key=lambda row: sum(not same(row[i], value) for i, value in wanted))
+            order = f" {called(node.operator, words)}" if isinstance(node.operator, ops.Top) else ""
+            fails = str(Absence(self.search.derivations.names(scope, number) + order, bound_of(bound, words)))
+            is_grouped = isinstance(node.operator, ops.Aggregate)
+            fails = fails.replace("no row", "no group", 1) if is_grouped else fails
+            yield FailedWay("", "", (), fails, self._told(scope, number, nearest))
         else:
             yield from self.ways(scope, node.inputs[0], grouped)
 
@@ -218,13 +241,13 @@ class _Failing:
                 columns = zip(asked, operator.expressions, compute(row) or [None] * len(asked), strict=True)
                 differing = [(c.name, e, v) for c, e, v in columns if c.name in bound and not same(v, bound[c.name])]
                 return [
-                    f"{name if is_literal(e) else spoken(e)} = {shown(value)}, not {shown(bound[name])}"
+                    f"{self._value(scope, name, e)} = {shown(value)}, not {shown(bound[name])}"
                     for name, e, value in differing
                 ]
 
             first = min(islice(rows, _TRIED), key=lambda row: len(other(row)))
             fails = " AND ".join(other(first)) or "no value"
-            yield FailedWay("", "", _told(scope, below, dict.fromkeys((first, *rows))), fails)
+            yield FailedWay("", "", self._told(scope, below, dict.fromkeys((first, *rows))), fails)
         else:
             yield from self.ways(scope, below, passed)
 
@@ -244,7 +267,7 @@ class _Failing:
             rows = self.of.rows(scope, first, {n: values[n] for n in schema.names if n in values})
             pending += [((*done, first), {**values, **named(row, schema)}) for row in reversed(rows)]
         done, values, failing = best
-        holds = [text for i in done for text in _told(scope, i, [_picked(scope, i, values)])]
+        holds = [text for i in done for text in self._told(scope, i, [_picked(scope, i, values)])]
         schema = scope.circuit.type_of(failing).schema
         way = next(self.ways(scope, failing, {n: values[n] for n in schema.names if n in values}))
         return replace(way, holds=(*holds, *way.holds))
@@ -256,8 +279,25 @@ class _Failing:
         result: dict[str, None] = {}
         for name in bound:
             rows = self.of.rows(scope, number, {n: value for n, value in bound.items() if n != name})
-            result |= dict.fromkeys(_told(scope, number, islice(rows, _NEAREST)))
+            result |= dict.fromkeys(self._told(scope, number, islice(rows, _NEAREST)))
         return tuple(islice(result, _NEAREST))
+
+    def _value(self, scope: RelationScope, name: str, expression: exp.Expression) -> str:
+        """A computed column: its expression, or its name if that is no column's value or not the user's."""
+        words = self.of.words(scope)
+        if words.texts.columns.get(name) or not columns_of(expression):
+            return words.column(name) or name
+        return condition_of(expression, words)
+
+    def _told(self, scope: RelationScope, number: int, rows: Iterable[Row]) -> tuple[str, ...]:
+        """The first rows of a node, by the names of a relation's columns or the user's words for others."""
+        words, names = self.of.words(scope), scope.circuit.type_of(number).schema.names
+        is_own = isinstance(self.of.leaf(scope, number), SourceTable | DefinedView)
+        listed = (
+            named(row, scope.circuit.type_of(number).schema) if is_own else pairs_of(names, row, words) for row in rows
+        )
+        texts = (", ".join(f"{name} = {shown(value)}" for name, value in each.items()) for each in listed)
+        return tuple(islice(filter(None, texts), _NEAREST))
 
 
 def _compared(part: exp.Expression, row: Row, schema: Schema) -> str:
@@ -281,12 +321,3 @@ _SIGNS: dict[type[exp.Expression], str] = {
 
 def _picked(scope: RelationScope, number: int, values: Bound) -> tuple[Any, ...]:
     return tuple(values[name] for name in scope.circuit.type_of(number).schema.names)
-
-
-def _told(scope: RelationScope, number: int, rows: Any, words: Mapping[str, str] = _NO_WORDS) -> tuple[str, ...]:
-    """The first rows of a node, with its columns, or `words` for them."""
-    names = [words.get(name, name) for name in scope.circuit.type_of(number).schema.names]
-    return tuple(
-        ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, row, strict=True))
-        for row in islice(rows, _NEAREST)
-    )

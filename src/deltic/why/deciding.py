@@ -12,7 +12,6 @@ from typing import NamedTuple
 from deltic.circuit import operators as ops
 from deltic.circuit.operators.over import PARTITION, SHIFTS, Frame, Unit, WindowCall
 from deltic.values.types import Column, Schema, Type
-from deltic.values.words import word
 from deltic.why.relations import Row, Rows, same
 
 Evaluate = Callable[[ops.Operator, Rows, Schema], Rows]
@@ -38,19 +37,6 @@ def deciding(operator: ops.Operator, row: Row, group: Rows, schema: Schema, eval
         chosen = _extreme(operator, row, group, schema)
         return f", {len(chosen):,} decide" if len(chosen) < len(group) else "", chosen
     return "", group
-
-
-def called(operator: ops.Operator) -> str:
-    """An operator over groups in words: the functions without the names of their results, and the keys."""
-    if not isinstance(operator, ops.Aggregate):
-        return operator.label
-    calls = ", ".join(map(call_of, operator.calls)) or "distinct"
-    return calls + (f" by {', '.join(operator.keys)}" if operator.keys else "")
-
-
-def call_of(call: ops.AggregateCall) -> str:
-    """A call without the name of its result."""
-    return str(call).removesuffix(f" AS {word(call.name)}")
 
 
 def _extreme(operator: ops.Aggregate, row: Row, group: Rows, schema: Schema) -> Rows:

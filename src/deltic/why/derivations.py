@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from sqlglot import exp
 
+from deltic.catalog.words import Words
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_not_null
-from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.graph import Circuit
 from deltic.errors import count_of
 from deltic.values.types import Schema
-from deltic.why.deciding import call_of, called, deciding
+from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
-from deltic.why.relations import Bound, Relation, RelationScope, Row, Rows, named, same
+from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, Rows, named, same
 from deltic.why.rows import PASSED, Evaluator, restricted, unexplained
+from deltic.why.words import called, condition_of
+
+_AS_NAMED: Mapping[str, str] = {}
 
 SAMPLE = 10
 """The number of rows of a group that are shown; of others only the count is."""
@@ -51,8 +54,9 @@ class Derivation:
     """The part of the outermost union that derives the row, and the number of its parts."""
 
     def with_(self, other: Derivation) -> Derivation:
-        """The conjunction of both derivations."""
-        premises, variables = (*self.premises, *other.premises), {**self.variables, **other.variables}
+        """The conjunction of both derivations; what both need is a premise once."""
+        more = (each for each in other.premises if each not in self.premises)
+        premises, variables = (*self.premises, *more), {**self.variables, **other.variables}
         lasts, is_whole = self.lasts and other.lasts, self.is_whole and other.is_whole
         return Derivation(premises, variables, lasts, is_whole, self.part)
 
@@ -99,24 +103,30 @@ class RowDerivations:
         if self.of.condition(scope.circuit, number)(row):
             values = named(row, scope.circuit.type_of(number).schema)
             calls = [call(values) for call in self.of.calls(scope.circuit, number)]
-            condition = Derivation((*map(Note, [*self._conditions(scope.circuit, number), *calls]),), values)
+            condition = Derivation(
+                (*map(Note, [*self._conditions(scope.circuit, number, self.of.words(scope)), *calls]),), values
+            )
             yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
     def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of one of the inputs; if other inputs subtract copies, a note with the counts."""
         inputs, left = scope.circuit.nodes[number].inputs, Derivation()
-        if taken := [i for i in inputs if subtracts(scope, i)]:
-            values = named(row, scope.circuit.type_of(number).schema)
-            counts = [self.of.rows(scope, i, values).get(row, 0) for i in inputs]
-            there, less = sum(c for c in counts if c > 0), -sum(c for c in counts if c < 0)
-            if there <= less:
+        if any(subtracts(scope, i) for i in inputs):
+            copies, text = self.copies_left(scope, number, row)
+            if copies <= 0:
                 return
-            of = ", ".join(self._names(scope, i) for i in taken)
-            note = Note(f"{there:,} cop{'y' if there == 1 else 'ies'} of it, less {less:,} for rows of {of}")
-            left = Derivation((note,))
+            left = Derivation((Note(text),))
         for place, i in enumerate(inputs):
             for way in self.of_row(scope, i, row):
                 yield replace(way.with_(left), part=(place, len(inputs)))
+
+    def copies_left(self, scope: RelationScope, number: int, row: Row) -> tuple[int, str]:
+        """The number of copies of a row that a sum leaves if inputs of it subtract, and a text about them."""
+        inputs, values = scope.circuit.nodes[number].inputs, named(row, scope.circuit.type_of(number).schema)
+        counts = [self.of.rows(scope, i, values).get(row, 0) for i in inputs]
+        there, less = sum(c for c in counts if c > 0), -sum(c for c in counts if c < 0)
+        of = ", ".join(dict.fromkeys(self.names(scope, i) for i in inputs if subtracts(scope, i)))
+        return there - less, f"{there:,} cop{'y' if there == 1 else 'ies'} of it, less {less:,} for rows of {of}"
 
     def of_differentiate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the input, whose weight was smaller an epoch earlier."""
@@ -147,10 +157,13 @@ class RowDerivations:
 
     def _sampled(self, scope: RelationScope, given: Sequence[tuple[int, Rows]]) -> tuple[str, Derivation]:
         """Derivations of the first rows of nodes, one for each copy, and a text with their number if there are more."""
-        ways = (way for i, rows in given for row in rows for way in self.copies.of_row(scope, i, row))
+        ways = (((i, row), way) for i, rows in given for row in rows for way in self.copies.of_row(scope, i, row))
         taken = list(islice(ways, SAMPLE + 1))
         message = f", {SAMPLE} of them shown" if len(taken) > SAMPLE else ""
-        return message, reduce(_beside, taken[:SAMPLE], Derivation(is_whole=not message))
+        result = Derivation(is_whole=not message)
+        for _, copies in groupby(taken[:SAMPLE], itemgetter(0)):
+            result = result.with_(reduce(_beside, (way for _, way in copies), Derivation()))
+        return message, replace(result, variables={})
 
     def of_negate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """A negated row derives nothing."""
@@ -213,7 +226,8 @@ class RowDerivations:
         if isinstance(leaf, tuple):
             return self._absence(*leaf, bound)
         if leaf is not None:
-            return Derivation((Absence(leaf.name, dict(bound), self.of.absent_until(leaf, bound)),))
+            absent = self.absent_row(scope, leaf, bound)
+            return Derivation((replace(absent, until=self.of.absent_until(leaf, bound)),))
         operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         for i, known in self._lacking(scope, number, bound):
             if not self.of.rows(scope, i, known):
@@ -223,10 +237,19 @@ class RowDerivations:
             return Derivation(tuple(premise for part in parts for premise in part.premises))
         if isinstance(operator, ops.Antijoin):
             return self._for_all(scope, inputs, bound)
-        names = self._names(scope, number)
+        names, words = self.names(scope, number), self.of.words(scope)
+        texts = {name: words.column(name) for name in bound}
         if isinstance(operator, ops.Filter):
-            return Derivation((Absence(names, dict(bound), where=f"where {_tests(scope.circuit, number)}"),))
-        return Derivation((Absence(f"{operator.keyword} over {names}", dict(bound)),))
+            tests = _tests(scope.circuit, number, words, renamed=_renamed(scope.circuit, number))
+            return Derivation((Absence(names, dict(bound), where=f"where {tests}", words=texts),))
+        order = f" {called(operator, words)}" if isinstance(operator, ops.Top) else ""
+        return Derivation((Absence(f"{names}{order}", dict(bound), words=texts),))
+
+    def absent_row(self, scope: RelationScope, leaf: Relation, bound: Bound) -> Absence:
+        """That a relation has no row with these values; columns of a recursive one have the user's words."""
+        is_inner = isinstance(leaf, RecursiveRelation) and not self.of.reader.is_the_view(leaf)
+        words = {name: self.of.words(scope).column(name) for name in bound} if is_inner else {}
+        return Absence(leaf.name, dict(bound), words=words)
 
     def _lacking(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[tuple[int, Bound]]:
         """The inputs of a node with the values that their rows would have; if one has none, the node has none."""
@@ -251,17 +274,17 @@ class RowDerivations:
         rows = self.of.rows(scope, inputs[0], bound)
         if not rows:
             return self._absence(scope, inputs[0], bound)
-        result = Derivation((Note(f"for each of {_count(len(rows))} of {self._names(scope, inputs[0])}:"),))
+        result = Derivation((Note(f"for each of {_count(len(rows))} of {self.names(scope, inputs[0])}:"),))
         for row in rows:
             key = tuple(named(row, left)[name] for name in right.names)
             domain, excluding = (next(self.of_row(scope, i, r)) for i, r in zip(inputs, (row, key), strict=True))
             result = Derivation((*result.premises, *domain.premises, *excluding.premises))
         return result
 
-    def _names(self, scope: RelationScope, number: int) -> str:
+    def names(self, scope: RelationScope, number: int) -> str:
         """The names of the relations that a node depends on."""
         leaves = (self.of.leaf(scope, n) for n in sorted(scope.circuit.ancestors([number])))
-        names = [self._names(*leaf) if isinstance(leaf, tuple) else leaf.name for leaf in leaves if leaf is not None]
+        names = [self.names(*leaf) if isinstance(leaf, tuple) else leaf.name for leaf in leaves if leaf is not None]
         return ", ".join(dict.fromkeys(filter(None, names)))
 
     def of_group(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
@@ -280,10 +303,9 @@ class RowDerivations:
         sampled, below = self._sampled(scope, [(node.inputs[0], chosen)])
         end = self.of.end_of(scope)
         lasts = end is scope or self.of.rows(end, number, values).get(row, 0) > 0
-        note = Derivation(
-            (Note(f"{called(node.operator)}: {_count(sum(group.values()))}{decide}{sampled}"),), values, lasts
-        )
-        yield note.with_(below)
+        of = called(node.operator, self.of.words(scope))
+        notes = [Note(f"{of}: {_count(sum(group.values()))}{decide}{sampled}")] if of else []
+        yield Derivation((*notes,), values, lasts).with_(below)
 
 
 _Way = Callable[[RowDerivations, RelationScope, int, Row], Iterator[Derivation]]
@@ -316,26 +338,39 @@ def subtracts(scope: RelationScope, number: int) -> bool:
     return isinstance(node.operator, ops.Negate) or any(subtracts(scope, i) for i in below)
 
 
-def _conditions(circuit: Circuit, number: int) -> Sequence[str]:
+def _conditions(circuit: Circuit, number: int, words: Words) -> Sequence[str]:
     """The text of a filter's condition, without equalities of columns; empty if nothing is left."""
-    tests = _tests(circuit, number, _is_of_columns)
+    tests = _tests(circuit, number, words, _is_of_columns)
     return [f"where {tests}"] if tests else []
 
 
-def _tests(circuit: Circuit, number: int, is_evident: Callable[[exp.Expression], bool] = lambda _: False) -> str:
-    """The text of a filter's condition, without what is evident and IS NOT NULL."""
+def _tests(
+    circuit: Circuit,
+    number: int,
+    words: Words,
+    is_evident: Callable[[exp.Expression], bool] = lambda _: False,
+    renamed: Mapping[str, str] = _AS_NAMED,
+) -> str:
+    """The text of a filter's condition, without what is evident and IS NOT NULL; columns may be `renamed` in it."""
     operator = circuit.nodes[number].operator
     assert isinstance(operator, ops.Filter)
     evident = [exp.true(), *(is_not_null(column(name)) for name in columns_of(operator.predicate))]
-    above = [circuit.nodes[i].operator for i in circuit.ancestors([number])]
-    calls = {call.name: call_of(call) for each in above if isinstance(each, ops.Aggregate) for call in each.calls}
     tests = [part for part in conjuncts(operator.predicate) if part not in evident and not is_evident(part)]
-    return " AND ".join(_with_calls(spoken(part), calls) for part in tests)
+    return " AND ".join(condition_of(part, words, renamed) for part in tests)
 
 
-def _with_calls(text: str, calls: Mapping[str, str]) -> str:
-    """The text of a condition, with the aggregates whose results it reads."""
-    return re.sub(r"\w+", lambda name: calls.get(name[0], name[0]), text)
+def _renamed(circuit: Circuit, number: int) -> Mapping[str, str]:
+    """The columns of a node by the names that they have where maps below it begin to rename them, above relations."""
+    result = {name: name for name in circuit.type_of(number).schema.names}
+    while isinstance(circuit.nodes[number].operator, (ops.Map, ops.Filter, *PASSED)):
+        operator, (number,) = circuit.nodes[number].operator, circuit.nodes[number].inputs
+        if not circuit.nodes[number].inputs:
+            break
+        if isinstance(operator, ops.Map):
+            pairs = zip(operator.columns, operator.expressions, strict=True)
+            passed = {c.name: e.name for c, e in pairs if isinstance(e, exp.Column)}
+            result = {name: passed.get(column, column) for name, column in result.items()}
+    return result
 
 
 def _is_of_columns(condition: exp.Expression) -> bool:
@@ -345,8 +380,10 @@ def _is_of_columns(condition: exp.Expression) -> bool:
 
 
 def _beside(one: Derivation, other: Derivation) -> Derivation:
-    """The premises of both, for rows of one group; their values are dropped, because each row has its own."""
-    return replace(one.with_(other), variables={})
+    """The premises of both, for copies of a row; equal rows are copies, too."""
+    rows = tuple(each for each in other.premises if isinstance(each, Fact))
+    both = one.with_(replace(other, premises=tuple(each for each in other.premises if not isinstance(each, Fact))))
+    return replace(both, premises=(*one.premises, *rows, *both.premises[len(one.premises) :]))
 
 
 def _count(rows: int) -> str:

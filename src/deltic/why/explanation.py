@@ -43,9 +43,12 @@ class Absence:
     pattern: Mapping[str, Any]
     until: int | None = None
     where: str = ""
+    words: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """The user's texts for columns; empty for columns that the user did not write."""
 
     def __str__(self) -> str:
-        values = [(name, value) for name, value in self.pattern.items() if not self._repeats(name)]
+        pairs = [(self.words.get(name, name), value) for name, value in self.pattern.items() if not self._repeats(name)]
+        values = [(name, value) for name, value in dict(pairs).items() if name]
         having = ", ".join(f"{name} = {shown(value)}" for name, value in values)
         until = "" if self.until is None else f" until iteration {self.until}"
         where = f" {self.where}" if self.where else ""

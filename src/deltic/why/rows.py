@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from deltic import values as values_
 from deltic.algebra.zset import ZSet, summed
+from deltic.catalog.words import Words
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import conjuncts, infer, is_literal
@@ -51,6 +52,7 @@ from deltic.why.relations import (
     until,
 )
 from deltic.why.runs import run_of
+from deltic.why.words import words_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,6 +87,7 @@ class Evaluator:
         self._histories: dict[Hashable, Histories] = defaultdict(dict)
         self._given: Mapping[Hashable, Rows] | None = None
         self.leaf, self.is_recursive = cache(self._leaf), cache(_is_recursive)
+        self.words: Callable[[RelationScope], Words] = cache(lambda scope: words_of(scope.definition))
         self.mapping, self.condition, self.calls = cache(_mapping), cache(_condition), cache(_calls)
 
     def over(self, given: Mapping[Hashable, Rows]) -> Evaluator:

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from operator import itemgetter
 
 from deltic.catalog import Catalog, ViewDefinitions
+from deltic.catalog.words import Rules
 from deltic.circuit import operators as ops
 from deltic.engine.version import Version
 from deltic.errors import DelticError
@@ -190,8 +191,7 @@ class ExplanationSearch:
         for scope, number, *rule in rules:
             if at is not None and at > 1 and not self.evaluator.is_recursive(scope.circuit, number):
                 continue
-            view = self.catalog.views.get(relation.name)
-            parts = view.rules if view is not None and len(rules) == 1 else ()
+            parts = self._parts(scope, relation.name) if len(rules) == 1 else ()
             for way in self.derivations.of_row(scope, number, fact.row):
                 place, of = way.part or (0, 1)
                 by = parts[place] if len(parts) == of else rule
@@ -217,6 +217,13 @@ class ExplanationSearch:
         step.epoch = self.version.epoch - back if back else None
         return step
 
+    def _parts(self, scope: RelationScope, name: str) -> Rules:
+        """The rules of a view, or the queries of another recursive relation."""
+        if name in scope.definition.names:
+            view = self.catalog.views.get(name)
+            return () if view is None else view.rules
+        return self.evaluator.words(scope).texts.rules.get(name, ())
+
     def rules(self, relation: Relation) -> Sequence[tuple[RelationScope, int, str, str]]:
         """The nodes that derive rows of a relation, each with its rule's text and position in the source."""
         if isinstance(relation, SourceTable):
@@ -236,7 +243,7 @@ class ExplanationSearch:
         view = self.catalog.views.get(relation.name if is_view else names[0])
         unnamed = "the query" if isinstance(relation, DefinedView) else ""
         text, place = (unnamed, "") if view is None else (view.text if is_view else "", view.place)
-        known = view.rules if view is not None and is_view else ()
+        known = self._parts(scope, relation.name)
         text = "\n".join(dict.fromkeys(line for part, _ in known for line in part.splitlines())) or text
         rules = known if len(known) == len(branches) else _unknown_rules(relation.name, text, place, len(branches))
         return [(scope, branch, *rule) for branch, rule in zip(branches, rules, strict=True)]

@@ -369,10 +369,10 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
 
 def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> PlannedQuery:
     """The plan of a query without an ORDER BY of its own over what can be read."""
-    circuit, names, given = answer_circuit(query, _readable(catalog), ANSWER, source)
+    circuit, words, names, given = answer_circuit(query, _readable(catalog), ANSWER, source)
     order = {place: Key(place, by.descending, by.nulls_first, query) for place, by in given}
     view = CatalogView(ANSWER, circuit.type_of(circuit.sinks[ANSWER]))
-    return PlannedQuery(ViewDefinitions((view,), circuit), names, order)
+    return PlannedQuery(ViewDefinitions((view,), circuit, words), names, order)
 
 
 def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:

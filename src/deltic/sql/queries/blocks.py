@@ -146,10 +146,15 @@ class _Block:
         with_query = [part for part in parts if any(True for _ in outermost(part, is_subquery))]
         plain = [part for part in parts if not any(part is other for other in with_query)]
         if plain:
-            self._values.filter(conjunction([self._values.predicate(part, what) for part in plain]))
+            predicates = [self._values.predicate(part, what) for part in plain]
+            if what == "WHERE":
+                self._scope.nodes.words.mean_parts(predicates, plain, self._scope.source)
+            self._values.filter(conjunction(predicates))
         for part in with_query:
             if not keep_where(part, self._values):
-                self._values.filter(self._values.predicate(prepared(part, self._values), what))
+                predicate = self._values.predicate(prepared(part, self._values), what)
+                self._scope.nodes.words.mean(predicate, part, self._scope.source)
+                self._values.filter(predicate)
 
     def _clause(self, key: str, meant: Callable[[exp.Expression], exp.Expression]) -> exp.Expression | None:
         clause = self._select.args.get(key)
@@ -334,6 +339,11 @@ class _Block:
         columns = [
             Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, result, strict=True)
         ]
+        for item, c, value in zip(items, columns, values, strict=True):
+            if isinstance(value.expression, exp.Column):
+                nodes.words.copy(c.name, value.expression.name)
+            else:
+                nodes.words.write([c.name], item.node, scope.source)
         shown = zip(items, columns, values, strict=True)
         attributes = tuple(QueryColumn(i.name, c, i.relation, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in result])

@@ -27,6 +27,7 @@ def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
     called = [name.name for name in node.args["alias"].columns] if node.args.get("alias") else []
     names = called if len(called) == width else [f"col{i}" for i in range(1, width + 1)]
     columns = [Column(scope.nodes.fresh(n), t.type, t.nullable) for n, t in zip(names, types, strict=True)]
+    scope.nodes.words.call(QueryColumn(name, column) for name, column in zip(names, columns, strict=True))
     number = scope.nodes.constant(Schema(tuple(columns)), list(zip(*constants, strict=True)))
     shown = []
     for i, column in enumerate(columns):

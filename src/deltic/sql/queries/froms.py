@@ -24,7 +24,7 @@ from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import bind, is_subquery, prepared, value_of
 from deltic.sql.queries.table_functions import applied_rows, own_operator, rows_called
 from deltic.sql.queries.time_windows import table_function_of, windowed
-from deltic.sql.queries.trees import outermost, replaced
+from deltic.sql.queries.trees import conjuncts, outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.remedies import of_relation
 from deltic.sql.scalars import Typed, coerced, common_type, named_as
@@ -70,6 +70,7 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
     own = _own_name(node)
     if alias or not node.meta.get("piped"):
         rows = rows.called(alias.name if alias and alias.name else own, names)
+        scope.nodes.words.call(rows.visible)
     return pivoted(rows, node.args.get("pivots") or (), scope)
 
 
@@ -166,6 +167,8 @@ def _join(left: QueryRows, right: QueryRows, how: str, on: exp.Expression | None
         on, left, right = _asked(on, left, right, placed, scope)
     both = _both(left, right, scope, placed)
     predicate = None if on is None else both.predicate(both.dotted(on), "ON")
+    if on is not None and predicate is not None:
+        scope.nodes.words.mean_parts(conjuncts(predicate), conjuncts(on), scope.source)
     return _combined(left, right, how, predicate, scope)
 
 

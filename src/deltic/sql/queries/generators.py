@@ -61,6 +61,7 @@ def lateral_view(node: exp.Lateral, rows: QueryRows, scope: QueryScope) -> Query
     made = exploded(node.this, values, bool(node.args.get("outer")), names)
     relation = alias.name if alias else ""
     own = tuple(QueryColumn(a.name, a.column, relation) for a in made)
+    scope.nodes.words.call(own)
     return QueryRows(values.rows.node, (*rows.attributes, *own))
 
 
@@ -87,17 +88,17 @@ def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
     if array.type.kind not in (Kind.ARRAY, Kind.MAP):
         message = f"{source.written(node)} takes an array or a map, and its argument is {types.written(array.type)}"
         raise source.error(node, message)
-    given = values.place(node, Typed(column(array.name), array.value_type))
+    given = values.place(node, Typed(column(array.name), array.value_type), is_whole=False)
     parts: list[_Shown] = [("col", given)]
     if array.type.kind is Kind.MAP:
         both = {"key": "map_keys", "value": "map_values"}.items()
         made = [(name, values.column(values.typed(_call(function, given)), name)) for name, function in both]
-        parts = [(name, values.place(node, Typed(column(c.name), c.value_type))) for name, c in made]
+        parts = [(name, values.place(node, Typed(column(c.name), c.value_type), is_whole=False)) for name, c in made]
     place = _numbered(generator, values, _count(given, generator.is_outer))
     if generator.name == "inline":
         if array.type.kind is not Kind.ARRAY or array.type.element.type.kind is not Kind.STRUCT:
             raise source.error(node, f"{source.written(node)} takes an array of structs, and this is {array.type}")
-        row = values.place(node, values.typed(_call("get", given, place)))
+        row = values.place(node, values.typed(_call("get", given, place)), is_whole=False)
         fields = array.type.element.type.fields
         return [(f.name, exp.Dot(this=row.copy(), expression=exp.to_identifier(f.name, quoted=True))) for f in fields]
     shown = [("pos", _there(place, given) if generator.is_outer else place)] if generator.name == "posexplode" else []
@@ -139,7 +140,8 @@ def _numbered(generator: _Generator, values: BlockValues, count: exp.Expression)
     index = values.scope.nodes.fresh("index")
     bounds = tuple(coerced(values.typed(bound), Type.INT64).expression for bound in (_ZERO, count))
     values.go_on(values.scope.nodes.builder.add(ops.FlatMap(index, "range", bounds), values.rows.node))
-    return values.place(generator.node, coerced(Typed(column(index), Type.INT64.or_null), Type.INT32))
+    place = coerced(Typed(column(index), Type.INT64.or_null), Type.INT32)
+    return values.place(generator.node, place, is_whole=False)
 
 
 def _read(node: exp.Expression, scope: QueryScope, is_outer: bool) -> _Generator:

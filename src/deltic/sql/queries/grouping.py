@@ -97,6 +97,7 @@ class GroupedBlock:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)
             value = self.values.typed(prepared(node, self.values))
             result = self.values.column(comparable(value), "key")
+            self.values.scope.nodes.words.write([result.name], node, self.values.scope.source)
             attribute = own[0] if own else QueryColumn("", result, fields=value.fields)
             self.keys[text] = replace(attribute, column=result)
         return text
@@ -226,6 +227,7 @@ class GroupedBlock:
             results = [nodes.column(node, result) for result in call.names]
             value = call.lowered.result([Typed(column(c.name), c.value_type) for c in results])
             found.settle(name, value)
+            nodes.words.mean(value.expression, call.node, self.values.scope.source)
             if name in self._columns:
                 attributes.append(QueryColumn(name, found.column(value, "result")))
         found.rows = QueryRows(found.rows.node, tuple(attributes))
@@ -286,6 +288,7 @@ class GroupedBlock:
 class _Call:
     """An aggregate with its input and result columns."""
 
+    node: exp.Expression
     lowered: LoweredAggregates
     inputs: Sequence[str]
     names: Sequence[str]
@@ -294,7 +297,9 @@ class _Call:
     def of(cls, node: exp.Expression, values: BlockValues) -> _Call:
         result = lowered(node, lambda n: values.typed(prepared(n, values)), values.scope.source)
         inputs = [values.column(value, "argument").name for value in result.inputs]
-        return cls(result, inputs, [values.scope.nodes.fresh("result") for _ in result.calls])
+        names = [values.scope.nodes.fresh("result") for _ in result.calls]
+        values.scope.nodes.words.write(names, node, values.scope.source)
+        return cls(node.copy(), result, inputs, names)
 
     def circuit_calls(self) -> list[ops.AggregateCall]:
         """The aggregates of the circuit that it consists of."""

@@ -10,6 +10,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, conjunction, is_not_null, literal, null
 from deltic.circuit.graph import CircuitBuilder
+from deltic.sql.queries.words import WordsBuilder
 from deltic.values.types import Column, Schema, Type
 
 
@@ -24,6 +25,7 @@ class Nodes:
         self.outside, self._counts = outside, counts
         self.builder: CircuitBuilder = CircuitBuilder(0 if outside is None else outside.builder.depth + 1)
         self.inputs: list[int] = []
+        self.words: WordsBuilder = WordsBuilder() if outside is None else outside.words
         self._taken: dict[str, int] = {} if outside is None else outside._taken
 
     def fresh(self, name: str) -> str:

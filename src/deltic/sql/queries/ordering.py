@@ -91,6 +91,7 @@ def _order(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> ops.Order:
     """One key of the order, as a column: of the result by its number or name, or computed."""
     by = collations.key(key.this)
     column = _selected(by, rows, values.scope) or values.column(values.typed(prepared(by, values)), "order")
+    values.scope.nodes.words.write([column.name], key.this, values.scope.source)
     check_order(column.type, key, "ORDER BY", values.scope.source)
     return ops.Order(column.name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
 

@@ -16,6 +16,7 @@ from deltic.sql.queries.rows import QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
 from deltic.sql.queries.values import BlockValues
+from deltic.sql.queries.words import written
 
 _GIVEN = "\0given"
 
@@ -86,7 +87,15 @@ def _pivoted(
     pairs = zip(columns, values, strict=False)
     tests = [exp.NullSafeEQ(this=c.copy(), expression=v.copy()) for c, v in pairs]
     where = exp.Where(this=exp.and_(*tests))
-    chosen = replaced(inner, is_aggregate, lambda part: exp.Filter(this=part.copy(), expression=where.copy()))
+    source = given.scope.source
+    listed = f"{source.written(column)} IN ({source.written(plain)})"
+
+    def filtered(part: exp.Expression) -> exp.Expression:
+        result = exp.Filter(this=part.copy(), expression=where.copy())
+        result.meta["words"] = f"{written(part, source)} FOR {listed}"
+        return result
+
+    chosen = replaced(inner, is_aggregate, filtered)
     if isinstance(inner, exp.Count) or not is_aggregate(inner):  # NULL where the group has no row of this value
         rows = exp.Filter(this=exp.Count(this=exp.Star()), expression=where.copy())
         chosen = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=chosen)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from deltic.catalog.words import Words
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
@@ -29,10 +30,18 @@ from deltic.sql.text import SourceText
 from deltic.values.types import Column
 
 
+class ViewCircuit(NamedTuple):
+    """The circuit of a view, and the user's words for what it names itself."""
+
+    circuit: Circuit
+    words: Words
+
+
 class AnswerCircuit(NamedTuple):
     """The circuit of an answer, its columns' names as SQL has them, and a subquery's order, by their places."""
 
     circuit: Circuit
+    words: Words
     names: Sequence[str]
     order: Sequence[tuple[int, ops.Order]]
 
@@ -45,7 +54,7 @@ def view_circuit(
     source: SourceText,
     columns: Sequence[str] = (),
     refresh: RefreshPolicy = "",
-) -> Circuit:
+) -> ViewCircuit:
     """The circuit of a view: its sources are tables and views by name, its one sink is called `name`.
 
     `columns` are its columns where CREATE VIEW names them, `refresh` is the policy of its recursions. Raises
@@ -55,7 +64,7 @@ def view_circuit(
     names = list(columns) or [a.name for a in rows.visible]
     _check_names(names, rows, query, source)
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(names, rows.visible, strict=True)}
-    return _circuit(name, nodes, rows, values)
+    return ViewCircuit(_circuit(name, nodes, rows, values), nodes.words.built(source.text))
 
 
 @deep
@@ -86,7 +95,7 @@ def answer_circuit(
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(own, rows.visible, strict=True)}
     places = {column: number for number, column in enumerate(rows.names)}
     order = [(places[by.column], by) for by in rows.order if by.column in places]
-    return AnswerCircuit(_circuit(name, nodes, rows, values), names, order)
+    return AnswerCircuit(_circuit(name, nodes, rows, values), nodes.words.built(source.text), names, order)
 
 
 def _lowered(

@@ -34,6 +34,7 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope
     """
     name, union = definition.alias, definition.this
     _check_form(definition, scope)
+    scope.nodes.words.rule(name, _divided(name, union, scope), scope.source)
     is_set = union.args.get("distinct") is not False
     result = _lowered(definition, names, scope, is_set, counts=not is_set)
     body = result.body
@@ -90,6 +91,7 @@ def _lowered(definition: exp.CTE, names: Sequence[str], scope: QueryScope, is_se
         message = f"{name} names {count_of(len(shown), 'column')}, and its first query has {len(base.visible)}"
         raise scope.source.error(definition, message)
     base = base.called("", shown)
+    scope.nodes.words.call(base.visible)
     for _ in range(_WIDENINGS):
         inner = Nodes(scope.nodes, counts)
         schema = Schema(tuple(a.column for a in base.attributes))

@@ -114,6 +114,7 @@ class QueryScope:
         """The rows with fresh names for the columns that SQL sees."""
         names = {a.column.name: self.nodes.fresh(a.name) for a in rows.attributes}
         renamed = tuple(replace(a, column=replace(a.column, name=names[a.column.name])) for a in rows.attributes)
+        self.nodes.words.call(renamed)
         return QueryRows(self.nodes.rename(rows.node, names), renamed).in_order(rows.order, names)
 
     def seen(self, rows: QueryRows, node: int) -> QueryRows:

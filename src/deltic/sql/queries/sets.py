@@ -107,8 +107,10 @@ def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str
     node = nodes.compute(
         rows.node, [*kept, *columns], [*(column(c.name) for c in kept), *(v.expression for v in result)]
     )
-    attributes = zip(names, columns, values, strict=True)
-    return QueryRows(node, tuple(QueryColumn(n, c, is_void=v.is_null, fields=v.fields) for (n, _), c, v in attributes))
+    shown = zip(names, columns, values, strict=True)
+    attributes = tuple(QueryColumn(n, c, is_void=v.is_null, fields=v.fields) for (n, _), c, v in shown)
+    nodes.words.call(attributes)
+    return QueryRows(node, attributes)
 
 
 def difference(nodes: Nodes, a: int, b: int) -> int:

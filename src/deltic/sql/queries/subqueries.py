@@ -162,6 +162,7 @@ def _only_row(
     nodes = values.scope.nodes
     _check_extremes(values, query, found, "a scalar subquery that may have several rows")
     value, rows, only = (nodes.fresh(name) for name in (found.name, "rows", found.name))
+    nodes.words.write([value], query, values.scope.source)
     calls = (ops.AggregateCall("min", found.name, value), ops.AggregateCall("count", "", rows))
     counted = nodes.builder.add(ops.Aggregate(tuple(bound), calls), result)
     is_one = checked(call("scalar_subquery", literal(_query(query).sql(dialect="spark"), Type.STRING), column(rows)))
@@ -194,7 +195,7 @@ def _quantified(values: BlockValues, node: exp.Expression) -> exp.Expression:
     calls = tuple(ops.AggregateCall(f, of, name) for (f, of), name in zip(functions, names, strict=True))
     result = nodes.builder.add(ops.Aggregate(tuple(bound), calls), nodes.keep(rows.node, [*bound, found.name]))
     parts = _beside(values, result, bound, [nodes.column(result, name) for name in names])
-    return QuantifiedComparison.of(node, left, [values.place(node, part) for part in parts]).written_out()
+    return QuantifiedComparison.of(node, left, [values.place(node, p, is_whole=False) for p in parts]).written_out()
 
 
 def has_one_row(query: exp.Expression) -> bool:

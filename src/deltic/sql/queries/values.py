@@ -90,8 +90,10 @@ class BlockValues:
         is_column = bool(self._rows.find(reference) or (bindings and bindings.find(reference)))
         return is_column or variable_of(reference) is not None
 
-    def place(self, node: exp.Expression, value: Typed) -> exp.Column:
-        """What stands for a node of this value, and is the same for the same value."""
+    def place(self, node: exp.Expression, value: Typed, is_whole: bool = True) -> exp.Column:
+        """What stands for a node of this value, or for a part of it; it is the same for the same value."""
+        if is_whole:
+            self.scope.nodes.words.mean(value.expression, node, self.scope.source)
         name = next((n for n, placed in self._placed.items() if placed == value), f"\0{len(self._placed)}")
         self._placed[name] = value
         return self.defer(node, name)

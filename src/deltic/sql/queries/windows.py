@@ -93,6 +93,8 @@ class WindowCalls:
         for node, part in parts:
             check_order(part.type.type, node, "PARTITION BY", scope.source)
         keys = [values.column(part, "key").name for _, part in parts]
+        for name, (node, _) in zip(keys, parts, strict=True):
+            scope.nodes.words.write([name], node, scope.source)
         ordered = window.args["order"].expressions if window.args.get("order") else []
         result = [value(collations.key(key.this)) for key in ordered]
         order = [
@@ -102,6 +104,7 @@ class WindowCalls:
         lowered = lowered_window(window, result, value, scope.source)
         columns = tuple(values.column(v, "input").name for v in lowered.inputs)
         names = tuple(scope.nodes.fresh("over") for _ in lowered.calls)
+        scope.nodes.words.write(names, window, scope.source)
         return _Asked(tuple(dict.fromkeys((*scope.bound_names, *keys))), tuple(order), lowered, columns, names)
 
     def placed(self, node: exp.Expression) -> exp.Expression:

@@ -147,7 +147,7 @@ class _Writing:
         if not given:
             return
         name = self._fresh("keys of")
-        circuit = view_circuit(values, self._relations, name, self._source, tuple(given))
+        circuit = view_circuit(values, self._relations, name, self._source, tuple(given)).circuit
         types, own = circuit.type_of(circuit.sinks[name]).schema.types, self._table.schema.types
         if all(types[c] is own[c] or (types[c].is_integer and own[c].is_integer) for c in given):
             self._keyed = tuple(given)
@@ -321,7 +321,7 @@ class _Writing:
     def _query(self, what: str, query: exp.Expression) -> str:
         """The name of a view with all columns of the table; messages say `what` its rows are."""
         name = self._fresh(what)
-        self._define(name, view_circuit(query, self._relations, name, self._source, self._names))
+        self._define(name, view_circuit(query, self._relations, name, self._source, self._names).circuit)
         return name
 
     def _fresh(self, what: str) -> str:

@@ -187,7 +187,7 @@ def _lower(view: CreateView, known: Types) -> ViewDefinitions:
 
     name = view.name.name
     columns = [column.name for column in view.columns]
-    circuit = view_circuit(view.query, known, name, view.source, columns, view.policy)
+    circuit, words = view_circuit(view.query, known, name, view.source, columns, view.policy)
     type_ = circuit.type_of(circuit.sinks[name])
     assert isinstance(type_, ZSetType)
-    return ViewDefinitions((CatalogView(name, type_, text=view.text, place=view.place),), circuit)
+    return ViewDefinitions((CatalogView(name, type_, text=view.text, place=view.place),), circuit, words)

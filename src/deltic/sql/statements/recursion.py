@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from deltic.catalog import CatalogView, ViewDefinitions
+from deltic.catalog.words import Words, of_all
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.polarity import grows_with
-from deltic.sql.queries import view_circuit
+from deltic.sql.queries import ViewCircuit, view_circuit
 from deltic.sql.queries.absence import check_absence
 from deltic.sql.statements.statements import CreateView, DeclareView
 from deltic.sql.types import written
@@ -39,17 +40,19 @@ def recursive_views(
     Raises ProgramError where a query has other columns than declared, or a view depends on its own absence.
     """
     types = {**known, **{name: ZSetType(schema, True) for name, schema in declared.items()}}
-    circuits = {}
+    circuits, words = dict[str, Circuit](), list[Words]()
     for view in views:
         name = view.name.name
-        circuits[name] = _lowered(view, types)
+        circuits[name], own = _lowered(view, types)
+        words.append(own)
         types.setdefault(name, ZSetType(_output(circuits[name]), True))
     body = _Body({view.name.name: (view, types[view.name.name].schema) for view in views}, circuits, {*circuits})
     if not grows_with(body.circuit):
         last = views[-1]
         body = _Body(body.views, circuits, {*declared}, counts=True)
         check_absence(body.circuit, lambda message, remedy: last.source.error(last.query, message, remedy))
-    return ViewDefinitions(tuple(_view(view, types[view.name.name]) for view in views), body.whole(_policy(views)))
+    shown = tuple(_view(view, types[view.name.name]) for view in views)
+    return ViewDefinitions(shown, body.whole(_policy(views)), of_all(words))
 
 
 def _policy(views: Sequence[CreateView]) -> RefreshPolicy:
@@ -62,7 +65,7 @@ def _policy(views: Sequence[CreateView]) -> RefreshPolicy:
     return named[0].policy if named else ""
 
 
-def _lowered(view: CreateView, types: Mapping[str, ZSetType]) -> Circuit:
+def _lowered(view: CreateView, types: Mapping[str, ZSetType]) -> ViewCircuit:
     name = view.name.name
     columns = [column.name for column in view.columns] or (types[name].schema.names if name in types else ())
     return view_circuit(view.query, types, name, view.source, columns, view.policy)
