@@ -163,10 +163,13 @@ def _end() -> None:
 
 
 def session(folder: Path, master: str, **settings: str) -> SparkSession:
-    """A small session on a master; settings have _ for the dots of their names where they have no dots."""
+    """A small session on a master; settings have _ for the dots of their names where they have no dots.
+
+    `python` is the executors' one.
+    """
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = settings.pop("python", sys.executable)
     log = folder / "log4j2.properties"
     log.write_text("\n".join(_QUIET))
     options = {

@@ -60,10 +60,15 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a cached file and rename it into place once it is complete. Raises OSError."""
+    """Write a cached file, so that `read` finds damage. Raises OSError."""
+    place(path, sha256(content).digest() + content)
+
+
+def place(path: Path, content: bytes) -> None:
+    """Write a file and rename it into place once it is complete. Raises OSError."""
     descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     with os.fdopen(descriptor, "wb") as file:
-        file.write(sha256(content).digest() + content)
+        file.write(content)
     os.rename(unfinished, path)
 
 

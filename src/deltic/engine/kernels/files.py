@@ -7,6 +7,7 @@ import re
 import sys
 from functools import cache
 from hashlib import sha256
+from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from deltic import caches
 from deltic.trusted import UntrustedError, check_file
 
 SOURCES = Path(__file__).parent
+PACKAGE = resources.files(__package__)
+"""The same files; those of a zip, where the package is in one."""
 # What sources do not say: the layouts that `runtime.c` and `loading` share with numba's wrappers.
 _FORMAT = 1
 _X86_64_V3 = "AVX2", "F16C", "FMA3"
@@ -38,8 +41,9 @@ def is_trusted(library: Path) -> bool:
 def file_name() -> str:
     """What the library for this machine and these sources is called."""
     digest = sha256(f"{_FORMAT}".encode())
-    for path in sorted([*SOURCES.glob("*.py"), *SOURCES.glob("*.c")]):
-        digest.update(path.read_bytes())
+    sources = {path.name: path for path in PACKAGE.iterdir() if path.name.endswith((".py", ".c"))}
+    for name in sorted(sources):
+        digest.update(sources[name].read_bytes())
     return f"kernels-{sys.platform}-{architecture()}-{digest.hexdigest()[:16]}.so"
 
 

@@ -35,7 +35,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from deltic import caches
-from deltic.engine.kernels.files import SOURCES, architecture, file_name, is_trusted
+from deltic.engine.kernels.files import PACKAGE, architecture, file_name, is_trusted
 from deltic.engine.kernels.machine_code import environment_of, wrapper_of
 from deltic.errors import DelticError
 
@@ -123,12 +123,19 @@ def _code() -> Code:
 
 
 def find() -> Path | None:
-    """The library for this machine and these sources, where the package or the cache has it."""
+    """The library for this machine and these sources, where the package or the cache has it.
+
+    Machine code cannot be loaded from a zip: it is copied to the cache.
+    """
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None  # objects of Python have another layout then
-    if (carried := SOURCES / file_name()).exists():
+    carried = PACKAGE.joinpath(file_name())
+    if isinstance(carried, Path) and carried.exists():
         return carried
-    return kept if is_trusted(kept := caches.directory() / file_name()) else None
+    kept = caches.directory() / file_name()
+    if not is_trusted(kept) and carried.is_file():
+        caches.place(kept, carried.read_bytes())
+    return kept if is_trusted(kept) else None
 
 
 def check_compiler() -> None:

@@ -6,10 +6,16 @@ and a look that an executor which is fit does not pass.
 
 from __future__ import annotations
 
+import shutil
+import sysconfig
+import venv
+from pathlib import Path
+
 import pytest
 
 import deltic
 from tests import s3
+from tests.engine.kernels.test_zipped import zipped
 from tests.standalone import Driver, Standalone
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -72,6 +78,25 @@ def test_executors_without_deltic(cluster, tmp_path):
     assert "ModuleNotFoundError: No module named 'deltic'" in told
     assert "venv-pack" in told
     assert len(told.splitlines()) < 8
+
+
+@pytest.mark.parametrize("way", ["zip", "archive"])
+def test_executors_that_are_sent_deltic(cluster, tmp_path, way):
+    """Their own Python has what Deltic requires, and not Deltic: a file of paths in it leads to others' packages."""
+    venv.create(tmp_path / "env")
+    packages = sysconfig.get_path("purelib", "venv", {"base": str(tmp_path / "env")})
+    Path(packages, "others.pth").write_text(sysconfig.get_path("purelib"))
+    zipped(tmp_path / "deltic.zip")
+    settings = {"python": str(tmp_path / "env/bin/python"), "spark.submit.pyFiles": str(tmp_path / "deltic.zip")}
+    if way == "archive":
+        shutil.unpack_archive(tmp_path / "deltic.zip", packages)
+        shutil.make_archive(str(tmp_path / "env"), "gztar", tmp_path / "env")
+        settings = {"python": "./env/bin/python", "spark.archives": f"{tmp_path}/env.tar.gz#env"}
+    driver = driver_of(tmp_path, cluster, spark_executorEnv_PYTHONPATH="", **settings)
+    try:
+        assert driver.run(one_epoch, str(tmp_path / "shards")) == [(1, 5), (2, 4)]
+    finally:
+        driver.close()
 
 
 def test_shards_in_an_object_store(cluster, tmp_path, monkeypatch):

@@ -151,9 +151,11 @@ def _remedy(reasons: Iterable[str], place: str) -> str:
             'have: Shards(directory="/mnt/shared/deltic"), Shards(directory="s3://bucket/deltic") or --directory'
         )
     return (
-        f"Spark's Python processes need Deltic {__version__} and Python {_python()}, in one of three ways:\n"
+        f"Spark's Python processes need Deltic {__version__} and Python {_python()}, in one of these ways:\n"
         f"  on all machines: pip install 'deltic[spark,files]=={__version__}', and PYSPARK_PYTHON with its path\n"
-        "  sent along: venv-pack -o env.tar.gz, spark.archives=env.tar.gz#env, PYSPARK_PYTHON=./env/bin/python\n"
+        "  an environment sent along: venv-pack -p ENVIRONMENT -o env.tar.gz, spark.archives=env.tar.gz#env, "
+        "PYSPARK_PYTHON=./env/bin/python\n"
+        "  Deltic alone sent along: its wheel, renamed to deltic.zip, as --py-files or spark.submit.pyFiles\n"
         "  in a shared folder: pip install --target /mnt/python …, and spark.executorEnv.PYTHONPATH=/mnt/python"
     )
 
