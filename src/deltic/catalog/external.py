@@ -38,7 +38,7 @@ KINDS: Mapping[str, _Kind] = {
     "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse", "coerce", "new_columns")),
     "database": _Kind(
         ("url", "table"),
-        source=("changed", *JDBC, "coerce", "external_access", "new_columns"),
+        source=("changed", "slot", *JDBC, "coerce", "external_access", "new_columns"),
         target=("key", "external_access"),
     ),
     "spark": _Kind(("table",), source=("changed", "coerce", "new_columns"), target=()),
@@ -142,6 +142,10 @@ def _check_address(options: Mapping[str, Any]) -> None:
     given = [name for name in JDBC if name in options]
     if given and not url.startswith("jdbc:"):
         raise CatalogError(f"database: {given[0]} is an option of jdbc: addresses; this one is {url}")
+    if "slot" in options and not url.startswith("postgresql:"):
+        raise CatalogError(f"database: slot is an option of postgresql:// addresses; this one is {url}")
+    if "slot" in options and "changed" in options:
+        raise CatalogError("database: write slot or changed: a replication slot needs no change column")
     if url.startswith("jdbc:mariadb:"):
         raise CatalogError(
             "Spark reads wrong rows from jdbc:mariadb: addresses, because it quotes names as MariaDB quotes texts; "

@@ -27,6 +27,7 @@ class Server:
 
     def start(self) -> None:
         options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder}"
+        options += " -c wal_level=logical"
         self._run("pg_ctl", "-w", "-s", "-l", f"{self.folder}/log", "-o", options, "start")
 
     def stop(self, mode: str) -> None:

@@ -27,6 +27,10 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
             from deltic.pipeline.connectors.iceberg import IcebergSource
 
             return IcebergSource(place, tasks)
+        case "database" if place.get("slot"):
+            from deltic.pipeline.connectors.replication import ReplicationSlot
+
+            return ReplicationSlot(place)
         case "database" if place["url"].startswith("postgresql:") and place.get("changed") == "xmin":
             from deltic.pipeline.connectors.row_versions import RowVersions
 

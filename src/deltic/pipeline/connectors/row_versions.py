@@ -15,23 +15,8 @@ from deltic.errors import CatalogError
 from deltic.pipeline.connectors.advancing import Advance
 from deltic.pipeline.connectors.connections import Database, quoted
 from deltic.pipeline.connectors.database import DatabaseQuery
+from deltic.pipeline.connectors.moments import RANGE, moment_of
 from deltic.pipeline.connectors.source import HeldRows, SourceChange, nothing
-
-# Transactions have numbers of 64 bits. A row has 32 of them, whose order is known within half of their range.
-_RANGE = 1 << 32
-# The oldest transaction that has not ended, the next one to begin, and what decides whether a position can be used:
-# the database, its history, and the tables and columns that the rows are in.
-_MOMENT = """
-WITH RECURSIVE part (id) AS (
-    SELECT CAST(CAST(? AS regclass) AS oid) UNION SELECT inhrelid FROM pg_inherits JOIN part ON inhparent = id
-), form (columns) AS (
-    SELECT string_agg(concat_ws('.', attrelid, attnum), ' ' ORDER BY attrelid, attnum)
-    FROM part JOIN pg_attribute ON attrelid = id WHERE attnum > 0 AND NOT attisdropped
-)
-SELECT CAST(CAST(pg_snapshot_xmin(now) AS text) AS bigint), CAST(CAST(pg_snapshot_xmax(now) AS text) AS bigint),
-    md5(concat_ws(' ', system_identifier, timeline_id, columns)),
-    (SELECT bool_and(relkind IN ('r', 'p', 'm')) FROM part JOIN pg_class ON oid = id)
-FROM pg_current_snapshot() AS now, pg_control_system(), pg_control_checkpoint(), form"""
 
 
 class RowVersions(DatabaseQuery):
@@ -42,25 +27,19 @@ class RowVersions(DatabaseQuery):
             raise CatalogError(f"table {table.name}: changed 'xmin' needs a key, by which rows replace others")
         with self._connected() as database:
             database.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            at, following = self._moment(database)
-            is_known = position is not None and position["of"] == at["of"] and not wants_all
-            is_usable = is_known and 0 <= following - position["changed"] < _RANGE // 2
+            moment = moment_of(database, self._place["table"], "changed 'xmin'")
+            at = {"changed": moment.oldest, "of": moment.of}
+            is_known = position is not None and position["of"] == moment.of and not wants_all
+            is_usable = is_known and 0 <= moment.following - position["changed"] < RANGE // 2
             if is_usable and (result := self._since(database, table, position, held)) is not None:
                 return replace(result, position=at)
             rows, rounded = self._rows(table, self._listed(database, table))
         return replace(Advance(table, self._place, None, None).compared_here(rows, None, held, rounded), position=at)
 
-    def _moment(self, database: Database) -> tuple[Json, int]:
-        """Return the position of this snapshot, and the number of the next transaction to begin."""
-        oldest, following, of, is_stored = database.run(_MOMENT, [quoted(self._place["table"])]).fetchone()
-        if not is_stored:
-            raise CatalogError(f"{self._place['table']}: changed 'xmin' needs a table of PostgreSQL, not a view")
-        return {"changed": oldest, "of": of}, following
-
     def _since(self, database: Database, table: CatalogTable, position: Json, held: HeldRows) -> SourceChange | None:
         """Return the changes by rows written since a position; None if rows were deleted, too."""
         first = position["changed"]
-        is_since, number = "age(xmin) BETWEEN 0 AND age(CAST(? AS xid))", str(first % _RANGE)
+        is_since, number = "age(xmin) BETWEEN 0 AND age(CAST(? AS xid))", str(first % RANGE)
         rows, rounded = self._rows(table, self._listed(database, table, is_since, [number]))
         advance = Advance(table, self._place, position, first)
         result = SourceChange(nothing(table.schema), position, advance.how)
