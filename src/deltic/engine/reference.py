@@ -29,6 +29,7 @@ from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
 from deltic.engine.result import EpochResult, Extension
 from deltic.engine.version import Version
+from deltic.engine.weights import repeated, rows_shown
 from deltic.values import in_order
 from deltic.values.types import Schema
 
@@ -198,7 +199,7 @@ class ReferenceVersion(Version):
         rows = self.tables[name] if table else self._contents(name)
         schema = (self.table_schemas if table else self.schemas)[name]
         result = _shown(rows, schema, counted)
-        return result if columns is None else result.select([*columns, *([WEIGHT] if counted else [])])
+        return result if columns is None else result.select([*columns, *({WEIGHT} & {*result.column_names})])
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         result = self._found(self._contents(name), self.schemas[name], key)
@@ -220,7 +221,7 @@ class ReferenceVersion(Version):
 
     def count(self, name: str, *, table: bool = False) -> int:
         rows = self.tables[name] if table else self._contents(name)
-        return sum(weight for _, weight in rows if weight > 0)
+        return rows_shown(np.array([weight for _, weight in rows], np.int64))
 
     def _contents(self, name: str) -> Rows:
         return self.views[name] if name in self.views else self.tables[name]
@@ -236,12 +237,6 @@ class ReferenceVersion(Version):
 
 
 def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
-    """Return all rows once with their weights if `counted`, else those of positive weight as often as these say."""
-    import pyarrow as pa
-
-    table = to_arrow(rows if counted else ZSet({row: weight for row, weight in rows if weight > 0}), schema)
-    if counted:
-        return table
-    times = table.column(WEIGHT).to_pylist()
-    positions = [i for i, weight in enumerate(times) for _ in range(weight)]
-    return table.take(pa.array(positions, pa.int64())).drop_columns([WEIGHT])
+    """Return the rows once with their weights if `counted`, else in the form of `repeated`."""
+    table = to_arrow(rows, schema)
+    return table if counted else repeated(table)

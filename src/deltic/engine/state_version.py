@@ -20,6 +20,7 @@ from deltic.engine.storage.lookup import count_each, find_history, find_rows, fi
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.engine.version import ITERATION, Version
+from deltic.engine.weights import repeated, rows_shown
 from deltic.program.program import Program
 
 
@@ -92,7 +93,7 @@ class StateVersion(Version):
         def ask(relation: Frozen, interner: Interner) -> pa.Table:
             return together(relation.shown(*rows, interner, counted, columns) for rows in relation.parts())
 
-        return self._of_all(ask, name, table)
+        return self._of_all(ask, name, counted, table)
 
     def part(self, name: str, number: int, parts: int, *, counted: bool = False) -> pa.Table:
         """Return part `number` of `parts` disjoint parts of the rows of a table or view, in the form of `read`."""
@@ -102,7 +103,7 @@ class StateVersion(Version):
             chosen = slice(len(weights) * number // parts, len(weights) * (number + 1) // parts)
             return relation.shown(words[:, chosen], weights[chosen], interner, counted)
 
-        return self._of_all(ask, name)
+        return self._of_all(ask, name, counted)
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         ranges = {column: value for column, value in key.items() if isinstance(value, Between)}
@@ -116,7 +117,7 @@ class StateVersion(Version):
                 shown = shown.filter(ranges[column].mask(shown.column(column), types[column]))
             return shown
 
-        return self._of_all(ask, name)
+        return self._of_all(ask, name, counted)
 
     def history(self, name: str, keys: pa.Table, members: Collection[str]) -> pa.Table | None:
         called = {member: self._program.sinks.get(member, member) for member in members}
@@ -132,7 +133,7 @@ class StateVersion(Version):
         def ask(relation: Frozen, interner: Interner) -> pa.Table:
             return relation.shown(*find_rows(relation, relation.keys(keys, interner)[0], {}), interner, counted=False)
 
-        return self._of_all(ask, name, table=True)
+        return self._of_all(ask, name, counted=False, table=True)
 
     def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
         with postponed:
@@ -150,12 +151,17 @@ class StateVersion(Version):
 
     def count(self, name: str, *, table: bool = False) -> int:
         with postponed:
-            return sum(store.relations[self._called(name, table)].count() for store in self._stores)
+            relations = [store.relations[self._called(name, table)] for store in self._stores]
+            if relations[0].is_set:
+                return sum(relation.count() for relation in relations)
+            weights = [weights for relation in relations for _, weights in relation.parts()]
+            return rows_shown(np.concatenate(weights))
 
-    def _of_all(self, ask: _Ask, name: str, table: bool = False) -> pa.Table:
+    def _of_all(self, ask: _Ask, name: str, counted: bool, table: bool = False) -> pa.Table:
         with postponed:
             called = self._called(name, table)
-            return together(ask(store.relations[called], store.interner) for store in self._stores)
+            rows = together(ask(store.relations[called], store.interner) for store in self._stores)
+        return rows if counted else repeated(rows)
 
     def _called(self, name: str, table: bool = False) -> str:
         """Return the relation of a view, or of a table."""

@@ -23,11 +23,11 @@ class Version(Protocol):
     def read(
         self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
     ) -> pa.Table:
-        """Return the rows of positive weight of a view, or of a table, in no particular order; all columns, or some.
+        """Return the rows of a view, or of a table, in no particular order; all columns, or some.
 
-        A row of a set is there once, one of a bag as often as its weight. If `counted`, each is there once, with a
-        column WEIGHT, and a view that is a Z-set also has its rows of negative weight. If a table and a view have the
-        same name, the view is read unless `table` is true.
+        A row of a set is there once, one of a bag as often as its weight. If `counted`, or if a weight is negative,
+        each is there once, with a column WEIGHT. If a table and a view have the same name, the view is read unless
+        `table` is true.
         """
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:

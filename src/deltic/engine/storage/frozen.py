@@ -59,12 +59,11 @@ class Frozen:
         return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
 
     def count(self) -> int:
-        """Return the number of rows. For a set without derivations and iterations, it is the sum of the weights."""
+        """Return the number of rows of a set. Without derivations and iterations, it is the sum of the weights."""
         runs = self.orders[0].runs
-        if self.is_set and not self.is_counted and not any(run.max_time for run in runs):
+        if not self.is_counted and not any(run.max_time for run in runs):
             return sum(run.net for run in runs)
-        there = (np.maximum(weights, 0) for _, weights in self.parts())
-        return sum(int(np.count_nonzero(weights) if self.is_set else weights.sum()) for weights in there)
+        return sum(int(np.count_nonzero(weights > 0)) for _, weights in self.parts())
 
     def shown(
         self,
@@ -74,19 +73,16 @@ class Frozen:
         counted: bool,
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
-        """Return the rows of positive weight as an Arrow table: once each in a set, else as often as they weigh.
+        """Return the rows as an Arrow table, each once; those of a bag have a column WEIGHT, and a set's if `counted`.
 
-        If `counted`, each row is there once, with a column WEIGHT, and a bag also shows its rows of negative weight.
         Only the wanted columns are decoded.
         """
-        there = weights != 0 if counted and not self.is_set else weights > 0
+        there = weights > 0 if self.is_set else weights != 0
         if not there.all():
             words, weights = words[:, there], weights[there]
         if self.is_set:
             weights = np.ones(len(weights), np.int64)
-        elif not counted:
-            words = np.repeat(words, weights, axis=1)
-        weighed = weights.astype(np.int64, copy=False) if counted else None
+        weighed = weights.astype(np.int64, copy=False) if counted or not self.is_set else None
         return decode_rows(self.schema, self.layout, words, interner, weighed, columns)
 
     def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, Column] | None:

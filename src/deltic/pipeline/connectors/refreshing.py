@@ -38,6 +38,7 @@ from deltic.pipeline.definitions.written import Publication
 from deltic.pipeline.epochs.report import EpochReport
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
+from deltic.pipeline.reading.rows import without_weights
 from deltic.pipeline.spark.spark import is_dataframe
 from deltic.pipeline.watching import Watching
 from deltic.progress import step_began, step_ended
@@ -254,7 +255,11 @@ class Refresher:
         if place.epoch == snapshot.epoch and not full:
             return PublishedRows("nothing was new")
         mark = TargetMark(pipeline.positions[STAMP.format(place.publication.id)], snapshot.epoch)
-        shown = PublishedView(view, pipeline.views[view], mark, lambda: snapshot.version.read(view), full)
+
+        def rows() -> pa.Table:
+            return without_weights(snapshot.version.read(view), view)
+
+        shown = PublishedView(view, pipeline.views[view], mark, rows, full)
         step_began(f"publishing {view}")
         result = place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
         step_ended(f"publishing {view}", 0, time.perf_counter() - began)

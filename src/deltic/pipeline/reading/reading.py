@@ -20,7 +20,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reasons import Reasons, RowPattern
-from deltic.pipeline.reading.rows import Rows, Tabular
+from deltic.pipeline.reading.rows import Rows, Tabular, without_weights
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -108,12 +108,16 @@ class Reading(ABC):
 
         It sees all tables and views of one epoch, reads the columns that the query needs, and has all functions of
         DuckDB. With `external_access` it may read and write files and addresses. Raises DelticError with DuckDB's
-        reason.
+        reason, and for a view with negative weights.
         """
         from deltic.pipeline.reading.queries import answer
 
         version = self._version()
-        rows = answer(text, self._schemas, lambda name, columns: version.read(name, columns=columns), external_access)
+
+        def read(name: str, columns: Sequence[str]) -> pa.Table:
+            return without_weights(version.read(name, columns=columns), name)
+
+        rows = answer(text, self._schemas, read, external_access)
         return Rows(TableBatch(rows), self.spark)
 
     def why(
@@ -225,8 +229,8 @@ class View(Tabular):
     def rows(self, counted: bool = False) -> Rows:
         """All rows, in no particular order: those of a bag as often as they weigh.
 
-        With `counted` each row occurs once, with its weight in a last column `__weight__`; negative weights, which a
-        flow's `minus` can make, appear only there.
+        With `counted`, or where a flow's `minus` made a weight negative, each row occurs once, with its weight in a
+        last column `__weight__`.
         """
         return Rows(TableBatch(self._version().read(self.name, counted=counted)), self.spark)
 
@@ -254,6 +258,9 @@ class View(Tabular):
 
     def to_arrow(self) -> pa.Table:
         return self.rows().to_arrow()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows())
 
     def head(self, count: int) -> Rows:
         return self.rows().head(count)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.changes import count
-from deltic.errors import count_of
+from deltic.errors import DelticError, count_of
 from deltic.extras import required
 from deltic.html import table
 from deltic.pipeline.reading.text_table import text_table
@@ -89,6 +89,16 @@ class Tabular(ABC):
         more = len(rows) - count
         below = "\nno rows" if not rows else f"\nand {more:,} more" if more > 0 else ""
         return text_table(rows.slice(0, count)) + below
+
+
+def without_weights(rows: pa.Table, name: str) -> pa.Table:
+    """The rows as a version reads them; raises DelticError where they have weights, since one is negative."""
+    if WEIGHT in rows.column_names:
+        raise DelticError(
+            f"{name} has rows of negative weight, which only pipeline[…] shows; "
+            "take the positive ones by flow.distinct(), or sum them up by GROUP BY"
+        )
+    return rows
 
 
 @cache

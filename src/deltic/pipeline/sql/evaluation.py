@@ -21,7 +21,7 @@ from deltic.engine.reference import computed
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.rows import Rows, without_weights
 from deltic.pipeline.sql.answers import arranged
 from deltic.pipeline.sql.needed import rows_needed
 from deltic.pipeline.sql.planning import ANSWER, circuit_of
@@ -41,7 +41,8 @@ def answered(
 ) -> Rows:
     """The rows of a question of SQL."""
     engine = _evaluated([query.definition], version, engine_of)
-    return Rows(TableBatch(arranged(engine.read(ANSWER), query.order, query.names)), spark)
+    rows = without_weights(engine.read(ANSWER), "the answer")
+    return Rows(TableBatch(arranged(rows, query.order, query.names)), spark)
 
 
 def changed_by(

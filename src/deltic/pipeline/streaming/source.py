@@ -23,6 +23,7 @@ from deltic.errors import DelticError, StreamError, UnsupportedError
 from deltic.pipeline.durability.following import FollowedState, definitions_of
 from deltic.pipeline.io.layout import FEED
 from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.reading.rows import without_weights
 from deltic.pipeline.spark.spark import for_spark
 from deltic.values.types import Schema, Type
 from deltic.values.types.spark import spark_type
@@ -231,7 +232,8 @@ def _rows_of(asked: StreamOptions, partition: InputPartition, schema: StructType
     """The rows of one part of a view."""
     epoch, number, parts = partition.value
     rows = asked.followed(epoch).part(asked.view, number, parts, counted=asked.form is not None)
-    return iter(_signed(rows, epoch, schema).to_batches(max_chunksize=_BATCH))
+    signed = _signed(rows if asked.form else without_weights(rows, asked.view), epoch, schema)
+    return iter(signed.to_batches(max_chunksize=_BATCH))
 
 
 def _signed(rows: pa.Table, epoch: int, schema: StructType) -> pa.Table:
