@@ -25,12 +25,12 @@ from deltic.pipeline.job.outcome import JobProgress
 from deltic.pipeline.session import Pipeline
 
 _TOLERANCE = 0.1
-"""A cost passes when it grew by no more than this part of itself."""
+"""A count passes when it grew by no more than this part of itself."""
 
 
 @dataclass(frozen=True)
 class ProgramCosts:
-    """The costs of a program: only counts, which are the same on every machine."""
+    """The costs of a program: counts, which are the same on every machine, and seconds, which are not."""
 
     incremental: dict[str, bool]
     """For each view, whether a change of its tables is all that is computed for it."""
@@ -38,6 +38,8 @@ class ProgramCosts:
     """For each epoch, the rows visited for each row of a table that changed."""
     entries: dict[str, int] = field(default_factory=dict)
     """For each relation of the plan, the entries that it keeps in all orders."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """For each epoch, the time of the engine."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def check_command(options: CheckOptions) -> int:
         views, epochs = count_of(len(costs.incremental), "view"), count_of(len(costs.visited), "epoch")
         print(f"{place} has the costs of {views} and {epochs}")
         return 0
-    result = list(differences(_read(place), costs))
+    result = list(differences(_read(place), costs, options.slower))
     if result:
         print_table(_table(result))
     failed = sum(each.fails for each in result)
@@ -70,8 +72,11 @@ def check_command(options: CheckOptions) -> int:
     return 1 if failed else 0
 
 
-def differences(before: ProgramCosts, now: ProgramCosts) -> Iterator[Difference]:
-    """The differences; one is a failure where a view is no longer incremental, or a cost grew by more than a tenth."""
+def differences(before: ProgramCosts, now: ProgramCosts, slower: float | None = None) -> Iterator[Difference]:
+    """The differences; one is a failure where a view is no longer incremental, or a count grew by more than a tenth.
+
+    Seconds fail where they are more than `slower` times those before; None: never.
+    """
     for view, is_incremental in now.incremental.items():
         was = before.incremental.get(view)
         if was is not is_incremental:
@@ -82,13 +87,16 @@ def differences(before: ProgramCosts, now: ProgramCosts) -> Iterator[Difference]
     )
     yield from _grown("rows visited for each changed row", before.visited, now.visited)
     yield from _grown("entries kept", before.entries, now.entries)
+    yield from _grown("seconds", before.seconds, now.seconds, slower)
 
 
-def _grown(what: str, before: Mapping[str, float], now: Mapping[str, float]) -> Iterator[Difference]:
+def _grown(
+    what: str, before: Mapping[str, float], now: Mapping[str, float], most: float | None = 1 + _TOLERANCE
+) -> Iterator[Difference]:
     for name in sorted(before.keys() | now.keys()):
         was, is_now = before.get(name), now.get(name)
         if was != is_now:
-            fails = was is not None and is_now is not None and is_now > was * (1 + _TOLERANCE)
+            fails = most is not None and was is not None and is_now is not None and is_now > was * most
             yield Difference(f"{name}: {what}", was, is_now, fails)
 
 
@@ -126,7 +134,8 @@ def _measured(options: CheckOptions) -> ProgramCosts:
             entries = Counter[str]()
             for size in pipeline.sizes():
                 entries[size.relation] += size.entries
-            return ProgramCosts(_incremental(pipeline), visited, dict(entries))
+            seconds = {name: round(each.seconds, 3) for name, each in reports.items()}
+            return ProgramCosts(_incremental(pipeline), visited, dict(entries), seconds)
 
 
 def _copied(state: Path, place: Path) -> Path:

@@ -297,6 +297,10 @@ class CheckOptions:
         Path | None, Option(dir_okay=False, help="The file of costs.", show_default="PROGRAM.costs.json")
     ] = None
     update: Annotated[bool, Option("--update", help="Write the file of costs instead of comparing.")] = False
+    slower: Annotated[
+        float | None,
+        Option(min=1, help="Fail if an epoch takes this many times its seconds in the file.", show_default="never"),
+    ] = None
     by: LoadingOptions = LoadingOptions()
 
 
