@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Literal, Protocol, runtime_checkable
 
@@ -85,9 +85,9 @@ class RowChange:
     rows: Batch
     updates: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def is_by_key(self) -> bool:
-        """Return whether rows may be changes by key."""
+        """Whether rows may be changes by key."""
         rows = self.rows
         is_said = bool(are_by_key(rows.table).any()) if isinstance(rows, TableBatch) else bool(key_of(rows))
         return is_said or bool(self.updates)
@@ -99,8 +99,10 @@ class RowChange:
             rows = in_order(table, rows)
         if self.updates:
             yield KeyedChange("update", table.name, rows.select(self.updates))
-        else:
+        elif self.is_by_key:
             yield from changes_by_key(table, rows)
+        else:
+            yield rows
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,8 @@ def limit_ranks(rewriting: Rewriting, node: Node) -> int | None:
     (source,) = inner.inputs
     if _is_limited(rewriting, source, top):
         return None
-    taken = _first(rewriting, *rewriting.new(source), top, function)
+    (read,) = rewriting.new(source)
+    taken = _first(rewriting, read, top, function)
     return rewriting.add(node.operator, rewriting.add(over, taken))
 
 

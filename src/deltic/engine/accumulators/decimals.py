@@ -20,6 +20,8 @@ _LIMBS = 6  # 144 bits, of which 38 decimal digits need 127
 _MASK = (1 << _WIDTH) - 1
 _SHORT = 3  # of them are enough for what is below
 _ROOM = 1 << 61
+_SHIFTS = _WIDTH * np.arange(_LIMBS)
+_UNITS = np.exp2(_SHIFTS)
 
 
 def _digits(values: Natural) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
@@ -37,9 +39,8 @@ DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])), is_ele
 def decimal_sums(totals: Totals, slot: int) -> Natural:
     """Return the sum of each group, whose digits start at this slot, in the form of `natural`."""
     result = totals[:, slot : slot + _LIMBS]
-    shifts = _WIDTH * np.arange(_LIMBS)
-    is_short = (np.abs(result) @ np.exp2(shifts) < _ROOM).all()
-    parts = result[:, :_SHORT] << shifts[:_SHORT] if is_short else result.astype(object) << shifts
+    is_short = (np.abs(result) @ _UNITS < _ROOM).all()
+    parts = result[:, :_SHORT] << _SHIFTS[:_SHORT] if is_short else result.astype(object) << _SHIFTS
     sums: Natural = parts.sum(axis=1)
     return sums
 

@@ -19,7 +19,7 @@ from deltic.engine.kernels import walk as kernel
 from deltic.engine.kernels.types import Ints
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import Domain, Nulls, Raw, Sorted, Values
+from deltic.engine.storage.layout import Domain, Layout, Nulls, Raw, Sorted, Values
 from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, near, plain
 from deltic.engine.storage.state import Role, State
 from deltic.engine.storage.value_order import Labels
@@ -143,6 +143,8 @@ class Ordered:
         role: tuple[int, ...] = (*self.keys, *(c.index for c in self.columns))
         self._target, self._role, self._domains = target, role, tuple(domains)
         self._beside: list[Arrangement] = []
+        self._keyed: tuple[Layout | None, Raw] = (None, np.empty(0, np.uint64))
+        """A layout of the rows, and the mask of the keys in it."""
         self.rows = self.beside("ordered")
 
     def beside(self, role: Role) -> Arrangement:
@@ -159,7 +161,9 @@ class Ordered:
     @property
     def mask(self) -> Raw:
         """The mask of the keys in each word of a row."""
-        return self._mask(len(self.keys))
+        if self._keyed[0] is not self.rows.layout:
+            self._keyed = self.rows.layout, self._mask(len(self.keys))
+        return self._keyed[1]
 
     @property
     def peer_mask(self) -> Raw:

@@ -7,14 +7,14 @@ the difference of two borders.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.ordered import Mask, Ordered, OrderedChange, Positions
 from deltic.engine.operators.query import Environment
-from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.storage.state import Role, State
 from deltic.program.operators.over import TopRows
@@ -41,8 +41,7 @@ class Ranking(RelationUpdater):
         visited = self.ordered.visited
         changed = self.ordered.add(delta)
         old, new = self._count(changed)
-        words = [changed.words[:, :0]]
-        weights = [np.empty(0, np.int64)]
+        words, weights = list[Words](), list[Weights]()
         borders = [(border, sign) for border, sign in ((self.end, 1), (self.start, -1)) if border is not None]
         for border, sign in borders:
             for rows, moved in border.change(changed, old, new):
@@ -52,7 +51,7 @@ class Ranking(RelationUpdater):
             words.append(changed.words)
             weights.append(changed.gained)
         self.visits.rows += self.ordered.visited - visited
-        return self._rows(*consolidate(np.concatenate(words, axis=1), np.concatenate(weights)))
+        return self._rows(words, weights)
 
     def _count(self, changed: OrderedChange) -> tuple[Weights, Weights]:
         """Return the number of rows of each partition before and after the change, and update the stored numbers."""
@@ -63,11 +62,15 @@ class Ranking(RelationUpdater):
         self.sizes.runs = add_runs(self.sizes.runs, Run(words[:, moved], weights=plain(gained[moved])))
         return old, old + gained
 
-    def _rows(self, words: Words, weights: Weights) -> Run | None:
-        """Return the change in the target's layout."""
-        batch = CountChanges()
-        batch.add(*consolidate(self.target.layout.pack(self.ordered.decode(words), len(weights)), weights))
-        return batch.run()
+    def _rows(self, words: Sequence[Words], weights: Sequence[Weights]) -> Run | None:
+        """Return the change in the target's layout, from parts of it."""
+        moved = [there.any() for there in weights]
+        if not any(moved):
+            return None
+        rows, sums = (np.concatenate(list(compress(parts, moved)), axis=-1) for parts in (words, weights))
+        rows, sums = rows[:, sums != 0], sums[sums != 0]
+        rows, sums = consolidate(self.target.layout.pack(self.ordered.decode(rows), len(sums)), sums)
+        return Run(rows, weights=plain(sums)) if len(sums) else None
 
 
 class _Border:
@@ -84,16 +87,26 @@ class _Border:
         """Return the change of the first rows, given the partitions' old and new sizes, and update the borders."""
         border, copies, full = self._find(changed)
         before, entered = self._entered(changed, border, copies, full)
+        fills = new >= self.count
         missing = np.minimum(new, self.count) - np.where(full, self.count, old) - changed.sum(entered)
-        later, fill = self._fill(border, before, missing)
-        earlier, drop = self._drop(border, before, missing, full, new >= self.count)
-        now, left = border.copy(), before.copy()
-        for at, rows, weights in (later, earlier):
-            now[:, at], left[at] = rows, weights
-        left = np.where(new >= self.count, left, 0)
-        words, moved = consolidate(np.concatenate([border, now], axis=1), np.concatenate([-copies, left]))
-        self.kept.runs = add_runs(self.kept.runs, Run(words, weights=plain(moved)))
-        return [(changed.words, entered), fill, drop]
+        now, left, entering = border.copy(), before.copy(), [(changed.words, entered)]
+        for parts, moves in (
+            (np.flatnonzero(missing > 0), self._fill),
+            (np.flatnonzero(fills & ((missing < 0) | ((missing == 0) & (before == 0)))), self._drop),
+        ):
+            if len(parts):
+                (at, now[:, at], left[at]), moving = moves(parts, border, before, missing, full)
+                entering.append(moving)
+        self._keep(border, copies, now, np.where(fills, left, 0))
+        return entering
+
+    def _keep(self, border: Words, copies: Weights, now: Words, left: Weights) -> None:
+        """Replace borders by those of now, where they differ."""
+        moved = (copies != left) | (border != now).any(axis=0)
+        if moved.any():
+            pairs = np.concatenate([border[:, moved], now[:, moved]], axis=1)
+            words, weights = consolidate(pairs, np.concatenate([-copies[moved], left[moved]]))
+            self.kept.runs = add_runs(self.kept.runs, Run(words, weights=plain(weights)))
 
     def _find(self, changed: OrderedChange) -> tuple[Words, Weights, Mask]:
         """Return the border of each partition, its copies, and whether there is one; else the greatest possible row."""
@@ -114,10 +127,9 @@ class _Border:
         return before, entered
 
     def _fill(
-        self, border: Words, before: Weights, missing: Weights
+        self, parts: Positions, border: Words, before: Weights, missing: Weights, full: Mask
     ) -> tuple[tuple[Positions, Words, Weights], tuple[Words, Weights]]:
-        """Return the rows after the border that move before it, and the new borders, by partition."""
-        parts = np.flatnonzero(missing > 0)
+        """Return the rows after the border that move before it, and the new borders, of these partitions."""
         walked = self.ordered.walk(border[:, parts], (missing + before)[parts], forward=True)
         origins = parts[walked.origins]
         end = _running(walked.weights, origins)
@@ -128,10 +140,9 @@ class _Border:
         return (origins[last], walked.words[:, last], copies), (walked.words, high - low)
 
     def _drop(
-        self, border: Words, before: Weights, missing: Weights, full: Mask, fills: Mask
+        self, parts: Positions, border: Words, before: Weights, missing: Weights, full: Mask
     ) -> tuple[tuple[Positions, Words, Weights], tuple[Words, Weights]]:
-        """Return the rows before the border that move after it, negated, and the new borders of full partitions."""
-        parts = np.flatnonzero(fills & ((missing < 0) | ((missing == 0) & (before == 0))))
+        """Return the rows before the border that move after it, negated, and the new borders, of full partitions."""
         there = np.maximum(self.ordered.rows.weights_of(np.ascontiguousarray(border[:, parts])), 0)
         behind = np.zeros(len(missing), np.int64)
         behind[parts] = np.where(full[parts], there - before[parts], 0)

@@ -71,11 +71,9 @@ class GroupTotals:
             self._add(change, np.array([slot for _, slot in some]), there, rows)
         for (linear, type_), all_columns in self._elementwise.items():
             for part in self._parts(all_columns, rows):
-                there = self._are_there([(column,) for column, _ in part], rows)
                 first = np.array([slot for _, slot in part], np.int64)
-                values = np.stack([self._natural(column, rows) for column, _ in part])
-                known = values if there.all() else np.where(there, values, 0)
-                for place, amounts in linear.contribute([known], [type_]):
+                values = self._defined_values([column for column, _ in part], type_, rows)
+                for place, amounts in linear.contribute([values], [type_]):
                     self._add(change, first + place, amounts, rows)
         for (columns, linear), slot in self._others.items():
             self._enter_one(columns, linear, slot, rows, change)
@@ -152,6 +150,17 @@ class GroupTotals:
         columns = ((values[chosen], None if nulls is None else nulls[chosen]) for values, nulls in results)
         made = placed(self.target.domains[self.keys :], columns)
         return self.target.layout.pack((key[chosen] for key in keys), int(chosen.sum()), made)
+
+    def _defined_values(self, columns: Sequence[int], type_: Type, rows: GroupedRows) -> np.ndarray[Any, Any]:
+        """Return the values [columns, rows] of columns of one type in numpy's representation, 0 for NULL."""
+        raw = np.stack([rows.columns[column] for column in columns])
+        domains = [self.source.domains[column] for column in columns]
+        bases = np.array([[domain.base % (1 << 64)] for domain in domains], np.uint64)
+        values = numbers.natural((raw + bases).view(np.int64).ravel(), type_, self.interner).reshape(raw.shape)
+        if not any(domain.nullable for domain in domains):
+            return values
+        there = (raw != 0) | np.array([[not domain.nullable] for domain in domains])
+        return values if there.all() else np.where(there, values, 0)
 
     def _natural(self, column: int, rows: GroupedRows) -> np.ndarray[Any, Any]:
         """Return a column's values in numpy's representation."""

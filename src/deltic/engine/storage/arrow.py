@@ -24,7 +24,7 @@ from deltic.engine.storage.state import State
 from deltic.errors import ChangeError
 
 # The columns of a batch as int64 values with their NULLs, and its weights.
-Encoded = tuple[list[Column], Weights]
+Encoded = tuple[Sequence[Column], Weights]
 
 
 def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
@@ -37,14 +37,12 @@ def encode_batch(table: str, given: Changed, state: State, interner: Interner) -
 def make_room(state: State, columns: Sequence[Column]) -> None:
     """Extend the relation's domains to the values of a batch. Layouts are stale until they are repacked."""
     for (values, nulls), domain, (low, high) in zip(columns, state.domains, reaches(columns), strict=True):
-        if low <= high:
-            domain.include(low, high)
-            if domain.is_turned:
-                domain.admit(values if nulls is None else values[~nulls])
+        if low <= high and (domain.is_turned or not domain.fits(low, high)):
+            domain.admit(values if nulls is None else values[~nulls])
 
 
 def table_change(
-    name: str, state: State, columns: list[Column], weights: Weights, conflicts: Conflicts, interner: Interner
+    name: str, state: State, columns: Sequence[Column], weights: Weights, conflicts: Conflicts, interner: Interner
 ) -> Run | None:
     """Return the change of a table, or None if nothing changes. ChangeError for conflicting rows, see `conflicts`."""
     words, change = packed(state, columns, weights)
@@ -53,12 +51,14 @@ def table_change(
     elif state.is_new() and (change == 1).all():
         moved = change
     else:
-        old = np.maximum(state.contents.weights_of(words), 0)
+        held = state.contents.weights_of(words)
+        old = np.maximum(held, 0)
         most = old + change if not state.is_set else np.minimum(old + change, 1)
         new = np.maximum(most, 0)
         if conflicts == "error" and (wrong := new != old + change).any():
             raise _conflict(name, state, words[:, wrong], old[wrong], change[wrong], interner)
-        moved = state.settle(words, new)
+        state.drop_surplus(words)
+        moved = new - held
     if not moved.all():
         there = moved != 0
         words, moved = words[:, there], moved[there]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from deltic.engine.kernels.types import Ints
 from deltic.engine.storage import spilling as space
 from deltic.engine.storage.codec import encode
 from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import Column, ColumnBlock
+from deltic.engine.storage.layout import AddressedColumns, Column, ColumnBlock
 from deltic.values.types import Kind, Schema
 
 _CODES = {
@@ -37,7 +38,7 @@ _CODES = {
 }
 
 
-def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> list[Column]:
+def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> Sequence[Column]:
     """Return the columns of rows as int64 values with their NULLs, as `encode` does for each.
 
     The first columns of the rows must be those of the schema, with its Arrow types.
@@ -48,11 +49,14 @@ def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> list[C
         _, exported = batch.__arrow_c_array__()
         kernel.read_columns(pointer_in(exported, b"arrow_array"), codes, block.addresses, start, nullable)
         start += len(batch)
-    columns = block.columns(nullable.tolist())
-    for place in np.flatnonzero(codes == kernel.LEFT_OUT).tolist():
+    columns, labelled = block.columns(nullable.tolist()), np.flatnonzero(codes == kernel.LEFT_OUT).tolist()
+    for place in labelled:
         values, nulls = encode(rows.column(place), schema.columns[place].type, interner)
         columns[place] = space.kept(values), nulls
-    return columns
+    result = AddressedColumns(columns)
+    if not labelled:
+        result.addresses = block.addresses * np.column_stack([np.ones_like(nullable), nullable])
+    return result
 
 
 @lru_cache(1 << 10)

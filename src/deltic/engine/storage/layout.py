@@ -369,6 +369,15 @@ class Layout:
         return list(offsets)
 
 
+class AddressedColumns(tuple[Column, ...]):
+    """Columns in contiguous arrays, whose addresses are taken once for all kernels that read them."""
+
+    @cached_property
+    def addresses(self) -> Table:
+        """Return the addresses of values and NULL masks, as `addresses` does."""
+        return np.array([(address_of(v), 0 if nulls is None else address_of(nulls)) for v, nulls in self], np.int64)
+
+
 class ColumnBlock:
     """The memory of some columns, which a kernel fills by their `addresses`, of values and of NULL masks: int64[n, 2].
 
@@ -394,7 +403,7 @@ def addresses(columns: Sequence[Column]) -> Table:
 
     The arrays must be contiguous, and stay alive as long as kernels use their addresses.
     """
-    return np.array([(address_of(v), 0 if nulls is None else address_of(nulls)) for v, nulls in columns], np.int64)
+    return columns.addresses if isinstance(columns, AddressedColumns) else AddressedColumns(columns).addresses
 
 
 def signed(word: int) -> int:

@@ -89,19 +89,17 @@ class State:
     auxiliary: dict[tuple[Role, tuple[int, ...]], Arrangement] = field(default_factory=dict)
     _appended: Run | None = None
     _spare: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
+    canonical: tuple[int, ...] = field(init=False)
+    """The order of the columns as declared."""
 
     def __post_init__(self) -> None:
+        self.canonical = tuple(range(len(self.domains)))
         if self.kind in (RelationKind.SET, RelationKind.RECURSIVE):
             self.counts = Arrangement(self.canonical, self.domains)
         if self.kind is not RelationKind.SET:
             self.arrangement(self.canonical)
         if self.kind is RelationKind.TABLE and self.is_set:
             self.keep("surplus", self.canonical, self.domains)
-
-    @property
-    def canonical(self) -> tuple[int, ...]:
-        """Return the order of the columns as declared."""
-        return tuple(range(len(self.domains)))
 
     @property
     def layout(self) -> Layout:
@@ -353,11 +351,10 @@ class State:
         """Return whether the table has no rows and no surplus."""
         return not self.contents.runs and not (self.is_set and self.auxiliary["surplus", self.canonical].runs)
 
-    def settle(self, words: Words, new: Weights) -> Weights:
-        """Return the change that gives a table's rows the weights `new`, and drop their surplus."""
+    def drop_surplus(self, words: Words) -> None:
+        """Forget the surplus of a table's rows."""
         if self.is_set and (surplus := self.auxiliary["surplus", self.canonical]).runs:
             self._add_surplus(words, -surplus.weights_of(words))
-        return new - self.contents.weights_of(words)
 
     def _add_surplus(self, words: Words, change: Weights) -> None:
         moved = change != 0

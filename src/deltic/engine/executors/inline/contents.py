@@ -74,7 +74,7 @@ class _Given:
     def _all(self, name: str) -> list[Column]:
         if name not in self._columns:
             state = self._states[self._names[name]]
-            parts = [state.layout.values(state.rows()[0])]
+            parts: list[Sequence[Column]] = [state.layout.values(state.rows()[0])]
             parts += [self._batches[name][0]] if name in self._batches else []
             self._columns[name] = [concatenated(column) for column in zip(*parts, strict=True)]
         return self._columns[name]

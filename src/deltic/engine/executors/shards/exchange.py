@@ -35,7 +35,7 @@ Mail = dict[int, dict[str, list[Rows]]]
 class Received(NamedTuple):
     """Received rows, encoded as values of the receiving shard, with weights and possibly iterations."""
 
-    columns: list[Column]
+    columns: Sequence[Column]
     weights: Weights
     times: Times
 
