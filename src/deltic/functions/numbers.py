@@ -105,7 +105,7 @@ def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
     mask = np.where(width == 64, -1, (1 << 32) - 1).astype(np.int64)
     bits = (values.astype(np.int64) & mask).view(np.uint64)
     result = (bits >> (places % width).astype(np.uint64)).view(np.int64)
-    return result.astype(np.int32).astype(values.dtype) if width[0] == 32 else result, None
+    return result.astype(np.int32).astype(values.dtype) if (width == 32).all() else result, None
 
 
 def _folded(step: Callable[[float, float], float], *values: float) -> float:

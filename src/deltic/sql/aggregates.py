@@ -520,7 +520,11 @@ def _within_group(function: str) -> Rule:
 
 def _approx_percentile(asked: _Asked) -> LoweredAggregates:
     asked.take(2, 3)
-    column, part = asked.arguments[:2]
+    column, part, *accuracy = asked.arguments
+    for node in accuracy:
+        value = asked.constant(node, Type.INT64, "the accuracy")
+        if not isinstance(value, int) or not 0 < value < 1 << 31:
+            raise asked.source.error(node, f"the accuracy of {asked.name} is from 1 to {(1 << 31) - 1}")
     return _at_parts(asked, "percentile_disc", column, part)
 
 

@@ -145,7 +145,7 @@ class Numbered(Dictionary):
 
     def places(self, ids: Values, heads: None, values: pa.Array) -> Positions:
         if _MERGED * len(values) < len(ids):
-            keys, by_key = self._sort_keys(values), lambda number: _sort_key(self.values[number], self.type)
+            keys, by_key = self._sort_keys(values), lambda number: sort_key(self.values[number], self.type)
             return np.array([bisect_left(ids, key, key=by_key) for key in keys], np.int64)
         both = pa.concat_arrays([self.take(ids), values])
         new = self.sort_indices(both) >= len(ids)
@@ -153,7 +153,7 @@ class Numbered(Dictionary):
         return positions
 
     def _sort_keys(self, column: pa.Array) -> list[Any]:
-        return [_sort_key(value, self.type) for value in self.python(column)]
+        return [sort_key(value, self.type) for value in self.python(column)]
 
     def python(self, column: pa.Array) -> list[Any]:
         """Return the values of a column in the representation of `values`."""
@@ -273,19 +273,19 @@ def _key(value: Any, type_: Type) -> Any:
             return value
 
 
-def _sort_key(value: Any, type_: Type) -> Any:
+def sort_key(value: Any, type_: Type) -> Any:
     """Return a key that compares as the values do: NULL first, and NaN after all other floats."""
     if value is None:
         return (0,)
     match type_.kind:
         case Kind.ARRAY:
-            return (1, *(_sort_key(v, type_.element.type) for v in value))
+            return (1, *(sort_key(v, type_.element.type) for v in value))
         case Kind.STRUCT:
-            return (1, *(_sort_key(value[c.name], c.type) for c in type_.fields))
+            return (1, *(sort_key(value[c.name], c.type) for c in type_.fields))
         case Kind.FLOAT32 | Kind.FLOAT64:
             return (1, math.isnan(value), 0.0 if math.isnan(value) else value)
         case Kind.MAP:
-            return (1, *((_sort_key(k, type_.key), _sort_key(v, type_.value.type)) for k, v in value))
+            return (1, *((sort_key(k, type_.key), sort_key(v, type_.value.type)) for k, v in value))
         case _:
             return (1, value)
 

@@ -13,11 +13,13 @@ from deltic.catalog import Catalog, External
 from deltic.catalog.storing import ColumnStorage
 from deltic.duck import of_thread
 from deltic.engine.batches import TableBatch
+from deltic.engine.storage.interner import sort_key
 from deltic.pipeline.reading.rows import Rows
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.types import written
 from deltic.values.types import Column, Schema
+from deltic.values.types.arrow import type_of_arrow
 
 
 class TextAnswer(Rows):
@@ -38,7 +40,7 @@ def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> 
             f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
             for n, key in order.items()
         )
-        named = {**{f"k{n}": rows.column(n) for n in order}, "position": np.arange(len(rows))}
+        named = {**{f"k{n}": _comparable(rows.column(n)) for n in order}, "position": np.arange(len(rows))}
         connection = of_thread()
         connection.register("unordered", pa.table(named))
         try:
@@ -48,6 +50,16 @@ def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> 
         rows = rows.take(positions)
     shown = [number for number, name in enumerate(names) if not name.startswith(KEY)]
     return rows.select(shown).rename_columns([names[number] for number in shown])
+
+
+def _comparable(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The column; one of arrays or structs as ranks: DuckDB has NULL within them behind all values, Spark before."""
+    type_ = type_of_arrow(column.type)
+    if not type_.is_composite:
+        return column
+    keys = [None if value is None else sort_key(value, type_) for value in column.to_pylist()]
+    ranks = {key: rank for rank, key in enumerate(sorted(key for key in {*keys} if key is not None))}
+    return pa.array(map(ranks.get, keys), pa.int64())
 
 
 def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:

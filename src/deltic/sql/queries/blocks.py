@@ -110,6 +110,9 @@ class _Block:
         items = self._items()
         having = self._clause("having", lambda node: self._ordered(node, items, self._but_keys(items)))
         qualify = self._clause("qualify", lambda node: self._named(node, items))
+        if qualify is not None and not any(node.find(exp.Window) for node in (qualify, *self._select.expressions)):
+            message = "QUALIFY takes a window function, in it or in SELECT"
+            raise self._scope.source.error(self._select.args["qualify"], message, "write WHERE or HAVING")
         order = tuple(self._ordered(key, items) for key in self._order)
         first_of = tuple(self._numbered(node, items, "DISTINCT ON") for node in self._distinct_on)
         clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
@@ -185,7 +188,7 @@ class _Block:
                 raise self._scope.refuse(node, "several names for one expression")
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                items.append(SelectItem(self._name(node), self._named(inner, items), self._relation(node)))
+                items.append(SelectItem(self._name(node, items), self._named(inner, items), self._relation(node)))
         return items
 
     def _relation(self, node: exp.Expression) -> str:
@@ -193,10 +196,11 @@ class _Block:
         there = self._values.rows.find(node) if isinstance(node, exp.Column) else []
         return there[0].relation if there else ""
 
-    def _name(self, node: exp.Expression) -> str:
-        """The name of a selected expression."""
+    def _name(self, node: exp.Expression, items: Sequence[SelectItem]) -> str:
+        """The name of a selected expression behind these."""
         alias = "" if isinstance(node, exp.Window) else node.alias
-        return alias or name_of(self._written_out(self._meant(node)), self._values)
+        before = {item.name.lower() for item in items}
+        return alias or name_of(self._written_out(self._meant(node)), self._values, before)
 
     @property
     def _has_groups(self) -> bool:

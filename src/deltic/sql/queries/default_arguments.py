@@ -23,6 +23,7 @@ DEFAULTS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     **dict.fromkeys(("from_unixtime", "to_unix_timestamp"), (1, (_TIME,))),
     **dict.fromkeys(("regexp_extract", "regexp_extract_all"), (2, ("1",))),
     **dict.fromkeys(("aggregate", "reduce"), (3, (_SAME,))),
+    "instr": (3, ("1",)),
     "array_sort": (1, (_NULLS_LAST,)),
     "make_dt_interval": (0, ("0", "0", "0", "0.000000")),
     "make_interval": (0, ("0", "0", "0", "0", "0", "0", "0.000000")),

@@ -201,9 +201,16 @@ class GroupedBlock:
 
     def _flag(self, node: exp.Expression) -> exp.Expression:
         """GROUPING or GROUPING_ID, a constant in each grouping set."""
+        source = self.values.scope.source
         if not self._has_sets:
-            source = self.values.scope.source
             raise source.error(node, f"{source.written(node)} needs ROLLUP, CUBE or GROUPING SETS in GROUP BY")
+        if (
+            isinstance(node, exp.GroupingId)
+            and node.expressions
+            and [*map(self.text, node.expressions)] != [*self.keys]
+        ):
+            message = f"{source.written(node)}: it takes all keys of GROUP BY in their order"
+            raise source.error(node, message, "write grouping_id()")
         text = self.text(node)
         type_ = Type.INT8 if isinstance(node, exp.Grouping) else Type.INT64
         if text not in self._flags:

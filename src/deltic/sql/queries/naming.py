@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, datetime, timedelta
 
 from sqlglot import exp
@@ -14,9 +14,11 @@ from deltic.functions.intervals import written
 from deltic.sql.aggregates import aggregate_name, direction
 from deltic.sql.names import field_name
 from deltic.sql.queries.default_arguments import with_defaults
+from deltic.sql.queries.subqueries import used_by
 from deltic.sql.queries.time_windows import is_time_window
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars.literals import adjacent, is_number
+from deltic.sql.scalars.operators import INTERVALS
 from deltic.sql.text import span_of
 from deltic.values.types import Kind, Type
 
@@ -52,6 +54,7 @@ _UPPER_ALONE = ("ceil", "floor")
 """Functions that it writes so with one argument."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.Ntile)
 """Window functions whose frame counts rows."""
+_TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 _CASTS = (
     *("bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "smallint", "string", "timestamp"),
     "tinyint",
@@ -78,16 +81,19 @@ _SHOWN = {
 """How many arguments the name has of functions whose schema, type and options are no part of it."""
 
 
-def name_of(node: exp.Expression, values: BlockValues) -> str:
-    """The name of a selected expression over these rows, in which stars and fields of columns are written out."""
-    return _Names(values).of(node)
+def name_of(node: exp.Expression, values: BlockValues, aliases: Collection[str] = ()) -> str:
+    """The name of a selected expression over these rows, in which stars and fields of columns are written out.
+
+    `aliases` are the names of those before it, which it may use.
+    """
+    return _Names(values, aliases).of(node)
 
 
 class _Names:
     """Generates Spark's text of expressions, with sqlglot's where they agree."""
 
-    def __init__(self, values: BlockValues) -> None:
-        self._values, self._source = values, values.scope.source
+    def __init__(self, values: BlockValues, aliases: Collection[str] = ()) -> None:
+        self._values, self._source, self._aliases = values, values.scope.source, aliases
 
     def of(self, node: exp.Expression) -> str:
         """The name of a column: that of the column that is selected, also of one that is cast, or the text."""
@@ -119,8 +125,10 @@ class _Names:
     def _type(self, node: exp.Expression) -> Type | None:
         """The type of a column, or of a constant; None where it is not known here."""
         inner = node.unnest()
-        if not isinstance(inner, exp.Column | exp.Cast | exp.Interval | exp.Anonymous | exp.Dot):
+        is_moved = isinstance(inner, exp.Add | exp.Sub) and isinstance(inner.expression, exp.Interval)
+        if not isinstance(inner, exp.Column | exp.Cast | exp.Interval | exp.Anonymous | exp.Dot) and not is_moved:
             return None
+        assert isinstance(inner, exp.Expression)
         try:
             return self._values.typed(inner).type.type
         except DelticError:
@@ -132,16 +140,18 @@ class _Names:
             return ""
         sides = [node.this, node.expression]
         types = [self._type(side) for side in sides]
-        if isinstance(node, exp.Add) and types[1] is Type.DATE:
+        if isinstance(node, exp.Add) and types[1] in _TIMES:
             sides, types = sides[::-1], types[::-1]
+        if isinstance(node, exp.Sub) and types[0] is Type.DATE and node.expression.is_string:
+            return ""
         of_days = isinstance(sides[1], exp.Interval) and self._values.typed(sides[1]).fields == ("DAY", "DAY")
         added = self.text(sides[1])
-        moved = Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL
-        if types[0] is Type.DATE and (of_days or types[1] not in moved):
-            added = f"extractansiintervaldays({added})" if of_days else added
+        if types[0] is Type.DATE and of_days:
+            days = f"extractansiintervaldays({added})"
+            return f"date_add({self.text(sides[0])}, {days if isinstance(node, exp.Add) else f'(- {days})'})"
+        if types[0] is Type.DATE and types[1] not in (*_TIMES, *INTERVALS):
             return f"date_{'add' if isinstance(node, exp.Add) else 'sub'}({self.text(sides[0])}, {added})"
-        is_time = types[0] is not None and types[0].kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
-        if is_time and types[1] in (Type.DAY_TIME_INTERVAL, Type.YEAR_MONTH_INTERVAL):
+        if types[0] in _TIMES and types[1] in INTERVALS:
             return f"{self.text(sides[0])} {_SIGNS[type(node)]} {added}"
         return ""
 
@@ -150,7 +160,8 @@ class _Names:
     def column(self, node: exp.Expression) -> str:
         assert isinstance(node, exp.Column)
         if not self._values.is_placed(node):
-            return node.name
+            is_alias = node.name.lower() in self._aliases and not self._values.rows.find(node)
+            return f"lateralAliasReference({node.name})" if is_alias else node.name
         result = self._values.resolve(node).expression.name
         return next((a.name for a in self._values.rows.attributes if a.column.name == result), result)
 
@@ -216,14 +227,12 @@ class _Names:
         return f"({left} IN (listquery({self._outer(query)})))"
 
     def _outer(self, query: exp.Expression) -> str:
-        """The columns of the rows around that a subquery names with their relation, in the order of their places."""
+        """The columns of the rows around that a subquery uses, in the order of their places."""
         inside = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
-        there = [
-            column.name
-            for column in query.find_all(exp.Column, bfs=False)
-            if column.text("table").lower() not in {*inside, ""} and self._values.rows.find(column)
-        ]
-        return ", ".join(dict.fromkeys(there))
+        named = [c for c in query.find_all(exp.Column, bfs=False) if c.table.lower() not in inside or not c.table]
+        there = [(column, around) for column in named for around in self._values.rows.find(column)[:1]]
+        used = used_by(query, self._values) if any(not column.table for column, _ in there) else frozenset()
+        return ", ".join(dict.fromkeys(c.name for c, around in there if c.table or around.column.name in used))
 
     def exists(self, node: exp.Expression) -> str:
         return f"exists({self._outer(node.this)})"
@@ -271,6 +280,10 @@ class _Names:
             return f"TRIM({'LEADING' if name == 'ltrim' else 'TRAILING'} {shown[0]} FROM {shown[1]})"
         if name == "shiftrightunsigned" and "called" not in node.meta:
             return f"({shown[0]} >>> {shown[1]})"
+        if name == "datepart":
+            return f"datepart({shown[0]} FROM {shown[1]})"
+        if name == "div":
+            return f"({shown[0]} div {shown[1]})"
         if name == "positive":
             return f"(+ {shown[0]})"
         if name == "log" and len(given) == 1:
@@ -483,7 +496,7 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[_Names, exp.Expression], str]] = {
     exp.Dot: _Names.field,
     exp.Literal: _Names.literal,
     exp.RawString: lambda names, node: node.name,
-    exp.HexString: lambda names, node: f"X'{node.name.upper()}'",
+    exp.HexString: lambda names, node: f"X'{'0' * (len(node.name) % 2)}{node.name.upper()}'",
     exp.Concat: _Names.adjacent,
     exp.Interval: _Names.interval,
     exp.Null: lambda names, node: "NULL",

@@ -46,6 +46,16 @@ def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
     return scope.lower(query, scope.bound(Bindings(node, outer, scope.bindings)))
 
 
+def used_by(query: exp.Expression, values: BlockValues) -> frozenset[str]:
+    """The columns of the rows around it that a subquery uses, as the circuit calls them; none on trial."""
+    scope = values.scope
+    if scope.is_trial:
+        return frozenset()
+    bindings = Bindings(scope.nodes.distinct(values.rows.node), values.rows, scope.bindings)
+    scope.lower(_query(query), scope.on_trial(bindings))
+    return frozenset(bindings.used)
+
+
 def is_subquery(node: exp.Expression) -> bool:
     """Whether a node is a subquery expression."""
     return (

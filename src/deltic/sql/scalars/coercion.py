@@ -267,7 +267,7 @@ def unified(values: Sequence[Typed]) -> list[Typed] | None:
 
 def named_as(value: Typed, other: Type) -> Typed:
     """The value with the names that another type has for the fields at their places, as rows are compared by place."""
-    return coerced(value, _named_as(value.type.type, other))
+    return value if value.is_null else coerced(value, _named_as(value.type.type, other))
 
 
 def _named_as(type_: Type, other: Type) -> Type:

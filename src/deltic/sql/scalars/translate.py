@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from string import hexdigits
@@ -18,6 +19,7 @@ from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.bodies import Sign, filled, parsed, places, signature_of
 from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition, definition_of
 from deltic.sql.scalars.functions.lookup import Unknown
+from deltic.sql.scalars.functions.rules import NullLiteral, is_bare
 from deltic.sql.scalars.intervals import interval_cast, is_calendar_interval, is_interval_cast, moved_by_calendar
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.parts import Parts
@@ -67,6 +69,35 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
 
 def _called(name: str, arguments: Sequence[Typed]) -> Typed:
     """The value of a function of SQL itself, or of Python; Mismatch where it does not take these arguments."""
+    if name in _OF_TEXTS and any(_is_no_text(argument) for argument in arguments):
+        raise Mismatch(f"{name} takes texts alone; cast the others to STRING")
+    try:
+        return _of_these(name, arguments)
+    except NullLiteral as missing:
+        sample = constant(missing.sample, Type.STRING)
+        for place, argument in enumerate(arguments):
+            if is_bare(argument):
+                with suppress(Mismatch):
+                    present = _called(name, [*arguments[:place], sample, *arguments[place + 1 :]])
+                    return coerced(NULL, present.type.type)
+        raise
+
+
+_OF_TEXTS = frozenset(
+    (
+        *("collate", "collation", "from_csv", "from_json", "get_json_object", "json_array_length", "json_object_keys"),
+        *("mask", "parse_url", "schema_of_csv", "schema_of_json", "soundex", "str_to_map", "try_parse_url"),
+    )
+)
+"""Functions for which Spark casts nothing to a text."""
+
+
+def _is_no_text(argument: Typed) -> bool:
+    type_ = argument.type.type
+    return not argument.is_null and not type_.is_composite and type_ is not Type.STRING
+
+
+def _of_these(name: str, arguments: Sequence[Typed]) -> Typed:
     definition = definition_of(name, arguments)
     if definition is None:
         return functions.called(name, arguments)

@@ -165,7 +165,7 @@ _DEFINITIONS: dict[str, str] = {
     "array_join (items texts, separator STRING)": "try_spark_array_join(items, separator)",
     "array_join (items texts, separator STRING, instead STRING)": "try_spark_array_join(items, separator, instead)",
     "reverse (items array!)": "try_spark_array_reverse(items)",
-    "sort_array (items ordered, ascending any = TRUE)": "try_spark_sort_array(items, ascending)",
+    "sort_array (items ordered, ascending BOOLEAN = TRUE)": "try_spark_sort_array(items, ascending)",
     "map_keys (value map_or_null)": "try_spark_map_keys(value)",
     "map_values (value map_or_null)": "try_spark_map_values(value)",
     "map_entries (value map_or_null)": "try_spark_map_entries(value)",
@@ -193,6 +193,7 @@ EXACT: Mapping[str, Callable[[Type], bool]] = {
 _TYPES = {
     "BIGINT": Type.INT64,
     "BINARY": Type.BINARY,
+    "BOOLEAN": Type.BOOLEAN,
     "DATE": Type.DATE,
     "INT": Type.INT32,
     "STRING": Type.STRING,

@@ -37,7 +37,7 @@ def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
     type_ = number.type.type
     if places is not None:
         own = value if value.is_null or value.type.type is Type.STRING else number
-        return _decimal_toward(name, own, int(literal_of(places, f"the places of {name}", INT)))
+        return _decimal_toward(name, own, int(literal_of(places, f"the places of {name}", INT, "0")))
     if type_.is_integer:
         return coerced(number, LONG)
     if type_.kind is Kind.DECIMAL:
@@ -61,7 +61,7 @@ def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
 
 def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
     """The nearest number of this many places: of two the one further from zero, or the even one."""
-    places = 0 if given is None else int(literal_of(given, f"the places of {name}", INT))
+    places = 0 if given is None else int(literal_of(given, f"the places of {name}", INT, "0"))
     number = _number(value)
     type_ = number.type.type
     if type_.is_float:
@@ -73,7 +73,7 @@ def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
     if name == "bround" or places < 0:
         return _nearest(name, number, places)
     scale = min(places, type_.scale)
-    return coerced(number, bounded_decimal(type_.precision - type_.scale + scale + (scale < type_.scale), scale))
+    return coerced(number, bounded_decimal(type_.precision - type_.scale + 1 + scale, scale))
 
 
 rule("round", of="round round_decimal")(partial(_rounded, "round"))
@@ -131,7 +131,7 @@ def number_written(value: Typed, form: Typed) -> Typed:
 @kind("form")
 def _format(form: Typed, function: str = "") -> Typed:
     """The format of a number."""
-    text = literal_of(form, "the format of a number")
+    text = literal_of(form, "the format of a number", sample="9")
     if number_format(text) is None:
         raise Mismatch(f"{text!r} is no format: S or MI, $, digits as 0 and 9 with commas, a point, digits, PR")
     return constant(text, Type.STRING)

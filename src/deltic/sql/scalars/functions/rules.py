@@ -8,6 +8,7 @@ from functools import reduce
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
+from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError, count_of
 from deltic.functions import FUNCTIONS, call
@@ -148,9 +149,24 @@ def _both(first: Typed, second: Typed) -> Typed:
     return operators.logic(exp.And, [first, second])
 
 
-def literal_of(argument: Typed, what: str, target: Type = Type.STRING) -> str:
+class NullLiteral(Mismatch):
+    """NULL where a literal must be, of which the call is NULL, too; its type is that of a call with the `sample`."""
+
+    def __init__(self, hint: str, sample: str) -> None:
+        self.sample = sample
+        super().__init__(hint)
+
+
+def is_bare(argument: Typed) -> bool:
+    """Whether an argument is NULL as it is written, of a type or of none."""
+    return argument.is_null or is_null_of_a_type(argument.expression)
+
+
+def literal_of(argument: Typed, what: str, target: Type = Type.STRING, sample: str = "") -> str:
     """The value of an argument that must be a literal, as text."""
-    if argument.is_null or not is_literal(argument.expression):
+    if is_bare(argument):
+        raise NullLiteral(f"{what} must be a literal", sample)
+    if not is_literal(argument.expression):
         raise Mismatch(f"{what} must be a literal")
     if not can_coerce(argument, target):
         raise Mismatch(f"{what} is {written(target)}")

@@ -65,7 +65,7 @@ def pattern_of(argument: Typed, name: str) -> Typed:
 
 def _group(pattern: Typed, group: Typed | None) -> Typed:
     """The number of a group that the pattern has; the first where none is asked for."""
-    number = 1 if group is None else int(literal_of(group, "the number of the group", INT))
+    number = 1 if group is None else int(literal_of(group, "the number of the group", INT, "0"))
     if not 0 <= number <= re.compile(pattern.expression.name).groups:
         raise Mismatch(f"the pattern has no group {number}")
     return constant(number, INT)
@@ -85,7 +85,7 @@ rule("regexp_extract_all")(partial(_extracted, "regexp_extract_all"))
 def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Typed | None = None) -> Typed:
     """Every match, from a position on, replaced; $1 in the replacement is what the first group holds."""
     if position is not None:
-        return _replaced_from(text, pattern, replacement, int(literal_of(position, "the position", INT)))
+        return _replaced_from(text, pattern, replacement, int(literal_of(position, "the position", INT, "1")))
     written = literal_of(replacement, "the replacement of regexp_replace")
     if _UNFINISHED.search(_PART_OF_REPLACEMENT.sub("", written)):
         raise Mismatch(r"in the replacement of regexp_replace, $ must precede a digit, and \ a letter or sign")
@@ -126,7 +126,9 @@ def _replaced_from(text: Typed, pattern: Typed, replacement: Typed, position: in
 @rule("get_json_object")
 def get_json_object(text: Typed, path: Typed) -> Typed:
     """What stands at a path of a JSON text, as text; NULL where nothing does, or where it is no JSON."""
-    written = literal_of(path, "the path of get_json_object")
+    written = literal_of(path, "the path of get_json_object", sample="$")
+    if not written.startswith("$"):
+        return coerced(NULL, TEXT)
     steps = steps_of(written)
     is_element = isinstance(steps[steps.index(None) - 1], int) if steps and None in steps[1:] else False
     if steps is None or steps.count(None) > 1 or is_element:
@@ -185,7 +187,7 @@ def within_bound(text: Typed, limit: int, fixed: bool) -> Typed:
 
 def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
     """The bytes that a text writes: in hex, the letters themselves, or in base64."""
-    name = "hex" if kind is None else literal_of(kind, "the format of to_binary").lower()
+    name = "hex" if kind is None else literal_of(kind, "the format of to_binary", sample="hex").lower()
     if name in ("utf-8", "utf8"):
         return coerced(to(text, TEXT), BYTES)
     if name not in ("hex", "base64") and safe:
@@ -292,7 +294,7 @@ def _letter(given: Typed, function: str) -> Typed:
 @kind("charset")
 def _charset(charset: Typed, _: str) -> Typed:
     """The name of a charset, in capitals."""
-    name = literal_of(charset, "the charset").upper()
+    name = literal_of(charset, "the charset", sample="utf-8").upper()
     if name not in CHARSETS:
         raise Mismatch(f"the charsets are {', '.join(CHARSETS)}")
     return constant(name, TEXT)

@@ -56,7 +56,7 @@ _OF_INTERVALS = {
 }
 
 rule("date_part", "datepart", of="year month day hour minute seconds quarter dayofyear weekofyear")(
-    lambda field, value: extract(literal_of(field, "the field"), value)
+    lambda field, value: extract(literal_of(field, "the field", sample="second"), value)
 )
 
 
@@ -108,7 +108,7 @@ def datediff(end: Typed, start: Typed) -> Typed:
 
 def _pattern(argument: Typed, known: frozenset[str]) -> Typed:
     """The pattern of a time, of letters that are known."""
-    text = literal_of(argument, "the pattern of a time")
+    text = literal_of(argument, "the pattern of a time", sample="yyyy")
     unknown = [part for part, letters in parts_of(text) if letters and part not in known]
     if unknown or text.count("'") % 2 or open_brackets(text) is None:
         what = f"{unknown[0]!r} is none" if unknown else "a quotation has no end, or a bracket no begin"
