@@ -107,8 +107,8 @@ class EpochReport:
             rounded = [(column, each.count, each.before, each.after) for column, each in self.rounded.items()]
             parts.append(table(("column", "values rounded", "such as", "to"), rounded))
         if self.phases:
-            phases = {phase: round(seconds, 6) for phase, seconds in self.phases.items()}
-            parts.append(table(("phase", "seconds"), phases.items()))
+            phases = {phase: round(1000 * seconds, 3) for phase, seconds in self.phases.items()}
+            parts.append(table(("phase", "milliseconds"), phases.items()))
         if self.plan:
             parts.append(table(("the new plan also stores",), [(each,) for each in self.plan]))
         if self.components:
@@ -152,7 +152,7 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
 def _cells(component: ComponentReport) -> tuple[Any, ...]:
     """Return a recursion as a row of a table, with the reasons for its action and placement."""
     c, why = component, "; ".join(filter(None, (component.reason, component.way)))
-    return _named(c), c.strategy, c.action, why, c.rows_visited, c.seconds, c.state_bytes
+    return _named(c), c.strategy, c.action, why, c.rows_visited, round(c.seconds, 6), c.state_bytes
 
 
 def _named(component: ComponentReport) -> str:
