@@ -29,7 +29,8 @@ def main() -> int:
         (pages / Path(name).name).write_text(re.sub(r"\]\((\.\./)?docs/", "](", text), encoding="utf-8")
     named = titles(pages)
     for page in pages.rglob("*.md"):
-        page.write_text(with_titles(_between_pages(page.read_text(encoding="utf-8")), named), encoding="utf-8")
+        text = with_titles(_between_pages(page.read_text(encoding="utf-8")), named)
+        page.write_text(as_sessions(text), encoding="utf-8")
     with (pages / "CONTRIBUTING.md").open("a", encoding="utf-8") as page:
         page.write(
             "\n## Folders\n\n" + "\n".join(f"* `{folder}/`: {about}" for folder, about in folders().items()) + "\n"
@@ -67,6 +68,15 @@ def titles(pages: Path) -> dict[str, str]:
 def with_titles(text: str, named: dict[str, str]) -> str:
     """A page whose links to other pages show titles where they showed names of files."""
     return re.sub(r"\[(?:docs/)?([\w-]+)\.md\]\(", lambda link: f"[{named.get(link[1], link[1])}](", text)
+
+
+def as_sessions(text: str) -> str:
+    """A page whose blocks with prompts are sessions of Python, from which the copy button takes what you type.
+
+    A compound statement ends with an empty line there, as Python asks for one.
+    """
+    text = re.sub(r"^```py\w+\n(?=>>> )", "```pycon\n", text, flags=re.MULTILINE)
+    return re.sub(r"^(>>> (?:with|for|if|def) .*\n(?:\.\.\. .*\n)+)(?=>>> )", r"\1...\n", text, flags=re.MULTILINE)
 
 
 def linked(html: str, named: dict[str, str]) -> str:

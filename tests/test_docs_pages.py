@@ -80,10 +80,12 @@ def test_the_site_shows_every_page():
     assert shown == {*PAGES, *(Path(page).name for page in script("docs").FROM_ELSEWHERE)}
 
 
-def test_links_of_the_site_show_titles():
+def test_the_site_links_by_titles_and_its_blocks_can_be_typed():
     docs = script("docs")
     named = docs.titles(DOCS)
     assert docs.with_titles("[sql.md](sql.md#views), [why](why.md)", named) == "[SQL](sql.md#views), [why](why.md)"
+    typed = "```python\n>>> with a as b:\n...     b.c()\n>>> b\n1\n```\n"
+    assert docs.as_sessions(typed) == "```pycon\n>>> with a as b:\n...     b.c()\n...\n>>> b\n1\n```\n"
     assert docs.linked("<p>see docs/sql.md.</p>", named) == '<p>see <a href="sql.html">SQL</a>.</p>'
 
 

@@ -17,8 +17,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 def lake(tmp_path, monkeypatch):
     """The recipe's tables, in the working directory."""
     monkeypatch.chdir(tmp_path)
-    write_deltalake("lake/orders", pa.table({"id": [1, 2, 3], "shop": ["a", "b", "a"], "price": [1.0, 2.0, 3.0]}))
-    write_deltalake("lake/shops", pa.table({"shop": ["a", "b"], "region": ["north", "south"]}))
+    page = (DOCS / "cookbook/moving-a-spark-job.md").read_text(encoding="utf-8")
+    exec(re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)[0], {})
 
 
 def run(page, spark, state):
