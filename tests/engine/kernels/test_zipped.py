@@ -31,10 +31,9 @@ def zipped(path):
     load(KERNEL)
     package = Path(deltic.__file__).parent
     with ZipFile(path, "w") as file:
-        for source in package.rglob("*.py"):
-            file.write(source, source.relative_to(package.parent))
-        for source in SOURCES.glob("*.c"):
-            file.write(source, source.relative_to(package.parent))
+        for source in package.rglob("*.*"):
+            if source.suffix not in (".pyc", ".so"):
+                file.write(source, source.relative_to(package.parent))
         file.write(find(), SOURCES.relative_to(package.parent) / find().name)
 
 
