@@ -52,7 +52,10 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
     DataFrame with that alias. Raises CatalogError if it is not supported, or reads other rows.
     """
     if is_connect(frame):
-        raise CatalogError(f"view {view}: a DataFrame of Spark Connect has its plan in the server: write it in SQL")
+        raise CatalogError(
+            f"view {view}: Spark Connect has no plan of a DataFrame with resolved columns; write the view in SQL: "
+            f'pipeline.sql("CREATE VIEW {view} AS SELECT …"), or define it from a session without Connect'
+        )
     session = frame.sparkSession
     if str(session.conf.get("spark.sql.ansi.enabled")).lower() != "true":
         raise CatalogError(

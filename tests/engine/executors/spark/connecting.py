@@ -38,6 +38,8 @@ def check(spark: SparkSession, folder: Path) -> None:
         assert change.report.placement.place == "job"
         assert sorted(pipeline["reaches"]) == ALL
         assert sorted(map(tuple, pipeline["reaches"].to_spark().collect())) == ALL
+        with pytest.raises(deltic.CatalogError, match="CREATE VIEW v AS SELECT"):
+            pipeline.view("v", pipeline["reaches"].to_spark().where("x = 'a'"))
         check_streams(spark, pipeline, folder)
     check_keys(deltic.Pipeline(spark, engine="local"), spark)
     check_keys(deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(2, folder / "shards", "job")), spark)
