@@ -69,6 +69,7 @@ def as_sorted(rows):
 
 def test_only_what_the_log_has_is_read(sale):
     connect, opened = sale
+    run(connect, "UPDATE sale SET id = 2000 WHERE id = 4")
     with opened() as pipeline:
         assert refreshed(pipeline, connect) == ("compared", ROWS)
         assert refreshed(pipeline, connect) == ("log", 0)
@@ -86,6 +87,17 @@ def test_only_what_the_log_has_is_read(sale):
         assert refreshed(pipeline, connect) == ("log", 1)
         run(connect, "SELECT pg_drop_replication_slot('sale')", "DELETE FROM sale", SLOT)
         assert refreshed(pipeline, connect)[0] == "compared"
+
+
+def test_a_slot_that_was_not_advanced(sale, monkeypatch):
+    """The position says what was read."""
+    connect, opened = sale
+    monkeypatch.setattr("deltic.pipeline.connectors.replication.ReplicationSlot._advance", lambda *_: None)
+    with opened() as pipeline:
+        refreshed(pipeline, connect)
+        run(connect, "UPDATE sale SET id = 2000 WHERE id = 4")
+        assert refreshed(pipeline, connect) == ("log", 1)
+        assert refreshed(pipeline, connect) == ("log", 0)
 
 
 def test_the_server_frees_what_was_read(sale, monkeypatch):
