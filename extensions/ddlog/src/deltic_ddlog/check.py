@@ -134,7 +134,7 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
 
 
 def _streams(relations: Mapping[str, c.ResolvedRelation], rule: c.ResolvedRule) -> Iterator[Diagnostic]:
-    """What derives from a stream goes with the transaction as its records do, so that it is a stream too."""
+    """A relation derived from a stream is a stream: its rows last one transaction."""
     atoms, of_stream = [clause for clause in rule.body if isinstance(clause, c.MatchStep | c.AbsentStep)], False
     for atom in atoms:
         is_stream = relations[atom.relation].semantics == "stream"

@@ -1,4 +1,4 @@
-"""A DDlog program after checking: what `ddlog/lowering` makes a circuit of."""
+"""A DDlog program after checking, which `lowering/` turns into a circuit."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Head(SyntaxNode):
 
 
 class MatchStep(SyntaxNode):
-    """Records of a relation that have a pattern, as it was `delay` transactions ago, or what is new of a stream."""
+    """Records of a relation that match a pattern, as of `delay` transactions ago, or the new ones of a stream."""
 
     relation: str
     pattern: Pattern
@@ -71,7 +71,7 @@ class MatchStep(SyntaxNode):
 
 
 class AbsentStep(SyntaxNode):
-    """That no record of a relation has a pattern, which binds nothing."""
+    """No record of a relation matches a pattern, which binds nothing."""
 
     relation: str
     pattern: Pattern
@@ -80,20 +80,20 @@ class AbsentStep(SyntaxNode):
 
 
 class ConditionStep(SyntaxNode):
-    """That an expression is true."""
+    """An expression is true."""
 
     expression: TypedExpression
 
 
 class AssignmentStep(SyntaxNode):
-    """That the value of an expression has a pattern, which may bind variables."""
+    """The value of an expression matches a pattern, which may bind variables."""
 
     pattern: Pattern
     expression: TypedExpression
 
 
 class FlatMapStep(SyntaxNode):
-    """That one of the items of a Vec, Set, Map or Group has a pattern: of a Map, a tuple of key and value."""
+    """One item of a Vec, Set, Map or Group matches a pattern; an item of a Map is a tuple of key and value."""
 
     pattern: Pattern
     items: TypedExpression
@@ -143,7 +143,7 @@ def _outermost(node: SyntaxNode) -> Iterator[TypedExpression]:
 
 
 class Index(SyntaxNode):
-    """Records of a relation that have a pattern, by the values of `parameters`, which the pattern binds."""
+    """Records of a relation that match a pattern, by the values of `parameters`, which the pattern binds."""
 
     name: str
     parameters: tuple[tuple[str, DdlogType], ...]

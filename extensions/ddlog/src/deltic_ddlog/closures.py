@@ -29,7 +29,7 @@ class ClosureCode:
 
     @cached_property
     def name(self) -> str:
-        """What tells it apart from all others, in every process that has the program."""
+        """A name unique among closures, the same in every process with the program."""
         if isinstance(self.node, core.FunctionValue):
             instance = core.at(self.node.function, self.given)
             says = [instance.name, str(instance.number), *map(str, (*instance.parameters, instance.result))]
@@ -84,28 +84,28 @@ class Closures:
         self._has_all = False
 
     def learn(self, code: ClosureCode) -> str:
-        """The name of a closure, by which it is known from now on."""
+        """Register a closure, and return its name."""
         self._codes.setdefault(code.name, code)
         return code.name
 
     def learn_function(self, code: ClosureCode, function: Closure) -> None:
-        """That a function is the value of this code."""
+        """Register a function as the value of this code."""
         self._functions.setdefault(function, self.learn(code))
 
     def taken_apart(self, closure: Closure) -> tuple[ClosureCode, Sequence[Any]]:
-        """The code of a closure, and what it has captured. Raises EvaluationError for a function of Python."""
+        """The code and the captured values of a closure. Raises EvaluationError for a function of Python."""
         name = self._functions.get(closure) or getattr(closure, "__name__", "")
         if name not in self._codes:
             raise EvaluationError(f"the function {name} is no closure of the program, and cannot be stored")
         return self._codes[name], getattr(closure, "__defaults__", None) or () if closure not in self._functions else ()
 
     def key(self, closure: Closure) -> str:
-        """By what closures are ordered."""
+        """The key by which closures are ordered."""
         code, values = self.taken_apart(closure)
         return f"{code.name}{values!r}"
 
     def of_name(self, name: str) -> tuple[ClosureCode, Callable[..., Closure]] | None:
-        """The code of that name, and what makes the closure of captured values; None where the program has none."""
+        """The code of that name, and a function from captured values to the closure; None if the program has none."""
         if name not in self._codes and not self._has_all:
             self._has_all = True
             for code in self._written():

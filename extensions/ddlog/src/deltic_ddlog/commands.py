@@ -78,7 +78,7 @@ class _Parser:
                 raise self._error(str(error), error.offset) from error
 
     def _rest(self) -> str:
-        """What is left that is neither blank nor a comment."""
+        """The rest of the text after blanks and comments."""
         return re.sub(r"\s|#[^\n]*", "", self._source.text[self._reader.offset :])
 
     def _error(self, message: str, offset: int) -> DataError:
@@ -110,7 +110,7 @@ class _Parser:
             self._reader.take(";")
 
     def _argument(self, word: str) -> str | None:
-        """What follows a word; None for no command."""
+        """The argument after a word; None if it is not a command."""
         reader = self._reader
         if word in _PLAIN:
             return ""

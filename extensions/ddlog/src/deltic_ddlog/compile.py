@@ -69,7 +69,7 @@ class FunctionCompiler:
 
     @cached_property
     def program(self) -> ResolvedProgram:
-        """What all of its modules say, and the functions of Python behind extern ones."""
+        """All modules of the program, and the Python functions of its extern ones."""
         texts = tuple((m.path, m.text) for m in self.declarations.modules if not m.is_library)
         functions = {
             plain: self.given[plain]
@@ -90,7 +90,7 @@ class FunctionCompiler:
             return self._defined("expression", [name_of(name) for name in names], emitter, expression.span)
 
     def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """A function of a value, and the values of `names`, that gives what the pattern binds, or None."""
+        """A function of a value and the values of `names` that returns the bound values, or None without a match."""
         emitter = ExpressionEmitter(self, {})
         conditions, bindings = emitter.tests(pattern, "value")
         if conditions:
@@ -133,7 +133,7 @@ class FunctionCompiler:
         return len(self.declarations.types.entries[entry.type].constructors) == 1
 
     def order(self, type_: DdlogType) -> str:
-        """The name of what gives of a value what it is ordered by; "" for types whose values are in Python's order."""
+        """The name of the sort key function; "" for types whose values Python orders correctly."""
         if type_ not in self._orders:
             name = f"order_{len(self._orders)}" if self._order.has_own(type_) else ""
             if name:

@@ -33,13 +33,13 @@ def at(instance: FunctionInstance, given: Mapping[str, DdlogType]) -> FunctionIn
 
 
 class TypedExpression(SyntaxNode):
-    """Something that has a value of `type`."""
+    """An expression whose value is of `type`."""
 
     type: DdlogType
 
 
 class LiteralValue(TypedExpression):
-    """A value that the program says."""
+    """A literal value."""
 
     value: Any
 
@@ -119,14 +119,14 @@ class MakeClosure(TypedExpression):
 
 
 class Operation(TypedExpression):
-    """An operator applied to values; all of them are as the operand's types say."""
+    """An operator applied to values of the operands' types."""
 
     operator: str
     operands: tuple[TypedExpression, ...]
 
 
 class ToText(TypedExpression):
-    """The text of a value of a built-in type, as `${}` has it."""
+    """The text of a value of a built-in type, as `${}` prints it."""
 
     of: TypedExpression
 
@@ -171,7 +171,7 @@ class InSequence(TypedExpression):
 
 
 class Choose(TypedExpression):
-    """The value of `then` or of `otherwise`."""
+    """A choice: the value of `then` or of `otherwise`."""
 
     condition: TypedExpression
     then: TypedExpression
@@ -179,7 +179,7 @@ class Choose(TypedExpression):
 
 
 class MatchOn(TypedExpression):
-    """The value beside the first pattern that the subject has."""
+    """The value beside the first pattern that the subject matches."""
 
     subject: TypedExpression
     cases: tuple[tuple[Pattern, TypedExpression], ...]
@@ -209,7 +209,7 @@ class ReturnValue(TypedExpression):
 
 
 class Pattern(SyntaxNode):
-    """What a value of `type` may look like."""
+    """A pattern for values of `type`."""
 
     type: DdlogType
 
@@ -244,7 +244,7 @@ class StructPattern(Pattern):
 
 
 class As(Pattern):
-    """A new variable for what has a pattern."""
+    """A new variable for a value that matches a pattern."""
 
     name: str
     pattern: Pattern

@@ -141,7 +141,7 @@ class Declarations:
         self._check_parameters(entry)
 
     def _check_parameters(self, entry: TypeEntry) -> None:
-        """Report parameters that nothing in the type is of."""
+        """Report type parameters that the type does not use."""
         item = entry.declaration
         if isinstance(item.definition, s.TypeMention):
             mentions = [item.definition]
@@ -183,7 +183,7 @@ class Declarations:
             entry.constructors.append(result)
 
     def type(self, mention: s.TypeMention, module: Module, variables: Collection[str] | None) -> t.DdlogType:
-        """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it.
+        """The type that a mention means; errors are reported and yield `BROKEN`.
 
         Without `variables` all type variables are known.
         """
@@ -245,7 +245,7 @@ class Declarations:
         return substitute(inside, dict(zip(entry.parameters, arguments, strict=True)))
 
     def struct(self, type_: t.Named) -> TypeEntry | None:
-        """What is declared of a type with constructors."""
+        """The declaration of a type with constructors."""
         entry = self.types.entries[type_.name]
         return entry if entry.constructors else None
 

@@ -1,4 +1,4 @@
-"""The values that stand for none: what `unwrap_or_default` gives, and fields that JSON leaves out."""
+"""Default values: those of `unwrap_or_default`, and of fields that JSON omits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST = {
 
 
 def default_of(type_: t.DdlogType, types: Mapping[str, TypeDefinition]) -> Any:
-    """The value of a type that stands for none: zero, nothing, or the first constructor of such values."""
+    """The default of a type: zero, empty, or its first constructor with defaults."""
     if isinstance(type_, t.Named) and type_.name in _FIRST:
         return _FIRST[type_.name]
     type_ = t.content(type_)

@@ -108,7 +108,7 @@ class ExpressionEmitter(Emitter):
         return result
 
     def visit_MakeClosure(self, node: core.MakeClosure) -> str:
-        """What is around is read as it is now: by default values of parameters."""
+        """Captured variables are read now, as default values of parameters."""
         code = ClosureCode(node, self.given)
         name, made = self.compiler.closures.learn(code), self.temporary()
         own = [name_of(parameter) for parameter in node.parameters]
@@ -186,7 +186,7 @@ class ExpressionEmitter(Emitter):
         return "()"
 
     def _in_order(self, type_: DdlogType, items: str) -> str:
-        """The items of a collection in the order of loops: a set or a map of interned values has Python's own."""
+        """The items of a collection in the order of loops; sets and maps of interned values keep Python's order."""
         type_ = content(type_)
         if not isinstance(type_, Named) or type_.name not in SORTED:
             return items

@@ -19,12 +19,12 @@ Path = tuple[int, ...]
 
 
 def name_of(name: str) -> str:
-    """The name of Python for a variable; the underscore after it keeps it apart from Python's words and ours."""
+    """The Python name of a variable; its trailing underscore avoids Python's keywords and our names."""
     return f"{name}_"
 
 
 class PythonNames(Protocol):
-    """The names of Python for what statements use: constructors, orders, functions."""
+    """The Python names of constructors, orders and functions that statements use."""
 
     def constructor(self, constructor: Constructor, *, empty: bool = False) -> str: ...
 
@@ -41,7 +41,7 @@ class PythonNames(Protocol):
 
 
 class Emitter:
-    """The statements of one function, and what it gives back beside its result.
+    """The statements of one function, and the values that it returns beside its result.
 
     Each form of expression has a method `visit_…` in a subclass.
     """
@@ -80,7 +80,7 @@ class Emitter:
             self.line(f"return ({', '.join([value, *self.given_back])})" if self.given_back else f"return {value}")
 
     def has_left(self) -> bool:
-        """Whether nothing after the last statement is reached."""
+        """Whether code after the last statement is unreachable."""
         return bool(self.lines) and (self.lines[-1] in _LEAVES or self.lines[-1].startswith("return "))
 
     @contextmanager
@@ -101,7 +101,7 @@ class Emitter:
     # --- values
 
     def value(self, expression: core.TypedExpression) -> str:
-        """An expression of Python for the value; what has to be done before is in statements."""
+        """A Python expression for the value; statements that must run before it are added."""
         result: str = getattr(self, f"visit_{type(expression).__name__}")(expression)
         return self.kept(result) if len(result) > _LONGEST else result
 
@@ -124,7 +124,7 @@ class Emitter:
         return name
 
     def discard(self, expression: core.TypedExpression) -> None:
-        """Compute a value for what else it does."""
+        """Compute a value for its side effects."""
         value = self.value(expression)
         if not _is_constant(value) and not value.isidentifier() and not self.has_left():
             self.line(value)
@@ -172,7 +172,7 @@ class Emitter:
         return str(field.index + (not isinstance(content(self.type(field.of.type)), Tuple)))
 
     def target(self, pattern: core.Pattern, value: str) -> None:
-        """Assign a value to what a pattern says."""
+        """Assign a value to the places of a pattern."""
         match pattern:
             case core.Bind():
                 self.line(f"{name_of(pattern.name)} = {value}")
@@ -193,7 +193,7 @@ class Emitter:
     # --- patterns
 
     def tests(self, pattern: core.Pattern, path: str) -> tuple[list[str], list[tuple[str, str]]]:
-        """What must be true of the value at `path`, and where what is bound stands in it."""
+        """The conditions on the value at `path`, and the paths of the variables that it binds."""
         match pattern:
             case core.Bind():
                 return [], [(pattern.name, path)]
@@ -220,7 +220,7 @@ class Emitter:
         return conditions, bindings
 
     def bind(self, bindings: Sequence[tuple[str, str]]) -> None:
-        """Give what a pattern binds its names."""
+        """Assign the variables that a pattern binds."""
         for name, path in bindings:
             if name_of(name) != path:
                 self.line(f"{name_of(name)} = {path}")

@@ -69,12 +69,12 @@ def uncovered(
 
 
 def _is_same(one: core.Pattern, other: core.Pattern) -> bool:
-    """Whether both say one value."""
+    """Whether both mean the same value."""
     return _value(one) is not None and _value(one) == _value(other)
 
 
 def _signature(declarations: Declarations, type_: DdlogType) -> Signature:
-    """What values of a type may begin with, and what is in it; nothing where they are too many to tell."""
+    """The heads of a type's values with the types of their parts; empty if there are too many."""
     match type_:
         case Bool():
             return ((False, ()), (True, ()))
@@ -100,7 +100,7 @@ def _has_head(pattern: core.Pattern) -> bool:
 
 
 def _value(pattern: core.Pattern) -> object:
-    """The value that a pattern says, if it says one."""
+    """The literal value of a pattern, if it has one."""
     is_literal = isinstance(pattern, core.Equal) and isinstance(pattern.expression, core.LiteralValue)
     return pattern.expression.value if is_literal else None  # type: ignore[attr-defined]
 
@@ -110,7 +110,7 @@ def _head(pattern: core.Pattern) -> Head:
 
 
 def _specialised(rows: Sequence[Row], head: Head, width: int) -> Iterator[Row]:
-    """What is left to cover by the rows whose first pattern values with that head have."""
+    """The rows whose first pattern matches that head, specialised to its parts."""
     for first, *rest in rows:
         if _is_any(first):
             yield (*(core.Anything(first.type, span=first.span) for _ in range(width)), *rest)

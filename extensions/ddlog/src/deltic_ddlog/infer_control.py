@@ -1,4 +1,4 @@
-"""Types of what decides and repeats: blocks, assignments, `if`, `match`, `for`, `return`, `?`."""
+"""Types of control flow: blocks, assignments, `if`, `match`, `for`, `return`, `?`."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Mode = Literal["new", "place", "rule"]
 
 @dataclass
 class PatternOf:
-    """A pattern on its way, and what it binds so far."""
+    """A pattern under construction, and what it binds so far."""
 
     inference: Inference
     mode: Mode
@@ -99,7 +99,7 @@ class PatternOf:
         return self.of_fields(node, own, entry, node.arguments, node.constructor)
 
     def bind_all(self, arguments: tuple[s.Argument, ...]) -> None:
-        """Have the variables of what was reported, so that they are not reported where they are used."""
+        """Declare the variables of a reported pattern, so that their uses are not reported, too."""
         for argument in arguments:
             self.of(argument.value, BROKEN)
 

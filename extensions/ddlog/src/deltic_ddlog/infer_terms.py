@@ -162,7 +162,7 @@ class TermInference(CallInference):
         return self.made(core.Operation, node.span, operand.type, node.operator, [operand])
 
     def _want(self, node: s.ParsedExpression, type_: t.DdlogType, kind: Kind) -> None:
-        """Report an operand that is no number of a kind."""
+        """Report an operand that is not a number of a kind."""
         unknown = self.number(TypeUnknown(kind))
         message = shown(type_)
         if not unify(type_, unknown):
@@ -349,7 +349,7 @@ def _remedy(from_: t.DdlogType, to: t.DdlogType) -> str:
 
 
 def _content(type_: t.DdlogType) -> t.DdlogType:
-    """What references lead to."""
+    """The value behind references."""
     type_ = resolve(type_)
     inside = content(type_)
     return type_ if inside is type_ else _content(inside)

@@ -43,7 +43,7 @@ InferredPattern = Inferred[core.Pattern]
 
 @dataclass(frozen=True)
 class Local:
-    """A variable: its name, which no other one of the function or rule has, its type, and whether it may change."""
+    """A variable: its name, unique in the function or rule, its type, and whether it may change."""
 
     name: str
     type: DdlogType
@@ -60,7 +60,7 @@ class Waiting:
 
 
 class Inference:
-    """The expressions of one function, or of one rule, on their way to typed ones."""
+    """The inference of types for the expressions of one function or rule."""
 
     def __init__(self, declarations: Declarations, module: Module, result: DdlogType | None = None) -> None:
         self.declarations = declarations
@@ -193,7 +193,7 @@ class Inference:
         return self.made(core.MakeTuple, span, UNIT, ())
 
     def broken(self, span: Span) -> InferredExpression:
-        """What stands for an expression of which a finding was reported."""
+        """The placeholder of an expression with a reported error."""
         return InferredExpression(self.unknown(), self.nothing(span).build)
 
     def wait(
@@ -211,7 +211,7 @@ class Inference:
         example: str,
         guess: Callable[[], bool] | None = None,
     ) -> None:
-        """Decide once a type is known at its outside; report where it is not, and give an example of one."""
+        """Decide once the outermost part of a type is known; else report it, with an example."""
 
         def attempt() -> bool:
             found = resolve(type_)

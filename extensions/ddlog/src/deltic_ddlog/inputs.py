@@ -22,7 +22,7 @@ Row = tuple[Any, ...]
 
 
 class Input:
-    """One input relation: what it has, and how the open transaction has changed it."""
+    """One input relation: its records, and its changes by the open transaction."""
 
     def __init__(self, relation: ResolvedRelation, lowered: Lowered) -> None:
         self.relation, self._lowered = relation, lowered
@@ -59,7 +59,7 @@ class Input:
                 self._set(key, self.form.row(changed))
 
     def begin(self) -> None:
-        """From here on `undo` takes updates back."""
+        """Start a block of updates that `undo` takes back."""
         self._undoing.clear()
 
     def undo(self) -> None:
@@ -95,7 +95,7 @@ class Input:
         self._weights = Counter() if self.relation.semantics == "stream" else Counter(self._weights)
 
     def rollback(self) -> None:
-        """All is as it was before the transaction."""
+        """Restore the state before the transaction."""
         for key, row in self._before.items():
             self._place(key, row)
         self._before.clear()

@@ -22,7 +22,7 @@ VALUE, NUMBER, WRAPPER = "json::JsonValue", "json::JsonNum", "json::JsonWrapper"
 
 
 class JsonError(ValueError):
-    """A text that is no JSON, JSON that is no value of a type, or a value that is none in JSON."""
+    """Malformed JSON, JSON that does not fit a type, or a value without a form in JSON."""
 
 
 class Json:
@@ -138,7 +138,7 @@ class Json:
         return MapValue.of((key(value), value) for value in values)
 
     def _form(self, type_: t.Named) -> JsonForm:
-        """How a type with constructors stands in JSON. Raises JsonError for an extern one, and for what is in Rust."""
+        """The JSON form of a type with constructors. Raises JsonError for extern types and attributes of Rust code."""
         form = self._types[type_.name].json
         if form is None:
             raise JsonError(f"values of the type {type_} are not in JSON")
@@ -166,7 +166,7 @@ class Json:
     # Writing
 
     def write(self, type_: t.DdlogType, value: Any) -> Any:
-        """What JSON has for a value. Raises JsonError."""
+        """The JSON of a value. Raises JsonError."""
         match t.content(type_):
             case t.Float() | t.Double():
                 return value if math.isfinite(value) else None
@@ -225,7 +225,7 @@ class Json:
 
 
 def plain(value: Struct) -> Any:
-    """What JSON has for a `JsonValue`; numbers that JSON has not are 0."""
+    """The JSON of a `JsonValue`; numbers that JSON cannot express are 0."""
     if not value.fields:
         return None
     (inside,) = value.fields

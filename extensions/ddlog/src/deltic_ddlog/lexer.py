@@ -169,7 +169,7 @@ class _Lexer:
         raise self.error(start, end, "this string has no end", f"close it by `{sign}`")
 
     def _escape(self, start: int) -> tuple[str, int]:
-        """What an escape stands for, and where it ends."""
+        """The character of an escape sequence, and where it ends."""
         result = _ESCAPE.match(self.text, start)
         if not result:
             raise self.error(start, start + 1, "this escape says nothing", r"write `\\` for a backslash")

@@ -93,7 +93,7 @@ class _Loader:
         self.pending: set[str] = set()
 
     def load(self, path: str, wanted: s.ImportItem | None) -> None:
-        """Have a module that is imported."""
+        """Load an imported module."""
         if path in self.modules or path in self.pending:
             return
         text, syntax, is_library = self._found(path, wanted)
@@ -101,7 +101,7 @@ class _Loader:
         self.add(path, text, syntax, is_library)
 
     def add(self, path: str, text: Text, module: s.ModuleFile, is_library: bool) -> None:
-        """Have a module, and before it what it imports."""
+        """Add a module after its imports."""
         imports = [item for item in module.items if isinstance(item, s.ImportItem)]
         for item in imports:
             self.load(item.module, item)
@@ -159,7 +159,7 @@ def _library_text(path: str) -> str | None:
 
 
 class Names(Generic[EntryT]):
-    """What is declared, of one kind, by its name in full."""
+    """Declarations of one kind, by their qualified names."""
 
     def __init__(self) -> None:
         self.entries: dict[str, EntryT] = {}
@@ -190,7 +190,7 @@ class Names(Generic[EntryT]):
         report: Callable[[str, str], None],
         others: Sequence[str] = (),
     ) -> EntryT | None:
-        """What a name means; None, and a finding, where that is nothing, or one of several things."""
+        """The meaning of a name; None, and a finding, if it is unknown or ambiguous."""
         found = self.find(module, name)
         if len(found) == 1:
             return self.entries[found[0]]

@@ -43,7 +43,7 @@ def check_changes(expression: core.TypedExpression, parameters: Mapping[str, boo
 
 
 def _may_change(node: SyntaxNode) -> bool:
-    """Whether it is of itself a change, and not by its parts."""
+    """Whether it is itself a change, apart from its parts."""
     match node:
         case core.CallFunction(function=core.FunctionInstance(mutable=mutable)) | core.CallClosure(mutable=mutable):
             return any(mutable)

@@ -58,13 +58,13 @@ def types_in(
 
 
 class Hashes:
-    """What Rust's `Hash` gives of values: the bytes that hashes are made of."""
+    """The bytes that Rust's `Hash` feeds into a hash, for values."""
 
     def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
         self._types, self._made = types, dict[t.DdlogType, Bytes]()
 
     def of(self, type_: t.DdlogType) -> Bytes:
-        """What gives the bytes of a value of the type."""
+        """The function from a value of the type to its bytes."""
         type_ = _inside(type_)
         if type_ not in self._made:
             # A type may contain itself.
@@ -146,7 +146,7 @@ def _float_bytes(is_single: bool) -> Bytes:
 
 
 class TypeOrder:
-    """By what values of a program's types are ordered; functions by texts, which `functions` gives."""
+    """The order of values of a program's types; `functions` gives the texts that order functions."""
 
     def __init__(self, types: Mapping[str, TypeDefinition], functions: Callable[[Any], str] | None = None) -> None:
         self._types, self._hashes = types, Hashes(types)
@@ -161,7 +161,7 @@ class TypeOrder:
         )
 
     def key(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """What gives of a value what it is ordered by."""
+        """The sort key function for values of the type."""
         type_ = _inside(type_)
         if type_ not in self._made:
             self._made[type_] = lambda value: self._made[type_](value)

@@ -94,7 +94,7 @@ class ExpressionParser(TypeParser):
         return self._postfix(self._term(), start)
 
     def _postfix(self, of: s.ParsedExpression, start: int) -> s.ParsedExpression:
-        """What follows a term: calls, fields, slices, types, casts."""
+        """The suffixes of a term: calls, fields, slices, types, casts."""
         count = 0
         while (behind := self._next_postfix(of, start)) is not None:
             of, count = behind, self._counted(count)

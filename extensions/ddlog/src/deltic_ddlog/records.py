@@ -174,7 +174,7 @@ class Reader:
             raise RecordError(f"{name}: {getattr(error, 'strerror', None) or error}", self.offset) from error
 
     def _token(self) -> tuple[str, str, int]:
-        """The next token, which is looked at several times before it is taken: its kind, its text, where it ends."""
+        """The next token: its kind, its text, its end. It is kept, as it is read several times before it is taken."""
         if self._next_from != self.offset:
             result, self._next_from = _TOKEN.match(self.text, self.offset), self.offset
             kind = str(result.lastgroup) if result else ""
@@ -182,7 +182,7 @@ class Reader:
         return self._next_token
 
     def _next(self) -> int:
-        """Where the next thing begins that is no blank."""
+        """The offset of the next character that is not blank."""
         result = re.compile(r"(?:\s|#[^\n]*(?:\n|\Z))*").match(self.text, self.offset)
         return result.end() if result else self.offset
 
@@ -230,7 +230,7 @@ class Codecs:
         self._made: dict[t.DdlogType, Codec] = {}
 
     def key(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """By what dumps order the values of a type."""
+        """The sort key of a type's values in dumps."""
         return self._order.key(type_)
 
     def of(self, type_: t.DdlogType) -> Codec:
@@ -348,7 +348,7 @@ class Codecs:
         return Codec(type_, read, show)
 
     def _ordered(self, element: t.DdlogType) -> Callable[[Any], list[Any]] | None:
-        """What puts the elements of a set in the order of dumps; None where they have it."""
+        """The function that sorts a set's elements as in dumps; None if they are sorted."""
         if not self._order.has_own(element):
             return None
         key = self._order.key(element)
@@ -414,7 +414,7 @@ class Codecs:
 
 
 def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> dict[str, Record]:
-    """What a record says of each field, by place or by name; of all of them, unless `partly`. Raises RecordError."""
+    """The record's value for each field, by position or name; for all fields, unless `partly`. Raises RecordError."""
     names = [name for name, _ in record.arguments]
     if any(names) or (partly and not names):
         result = {str(name): value for name, value in record.arguments}

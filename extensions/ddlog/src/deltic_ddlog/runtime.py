@@ -1,4 +1,4 @@
-"""What compiled functions call: arithmetic of DDlog where it is not Python's, and changes of parts of values."""
+"""The runtime of compiled functions: DDlog's arithmetic where it differs from Python's, and updates of parts."""
 
 from __future__ import annotations
 

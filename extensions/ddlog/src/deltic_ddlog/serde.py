@@ -63,7 +63,7 @@ Keys = Callable[[s.AttributeAnnotation], Callable[[], Callable[[Any], Any]]]
 
 
 def form_of(item: s.Typedef, keys: Keys) -> JsonForm:
-    """How a type with constructors stands in JSON."""
+    """The JSON form of a type with constructors."""
     assert isinstance(item.definition, tuple)
     own, refused = _options(item.attributes), set[str]()
     _refuse(own, ("tag", "content", "untagged", "rename_all", "default", "deny_unknown_fields"), refused)

@@ -171,7 +171,7 @@ class Session:
     # Changes
 
     def _update_all(self, updates: Iterable[RecordUpdate]) -> None:
-        """Updates that are done together: where one fails, none is done."""
+        """Apply updates together: if one fails, none is applied."""
         changed: set[Input] = set()
         try:
             for update in updates:
@@ -219,7 +219,7 @@ class Session:
         return changes
 
     def _advance(self, change: Transaction, given: dict[str, Counter[Row]]) -> None:
-        """How relations have changed is how they change, as they were, one transaction later."""
+        """The changes of this transaction become those of the delayed relations in the next."""
         views = self._pipeline.catalog.views
         for name, past in self._past.items():
             past.insert(0, _weights(change, catalog_name(name)) if catalog_name(name) in views else given[name])
@@ -372,7 +372,7 @@ def _in_python(value: Any) -> Any:
 
 
 def _in_order(change: tuple[Row, int]) -> Row:
-    """What changes of bindings are ordered by: their values, and texts of groups, which are lists."""
+    """The sort key of changes of bindings: their values, and the texts of groups, which are lists."""
     row, weight = change
     return (*(repr(value) if isinstance(value, list) else value for value in row), weight)
 
@@ -382,7 +382,7 @@ def _at(span: Span, error: Exception) -> DataError:
 
 
 def _meant(name: str, names: Iterable[str]) -> str:
-    """What to say of a name that is none of these: one of another module, the nearest one, or all."""
+    """The hint for an unknown name: one of another module, the nearest one, or all."""
     of_modules = [each for each in names if each.rpartition("::")[2] == name]
     return f"did you mean `{of_modules[0]}`?" if of_modules else did_you_mean(name, names) or _listed(names)
 

@@ -61,7 +61,7 @@ class FunctionType(TypeMention):
 
 
 class ParsedExpression(SyntaxNode):
-    """Something that has a value, or is a pattern."""
+    """An expression or a pattern, as parsed."""
 
 
 class WildcardPattern(ParsedExpression):

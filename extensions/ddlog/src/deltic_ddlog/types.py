@@ -118,7 +118,7 @@ class TypeVariable(DdlogType):
 
 @dataclass(frozen=True)
 class Broken(DdlogType):
-    """What stands for a type that was reported: it is the same as any."""
+    """The placeholder of a reported type, which unifies with any."""
 
     def __str__(self) -> str:
         return "?"

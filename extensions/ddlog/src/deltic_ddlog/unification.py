@@ -1,4 +1,4 @@
-"""Types that are not known yet, and what makes two types one."""
+"""Unknown types, and their unification."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class OpenParameter(t.FunctionParameter):
 
 
 def resolve(type_: t.DdlogType) -> t.DdlogType:
-    """The type, as far as it is known at its outside."""
+    """The type, with its outermost part resolved as far as it is known."""
     while isinstance(type_, TypeUnknown) and type_.found is not None:
         type_ = type_.found
     return type_
 
 
 def resolved(type_: t.DdlogType, unknown: t.DdlogType) -> t.DdlogType:
-    """The type with all that is known of it; `unknown` stands for the rest."""
+    """The type, resolved as far as it is known; `unknown` for the rest."""
     type_ = resolve(type_)
     if isinstance(type_, TypeUnknown):
         return t.BigInt() if type_.kind != "any" else unknown

@@ -121,16 +121,16 @@ class Set(_Items):
         return Set((*self[:place], element, *self[place:]))
 
     def union(self, other: Set) -> Set:
-        """What is in one of both."""
+        """The union of both."""
         return Set.of((*self, *other))
 
     def intersection(self, other: Set) -> Set:
-        """What is in both."""
+        """The intersection of both."""
         result = frozenset(other)
         return Set(element for element in self if element in result)
 
     def difference(self, other: Set) -> Set:
-        """What is in this one and not in the other."""
+        """This set without the elements of the other."""
         result = frozenset(other)
         return Set(element for element in self if element not in result)
 
@@ -157,7 +157,7 @@ class MapValue(_Items):
         return cls(sorted(dict(pairs).items(), key=lambda pair: pair[0]))
 
     def _place(self, key: Any) -> tuple[int, bool]:
-        """Where a key stands or would stand, and whether it is there."""
+        """The position of a key, or where it would be, and whether it is present."""
         place = bisect_left(self, key, key=lambda pair: pair[0])
         return place, place < len(self) and self[place][0] == key
 

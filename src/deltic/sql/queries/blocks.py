@@ -41,7 +41,7 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class SelectItem:
-    """A selected expression under its name; a column as it is has that of its relation."""
+    """A selected expression and its name; a bare column keeps the name of its relation."""
 
     name: str
     node: exp.Expression
@@ -177,7 +177,7 @@ class _Block:
     # What is selected
 
     def _items(self) -> list[SelectItem]:
-        """The selected expressions; a name of an earlier one stands for it where no column has that name."""
+        """The selected expressions; an alias of an earlier one may be used unless a column has that name."""
         items: list[SelectItem] = []
         for node in self._select.expressions:
             if is_star(node):
@@ -204,7 +204,7 @@ class _Block:
 
     @property
     def _has_groups(self) -> bool:
-        """Whether the selected expressions are those of groups, of which generators make their rows."""
+        """Whether the block groups, so that generators multiply groups and not rows."""
         if self._select.args.get("group") is not None:
             return True
         return any(True for item in self._select.expressions for _ in aggregates_of(item))
@@ -265,7 +265,7 @@ class _Block:
         return self._named(replaced(key, is_whole, meant), items)
 
     def _but_keys(self, items: Sequence[SelectItem]) -> list[SelectItem]:
-        """The selected expressions but those that are called as a key of GROUP BY, which wins in HAVING."""
+        """The selected expressions, without those named like a key of GROUP BY: in HAVING the key wins."""
         group = self._select.args.get("group")
         keys = {key.name.lower() for key in _keys(group) if isinstance(key, exp.Column)} if group else set()
         return [item for item in items if item.name.lower() not in keys]
@@ -401,14 +401,14 @@ def _unnamed(node: exp.Expression) -> exp.Expression:
 
 
 def _keys_of(node: exp.Expression) -> list[exp.Expression]:
-    """The keys of GROUP BY that a selected expression is: itself, or what a generator, which is none, is given."""
+    """The expressions that GROUP BY ALL groups by: the selected one, or the arguments of a generator."""
     if not _is_generated(node):
         return [node]
     return [part for part in _unnamed(node).iter_expressions() if part.find(exp.Column)]
 
 
 def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:
-    """The number of each selected expression, from 1; of equal ones the first."""
+    """The number of each selected expression, from 1; equal expressions have the number of the first."""
     result: dict[object, int] = {}
     for number, item in enumerate(items, 1):
         result.setdefault(item.node.unnest(), number)
@@ -427,7 +427,7 @@ def _by_number(key: exp.Expression, numbers: Mapping[object, int]) -> exp.Expres
 
 
 def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expression]:
-    """The keys of GROUP BY, and those in its ROLLUP, CUBE and GROUPING SETS, in which parentheses have several."""
+    """The keys of GROUP BY, with those of its ROLLUP, CUBE and GROUPING SETS; parentheses hold several keys."""
     for key in list(group.iter_expressions()):
         is_set = isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets)
         if is_set or (within and isinstance(key, exp.Tuple | exp.Paren)):

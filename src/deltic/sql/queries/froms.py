@@ -75,7 +75,7 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
 
 
 def _own_name(node: exp.Expression) -> str:
-    """The name that a relation has without an alias: that of the table, or of the SQL function that is called."""
+    """The name of a relation without an alias: its table's, or that of the called SQL function."""
     if isinstance(node.this, exp.Anonymous) and function_called(node.this.name) is not None:
         return node.this.name
     return node.name if isinstance(node, exp.Table) else ""

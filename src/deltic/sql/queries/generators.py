@@ -32,7 +32,7 @@ _Shown = tuple[str, exp.Expression]
 
 @dataclass(frozen=True)
 class _Generator:
-    """A generator by its name without `_outer`; an outer one gives a row of NULLs in place of none."""
+    """A generator by its name without `_outer`; an outer one yields a row of NULLs where it would yield none."""
 
     node: exp.Expression
     name: str

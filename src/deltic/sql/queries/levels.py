@@ -118,7 +118,7 @@ class _Levelled:
     def _at_least(self, number: int) -> int:
         """A term of a sum with a level: what does not depend on the recursion is before its first one.
 
-        What is taken away is taken from each level.
+        Rows that EXCEPT removes are removed from each level.
         """
         if any(isinstance(self._body.nodes[n].operator, ops.Negate) for n in self._body.ancestors([number])):
             return self._at_each(number)
@@ -150,7 +150,7 @@ class _Levelled:
         return self._builder.add(ops.Map(schema.columns, tuple(values)), result)
 
     def _open(self, rows: int) -> int:
-        """The rows of which others are made: of levels before that in which there are as many as wanted."""
+        """The rows that the next level starts from: those of levels before the one that reaches the wanted number."""
         if not self._most:
             return rows
         add, level, stop = self._builder.add, column(self._level), Column(self._stop, Type.INT64)

@@ -96,7 +96,7 @@ class _Names:
         self._values, self._source, self._aliases = values, values.scope.source, aliases
 
     def of(self, node: exp.Expression) -> str:
-        """The name of a column: that of the column that is selected, also of one that is cast, or the text."""
+        """The name of a column: that of the selected or cast column, else the expression's text."""
         if spoken := node.meta.get("spoken"):
             return str(spoken)
         inner = node.unnest()
@@ -408,7 +408,7 @@ class _Names:
 
 
 def _is_decimal(node: exp.Expr) -> bool:
-    """Whether it is a number with BD, of which the parser makes the cast of a text that has no place."""
+    """Whether it is a number with BD, which the parser turns into the cast of a text without a position."""
     if not isinstance(node, exp.TryCast) or not node.to.is_type("decimal"):
         return False
     return isinstance(node.this, exp.Literal) and node.this.is_string and span_of(node.this) is None
@@ -456,7 +456,7 @@ def _with_variables(body: exp.Expression, names: set[str]) -> exp.Expression:
 
 
 def _short(order: str) -> str:
-    """The order of WITHIN GROUP as percentiles and modes show it: without what is usual."""
+    """The order of WITHIN GROUP as percentiles and modes show it: without the defaults."""
     return order.replace(" ASC NULLS FIRST", "").replace(" NULLS LAST", "")
 
 

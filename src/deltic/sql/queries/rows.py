@@ -73,7 +73,7 @@ class QueryRows:
         return replace(self, node=node)
 
     def in_order(self, order: Iterable[ops.Order], names: Mapping[str, str]) -> QueryRows:
-        """The rows in an order by columns that have other names in them, as far as they have these columns."""
+        """The rows in this order, whose columns are renamed; columns that the rows lack end the order."""
         there = takewhile(lambda by: by.column in names, order)
         return replace(self, order=tuple(replace(by, column=names[by.column]) for by in there))
 
@@ -112,7 +112,7 @@ class Bindings:
     used: dict[str, None] = field(default_factory=dict)
 
     def find(self, reference: exp.Column) -> list[QueryColumn]:
-        """The columns around that a reference may mean, of the nearest rows that have any."""
+        """The outer columns that a reference may mean, from the nearest rows with a match."""
         result = self.outer.find(reference) or (self.around.find(reference) if self.around else [])
         self.used |= dict.fromkeys(a.column.name for a in result)
         return result

@@ -45,7 +45,7 @@ class CatalogTables:
         return self.read(CLOCK.name)
 
     def read(self, name: str) -> NamedRows:
-        """The relation that is spelt so."""
+        """The relation of that spelling."""
         if name not in self._read:
             type_ = CLOCK.type if name == CLOCK.name else self.types[name]
             node = self.nodes.builder.add(ops.Source(name, type_.schema, type_.is_set))
@@ -75,7 +75,7 @@ class QueryScope:
     is_trial: bool = False
 
     def lower_alone(self, query: exp.Expression) -> QueryRows:
-        """The rows of a query that sees nothing of the rows around it; outside of a recursion that it does not read."""
+        """The rows of an uncorrelated query, lowered outside a recursion that it does not read."""
         if self.around is None or reads(query, self.recursive):
             alone = self.bound(None)
             return alone.lower(query, alone)
@@ -83,7 +83,7 @@ class QueryScope:
         return rows.over(self.nodes.bring(rows.node, self.around.nodes))
 
     def lower_derived(self, query: exp.Expression) -> QueryRows:
-        """The rows of a query in FROM or WITH; of one that needs the rows around a correlated one with its bindings."""
+        """The rows of a query in FROM or WITH; if it is correlated, together with its bindings."""
         try:
             return self.lower_alone(query)
         except ProgramError:
@@ -102,7 +102,7 @@ class QueryScope:
         return self.own(result.rows.over(self.nodes.bring(result.rows.node, result.home)))
 
     def _use_bindings(self, named: NamedRows, home: Bindings) -> None:
-        """Let the bindings from here up to those of a correlated WITH have the columns that its rows have of them."""
+        """Add the columns that rows of a correlated WITH use to all bindings from here up to those of the WITH."""
         own = {a.column.name for a in named.rows.attributes}
         used = [name for name in named.home.schema(named.rows.node).names if name not in own]
         bindings = self.bindings
@@ -118,7 +118,7 @@ class QueryScope:
         return QueryRows(self.nodes.rename(rows.node, names), renamed).in_order(rows.order, names)
 
     def seen(self, rows: QueryRows, node: int) -> QueryRows:
-        """The rows in a node that has their columns, more of which may be nullable."""
+        """The same rows over another node with their columns, of which more may be nullable."""
         attributes = (replace(a, column=self.nodes.column(node, a.column.name)) for a in rows.attributes)
         return QueryRows(node, tuple(attributes))
 
@@ -131,7 +131,7 @@ class QueryScope:
         return replace(self, bindings=bindings)
 
     def on_trial(self, bindings: Bindings) -> QueryScope:
-        """This scope for a subquery that is lowered to see what it uses of the rows around it."""
+        """This scope for lowering a subquery to find out which outer columns it uses."""
         return replace(self, bindings=bindings, is_trial=True)
 
     @property
@@ -145,7 +145,7 @@ class QueryScope:
         return () if self.bindings is None else self.nodes.schema(self.bindings.node).names
 
     def refuse(self, node: exp.Expression | None, what: str, remedy: str = "") -> Exception:
-        """The error for what a maintained view cannot have."""
+        """The error for a construct that a maintained view cannot contain."""
         return self.source.error(node, f"{what} is not supported in a maintained view", remedy)
 
 

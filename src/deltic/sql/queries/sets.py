@@ -50,12 +50,12 @@ def _branches(query: exp.Union) -> list[exp.Expression]:
 
 
 def _is_bare(query: exp.Union) -> bool:
-    """Whether a UNION has no more than its operands, such as an order, a limit or WITH."""
+    """Whether a UNION is only its operands, without an order, a limit or WITH."""
     return not any(value for key, value in query.args.items() if key not in ("this", "expression", "distinct"))
 
 
 def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: QueryScope, compares: bool) -> QueryRows:
-    """The sum of the branches; each has the type that it has in common with those before it."""
+    """The sum of the branches; each is brought to the common type of those before it."""
     left, *others = (scope.lower(branch, scope) for branch in branches)
     while others:
         count = next((i for i, right in enumerate(others) if not _agree(left, right)), len(others))

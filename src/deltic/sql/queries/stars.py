@@ -55,7 +55,7 @@ def _without(found: Sequence[Shown], left_out: Sequence[exp.Expression], values:
 
 
 def _path(reference: exp.Expression, found: Sequence[Shown], values: BlockValues) -> list[int]:
-    """Where what EXCEPT names is: the number of a column, and those of the fields that lead to one within it."""
+    """The path of a name in EXCEPT: the number of a column, then those of nested fields."""
     source = values.scope.source
     parts = [part.name.lower() for part in reference.parts] if isinstance(reference, exp.Column) else [""]
     of_relation = [i for i, c in enumerate(found) if [c.relation.lower(), c.name.lower()] == parts[:2]]
@@ -74,7 +74,7 @@ def _path(reference: exp.Expression, found: Sequence[Shown], values: BlockValues
 
 
 def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: BlockValues) -> exp.Expression:
-    """A value; a struct without fields, each of which is a path of numbers."""
+    """The value; a struct loses the fields at these paths of numbers."""
     if not left_out:
         return value
     parts = list[exp.Expression]()

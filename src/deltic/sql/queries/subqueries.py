@@ -110,7 +110,7 @@ def keep_where(node: exp.Expression, values: BlockValues) -> bool:
 
 
 def _bound_names(values: BlockValues, rows: QueryRows) -> list[str]:
-    """The columns of a subquery's rows that it has of the rows around it."""
+    """The columns of a subquery's rows that are bindings."""
     around = values.scope.nodes.schema(values.rows.node).names
     return [name for name in values.scope.nodes.schema(rows.node).names if name in around]
 
@@ -155,7 +155,7 @@ def _scalar(values: BlockValues, query: exp.Expression) -> Typed:
 def _beside(
     values: BlockValues, result: int, bound: Sequence[str], columns: Sequence[Column], is_total: bool = False
 ) -> list[Typed]:
-    """Columns of what a subquery has for each binding at most once, beside the rows; NULL where it has nothing."""
+    """Add columns of a subquery with at most one row for each binding; NULL where it has none."""
     nodes = values.scope.nodes
     matched = nodes.join(values.rows.node, result)
     if not is_total:
@@ -168,7 +168,7 @@ def _beside(
 def _only_row(
     values: BlockValues, query: exp.Expression, found: Column, bound: Sequence[str], result: int
 ) -> tuple[Column, int]:
-    """The value of each binding's only row; where a binding has several, the epoch that leads there is rejected."""
+    """The value of each binding's only row; an epoch that gives a binding several rows is rejected."""
     nodes = values.scope.nodes
     _check_extremes(values, query, found, "a scalar subquery that may have several rows")
     value, rows, only = (nodes.fresh(name) for name in (found.name, "rows", found.name))
@@ -183,14 +183,14 @@ def _only_row(
 
 
 def _check_extremes(values: BlockValues, node: exp.Expression, found: Column, what: str) -> None:
-    """Raise ProgramError where a column has no least value, by which it could be kept."""
+    """Raise ProgramError for a column whose type has no order, which the least value needs."""
     if not ACCUMULATORS["min"].takes([found.type]):
         remedy = "aggregate it without GROUP BY, or add LIMIT 1"
         raise values.scope.refuse(node, f"{what}, of type {found.type},", remedy)
 
 
 def _quantified(values: BlockValues, node: exp.Expression) -> exp.Expression:
-    """What a comparison with ANY or ALL of a subquery's rows is, by their extremes and how many they are."""
+    """The value of a comparison with ANY or ALL, from the extremes and the number of the subquery's rows."""
     nodes = values.scope.nodes
     left = values.place(node.this, values.typed(prepared(node.this, values)))
     rows = bind(values, _query(node.expression.this))
@@ -252,7 +252,7 @@ class _Membership:
         return self._nodes.drop_null(self.found, [key.name for key in self.keys])
 
     def _divided(self, rows: int) -> tuple[list[int], int]:
-        """The rows, of which none has a match, for which IN is open, in parts, and those for which it is false."""
+        """Divide rows without a match: the parts for which IN is open, and those for which it is false."""
         nodes = self._nodes
         if len(self.keys) == 1:
             return self._divided_by_one(rows)
@@ -268,7 +268,7 @@ class _Membership:
         return [matching.with_match()], matching.without_match()
 
     def _divided_by_one(self, rows: int) -> tuple[list[int], int]:
-        """The same for one key: a NULL that is found, and one that is sought where anything is found, leave it open."""
+        """The same for one key: open if the subquery has a NULL, or if the key is NULL and the subquery has rows."""
         nodes, parts = self._nodes, []
         (key,) = self.keys
         if nodes.column(self.found, key.name).nullable:
@@ -292,7 +292,7 @@ class _Membership:
         self.values.go_on(rest)
 
     def mark(self, negated: bool) -> Typed:
-        """A new column of what IN, or NOT IN, is."""
+        """A new column with the value of IN or NOT IN."""
         nodes, rows = self._nodes, self.values.rows.node
         missing = nodes.antijoin(rows, self._matches)
         is_divided = self.open is None or negated
@@ -341,7 +341,7 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
 
 
 def _own_column(values: BlockValues, value: Typed, taken: set[str]) -> Column:
-    """A column of the rows with this value, none of those that are taken."""
+    """A column of the rows with this value, other than the taken ones."""
     result = values.column(value, "sought")
     return result if result.name not in taken else _copied(values, result)
 
@@ -357,13 +357,13 @@ def _copied(values: BlockValues, found: Column) -> Column:
 def _apart(
     values: BlockValues, keys: Sequence[Column], columns: Sequence[Column], bound: Sequence[str]
 ) -> tuple[list[Column], list[Column]]:
-    """The keys as columns that are no bindings."""
+    """The keys as columns apart from the bindings."""
     new = [_copied(values, key) if key.name in bound else key for key in keys]
     return new, [Column(key.name, c.type, c.nullable) for key, c in zip(new, columns, strict=True)]
 
 
 def _may_equal(sought: exp.Expression, found: exp.Expression, left: bool, right: bool) -> exp.Expression:
-    """Whether two values are equal, or may be because one of them is NULL; `left` and `right` say which may be that."""
+    """Whether two values are equal, or could be because one is NULL; `left` and `right` say which are nullable."""
     parts: list[exp.Expression] = [exp.EQ(this=sought, expression=found)]
     parts += [is_null(value) for value, nullable in ((sought, left), (found, right)) if nullable]
     first, *others = parts

@@ -46,7 +46,7 @@ def rows_called(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Que
 
 
 def _as_declared(function: SqlFunction, rows: QueryRows, scope: QueryScope) -> QueryRows:
-    """The rows of a body under the names, and with the types, that the function declares."""
+    """The rows of a body, with the names and types that the function declares."""
     columns = function.columns or ()
     if not columns:
         return rows

@@ -36,7 +36,7 @@ _PARTS = ("start", "end")
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """The window of each row: from `start` up to, and not with, what comes `length` microseconds after `last`."""
+    """The window of each row: from `start` to `length` microseconds after `last`, exclusive."""
 
     start: Typed
     last: Typed
@@ -54,7 +54,7 @@ def is_time_window(node: object) -> bool:
 
 
 class TimeWindows:
-    """The window of time of a block's clauses, if one is written; `keys` are what GROUP BY has beside a session."""
+    """The time window that a block's clauses use, if any; `keys` are the other keys of GROUP BY beside a session."""
 
     def __init__(self, values: BlockValues, clauses: Sequence[exp.Expression], keys: Sequence[exp.Expression]) -> None:
         self._values, self._source = values, values.scope.source
@@ -89,11 +89,11 @@ class TimeWindows:
         return [values.column(values.typed(prepared(key, values)), "key").name for key in others]
 
     def written_out(self, node: exp.Expression) -> exp.Expression:
-        """An expression with the window's start and end, or a struct of both, in its place and for its name."""
+        """An expression in which the window, and its name, are replaced by its start, its end or a struct of both."""
         return replaced(node, self._is_meant, self._meant) if self._name else node
 
     def key(self, node: exp.Expression) -> exp.Expression:
-        """A key of GROUP BY: the window's start, and the last time in it where that does not decide about it."""
+        """A key of GROUP BY: the window's start, and its last time where the start alone does not determine it."""
         inner = node.unnest()
         assert isinstance(inner, exp.Expression)
         if self._name and self._is_meant(inner) and not self._part(inner):
@@ -153,12 +153,12 @@ class _Hop:
 
     @property
     def overlapping(self) -> int:
-        """In how many windows a time is at most."""
+        """The largest number of windows that contain one time."""
         return -(-self.size // self.slide)
 
 
 def hopping(values: BlockValues, time: Typed, hop: _Hop) -> TimeWindow:
-    """The window of each row; rows are there once for each window that has them."""
+    """The window of each row; a row appears once for each window that contains it."""
     nodes, index = values.scope.nodes, constant(0, Type.INT64)
     if hop.overlapping > 1:
         name = nodes.fresh("hop")
@@ -175,7 +175,7 @@ def hopping(values: BlockValues, time: Typed, hop: _Hop) -> TimeWindow:
 
 
 def sessions(values: BlockValues, time: Typed, gap: int, keys: Sequence[str]) -> TimeWindow:
-    """The session of each row among those of the same keys: it ends a gap after its last row."""
+    """The session of each row among rows of the same keys; a session ends one gap after its last row."""
     scope = values.scope
     name, frame = time.expression.name, session(gap)
     made = {function: scope.nodes.fresh(function) for function in ("first_value", "last_value")}
@@ -190,7 +190,7 @@ def sessions(values: BlockValues, time: Typed, gap: int, keys: Sequence[str]) ->
 
 
 def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
-    """The column of the rows' times, of windows the last ones; from then on there are no rows without one."""
+    """The column of the rows' times, or of the last time of a window. It drops rows without a time."""
     source = values.scope.source
     time = values.typed(prepared(node, values))
     time = coerced(time, Type.TIMESTAMP) if time.type.type in (Type.STRING, Type.DATE) else time
@@ -204,7 +204,7 @@ def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
 
 
 def _length(node: exp.Expression, values: BlockValues) -> int:
-    """A constant interval, or a text of one as Spark reads it, in microseconds."""
+    """The microseconds of a constant interval, or of a text that Spark reads as one."""
     source = values.scope.source
     written = exp.Interval(this=node.copy()) if isinstance(node, exp.Literal) and node.is_string else node
     if isinstance(written, exp.Interval) and written is not node:
@@ -227,7 +227,7 @@ def _positive(length: int, node: exp.Expression, source: SourceText) -> int:
 
 
 def table_function_of(node: exp.Expression) -> exp.Anonymous | None:
-    """The call of TUMBLE, HOP or SESSION that a relation of FROM is, with TABLE(…) around it or without."""
+    """The call of TUMBLE, HOP or SESSION in a relation of FROM, with or without TABLE(…) around it."""
     call = node.this if isinstance(node, exp.Table) else node
     if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and len(call.expressions) == 1:
         call = call.expressions[0]
@@ -235,7 +235,7 @@ def table_function_of(node: exp.Expression) -> exp.Anonymous | None:
 
 
 def windowed(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
-    """The rows of a table with window_start and window_end: of each once for each window that has it."""
+    """The rows of a table with window_start and window_end, once for each window that contains them."""
     source, name = scope.source, call.name.upper()
     table, *others = call.expressions
     descriptor, lengths = (others or [None])[0], others[1:]

@@ -1,4 +1,4 @@
-"""Walking the trees of expressions: the parts that are no scalars, and putting other nodes in their place."""
+"""Walking expression trees: finding parts that are not scalars, and replacing them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def replaced(
 
 
 def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) -> Iterator[exp.Expression]:
-    """The parts of an expression that are wanted, and in none that is; not inside of subqueries."""
+    """The outermost wanted parts of an expression, outside subqueries."""
     if wanted(node):
         yield node
     elif not isinstance(node, exp.Query):
@@ -36,7 +36,7 @@ def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) ->
 
 
 def normal(node: exp.Expression) -> exp.Expression:
-    """The same for expressions that differ in the order of operands alone, as a + b and b + a; it changes `node`."""
+    """A form that is the same for a + b and b + a: operands in a fixed order. It changes `node`."""
     around = exp.Paren(this=node)
     for part in reversed(list(around.find_all(*_FLIPPED, *_IN_ANY_ORDER, *_SYMMETRIC))):
         if (flipped := _FLIPPED.get(type(part))) is not None:
@@ -57,7 +57,7 @@ _IN_ANY_ORDER = (exp.Add, exp.Mul, exp.And, exp.Or, exp.BitwiseAnd, exp.BitwiseO
 
 
 def conjuncts(node: exp.Expression) -> list[exp.Expression]:
-    """The conditions of which a condition is the conjunction; what all sides of an OR have in common is of them.
+    """The conjuncts of a condition, among them those that all sides of an OR share.
 
     (a AND b) OR (a AND c) is a AND (b OR c), for NULL too: so an equality that a join needs is found in each side.
     """
@@ -111,7 +111,7 @@ def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def is_window_function(node: exp.Expression) -> bool:
-    """Whether an aggregate is the function of a window, with what follows it or without."""
+    """Whether an aggregate is the function of a window, with or without a clause such as FILTER after it."""
     parent = node.parent
     while isinstance(parent, _AROUND_CALLS):
         parent = parent.parent

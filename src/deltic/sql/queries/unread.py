@@ -47,7 +47,7 @@ _REMEDIES = {
 
 
 def refuse_unread(query: exp.Expression, source: SourceText) -> None:
-    """Raise ProgramError for the first part of a query that would be passed over."""
+    """Raise ProgramError for the first part of a query that lowering would ignore."""
     for node in query.find_all(exp.Expression):
         for kind, arguments in _UNREAD.items():
             for argument in arguments if isinstance(node, kind) else ():
@@ -58,7 +58,7 @@ def refuse_unread(query: exp.Expression, source: SourceText) -> None:
 
 
 def _placed(node: exp.Expression) -> exp.Expression:
-    """The node, or the nearest one around it that has a place in the text."""
+    """The node, or the nearest enclosing one with a position in the text."""
     while span_of(node) is None and isinstance(node.parent, exp.Expression):
         node = node.parent
     return node

@@ -1,4 +1,4 @@
-"""Values of expressions in one block, once their non-scalar parts have columns."""
+"""The values of a block's expressions; their parts that are not scalars get columns first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BlockValues:
         return resolve(reference, self._rows, self.scope.bindings, self.scope.source)
 
     def dotted(self, node: exp.Expression) -> exp.Expression:
-        """An expression in which fields of a column are taken of it: `s.f`, and `t.s.f` where s is a column of t."""
+        """An expression with access to fields written out: `s.f`, and `t.s.f` where s is a column of t."""
         return replaced(node, self._is_field, self._field)
 
     def _is_field(self, node: exp.Expression) -> bool:
@@ -91,7 +91,7 @@ class BlockValues:
         return is_column or variable_of(reference) is not None
 
     def place(self, node: exp.Expression, value: Typed, is_whole: bool = True) -> exp.Column:
-        """What stands for a node of this value, or for a part of it; it is the same for the same value."""
+        """The placeholder for a node of this value, or for a part of it; equal values share one."""
         if is_whole:
             self.scope.nodes.words.mean(value.expression, node, self.scope.source)
         name = next((n for n, placed in self._placed.items() if placed == value), f"\0{len(self._placed)}")
@@ -99,7 +99,7 @@ class BlockValues:
         return self.defer(node, name)
 
     def settle(self, name: str, value: Typed) -> None:
-        """Let what was deferred have this value."""
+        """Give a deferred placeholder its value."""
         self._placed[name] = value
 
     def is_placed(self, reference: exp.Column) -> bool:
@@ -107,7 +107,7 @@ class BlockValues:
         return reference.name in self._placed
 
     def defer(self, node: exp.Expression, name: str) -> exp.Column:
-        """What stands for a node whose value comes later, by `settle` of that name, which is no name of a column."""
+        """A placeholder whose value `settle` gives later, under a name that no column has."""
         identifier = exp.Identifier(this=name)
         identifier.meta["field"] = field_name(node)
         if (span := span_of(node)) is not None:
@@ -125,7 +125,7 @@ class BlockValues:
         return settled(result).expression
 
     def refuse_null(self, condition: exp.Expression, what: str) -> None:
-        """Raises ProgramError for a condition that is NULL alone."""
+        """Raises ProgramError for a condition that is a bare NULL."""
         inner = condition.unnest()
         if isinstance(inner, exp.Null):
             raise self.scope.source.error(inner, f"{what} takes a condition, and NULL has no type", "write false")
@@ -158,7 +158,7 @@ class BlockValues:
         return column
 
     def keep(self, names: Collection[str]) -> None:
-        """Leave out the columns of the rows that have none of these names and that no placeholder reads."""
+        """Drop columns that are neither named here nor read by a placeholder."""
         rows, nodes = self.rows, self.scope.nodes
         read = {name for value in self._placed.values() for name in columns_of(value.expression)}
         kept = tuple(a for a in rows.attributes if a.name.lower() in names or a.column.name in read)
@@ -168,5 +168,5 @@ class BlockValues:
             self.rows = QueryRows(nodes.keep(rows.node, there), kept)
 
     def go_on(self, node: int) -> None:
-        """Go on with a node that has all columns of the rows, and others."""
+        """Continue with a node that extends the rows by columns."""
         self.rows = self.rows.over(node)

@@ -20,7 +20,7 @@ _PARTS = ("partition_by", "order", "spec")
 
 
 def written_out(node: exp.Expression, named: Mapping[str, exp.Window], values: BlockValues) -> exp.Expression:
-    """The expression with what WINDOW says instead of the windows' names."""
+    """The expression with the definitions of WINDOW in place of the windows' names."""
 
     def whole(window: exp.Expression) -> exp.Expression:
         result = window.copy()
@@ -45,7 +45,7 @@ def _copied(part: object) -> object:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A window function: what it is partitioned and ordered by, what it consists of, and the columns it reads."""
+    """A window function: its partition, its order, its functions in the circuit, and the columns that it reads."""
 
     keys: tuple[str, ...]
     order: tuple[ops.Order, ...]
@@ -83,7 +83,7 @@ class WindowCalls:
             self._values.go_on(self._values.scope.nodes.builder.add(over, self._values.rows.node))
 
     def _read(self, window: exp.Window) -> _Asked:
-        """What a window function asks for; what it reads has columns from then on."""
+        """Read a window function, and give the expressions that it reads columns."""
         values, scope = self._values, self._values.scope
 
         def value(node: exp.Expression) -> Typed:
@@ -119,7 +119,7 @@ class WindowCalls:
 
 
 def _is_innermost(node: exp.Expression) -> bool:
-    """Whether a node is a window function that has no other one in it."""
+    """Whether a node is a window function without another one inside."""
     return isinstance(node, exp.Window) and not any(
         True for child in node.iter_expressions() for _ in outermost(child, lambda part: isinstance(part, exp.Window))
     )

@@ -101,7 +101,7 @@ def as_decimal(type_: Type) -> Type:
 
 
 def bounded_decimal(precision: int, scale: int) -> Type:
-    """The decimal of these digits, without those after the point for which there is no room."""
+    """The decimal type of these digits; digits after the point are dropped where 38 are too few."""
     if precision > MAX_PRECISION:
         scale = max(0, scale - (precision - MAX_PRECISION))
     return Type.decimal(min(precision, MAX_PRECISION), scale)
@@ -128,7 +128,7 @@ def _of_parts(a: ValueType, b: ValueType) -> ValueType | None:
 def coerced(typed: Typed, target: Type) -> Typed:
     """The value brought to a type, an error where it has no value there; it must be one that Spark casts to.
 
-    Of what is made of NULL, as it is written, and of nothing the parts are brought to theirs.
+    Literal arrays, maps and structs of NULL are converted part by part.
     """
     source = typed.type.type
     if source is not target and source.is_composite and source.kind is target.kind and open_type(typed) is not source:
@@ -141,7 +141,7 @@ def coerced(typed: Typed, target: Type) -> Typed:
 
 
 def of_finite(number: Typed, found: Typed) -> Typed:
-    """What a float is cast to, NULL where it is infinite or no number: no error there, as Spark has it."""
+    """A float cast to this type; NULL, and no error, for infinities and NaN, as in Spark."""
     itself = number.expression.copy()
     zero = cast(literal(0.0, Type.FLOAT64), number.type.type)
     is_finite = exp.EQ(this=exp.Sub(this=itself, expression=itself.copy()), expression=zero)
@@ -150,7 +150,7 @@ def of_finite(number: Typed, found: Typed) -> Typed:
 
 
 def converted(typed: Typed, target: Type) -> Typed:
-    """The value brought to a type, NULL where it or a part has no value there; it must be one that Spark casts to."""
+    """The value converted to a type, NULL where it or a part cannot be; Spark must have this cast."""
     return folded(_converted(typed, target, by_part=True))
 
 
@@ -193,7 +193,7 @@ def _integer(expression: exp.Expression) -> int:
 
 
 def open_type(typed: Typed) -> Type:
-    """The type of a value, with VOID instead of parts that have NULL or nothing, as it is written, alone."""
+    """The type of a value, with VOID for parts that are literal NULLs or empty."""
     return VOID if typed.is_null else _open(typed.expression, typed.type.type)
 
 
@@ -220,7 +220,7 @@ def _open(expression: exp.Expression, type_: Type) -> Type:
 
 
 def _closed(type_: Type) -> Type:
-    """The type with BOOLEAN for what is VOID."""
+    """The type with BOOLEAN in place of VOID."""
     match type_.kind:
         case Kind.ARRAY:
             return Type.array(ValueType(_closed(type_.element.type), type_.element.nullable))
@@ -232,7 +232,7 @@ def _closed(type_: Type) -> Type:
 
 
 def _rebuilt(expression: exp.Expression, source: Type, target: Type) -> exp.Expression:
-    """What makes an array, a struct or a map, with its parts brought to those of another type."""
+    """A literal array, struct or map whose parts are converted to those of another type."""
     if _open(expression, source) is VOID:
         return null(target)
     if source is target or _open(expression, source) is source:
@@ -266,7 +266,7 @@ def unified(values: Sequence[Typed]) -> list[Typed] | None:
 
 
 def named_as(value: Typed, other: Type) -> Typed:
-    """The value with the names that another type has for the fields at their places, as rows are compared by place."""
+    """The value with the field names of another type, as rows are compared by position."""
     return value if value.is_null else coerced(value, _named_as(value.type.type, other))
 
 

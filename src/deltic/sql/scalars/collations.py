@@ -1,7 +1,7 @@
 """Collations: `x COLLATE UTF8_LCASE` beside a comparison compares without regard to case.
 
 Only what compares texts takes it: comparisons, IN, BETWEEN, LIKE, CASE x WHEN, and keys of ORDER BY and PARTITION BY.
-As a value it is refused, for what it would be compared with later is not known where it is made.
+A column or result with a collation is refused: its later comparisons are unknown.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def texts_of(nodes: Sequence[exp.Expression]) -> tuple[list[exp.Expression], boo
 
 
 def compared(values: Sequence[Typed]) -> list[Typed]:
-    """Texts as they are compared without regard to case; values as they are where others are among them."""
+    """Texts folded for comparison without case; unchanged if some values are not texts."""
     if not all(value.is_null or value.type.type is Type.STRING for value in values):
         return list(values)
     signs = [constant(sign, Type.STRING) for sign in _SIGMA]

@@ -14,7 +14,7 @@ _COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.BINARY)
 
 
 def folded(typed: Typed) -> Typed:
-    """The literal of the value of an expression without columns; others, and what is undefined, as they are."""
+    """The literal of an expression without columns; expressions with columns or without a value stay as they are."""
     expression, type_ = typed.expression, typed.type.type
     if is_literal(expression) or type_.kind in _COMPOSITE:
         return typed

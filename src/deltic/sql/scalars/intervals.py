@@ -62,7 +62,7 @@ def interval_cast(node: exp.Expression, operand: Typed, target: Type, is_safe: b
 
 
 def _cut(span: Typed, last: str) -> Typed:
-    """An interval without what is less than one of its last field."""
+    """An interval truncated to whole units of its last field."""
     type_ = span.type.type
     known = span.fields or ALL_FIELDS[type_]
     if UNITS[known[1]] >= UNITS[last] or last == ALL_FIELDS[type_][1]:
@@ -105,7 +105,7 @@ def _last_field(span: Typed) -> str:
 
 
 def is_calendar_interval(node: exp.Expression) -> bool:
-    """Whether a node makes an interval of months, days and microseconds, which is no value: it moves a time."""
+    """Whether a node makes an interval of months, days and microseconds, which can only move a time."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in ("make_interval", "try_make_interval")
 
 

@@ -47,7 +47,7 @@ def is_number(node: exp.Expression) -> bool:
 
 
 def number(node: exp.Expression, source: SourceText, sign: str = "") -> Typed:
-    """A number as it is written, of its letter's type, or the smallest of INT, BIGINT and DECIMAL that has it.
+    """A literal number of its suffix's type, or of the smallest of INT, BIGINT and DECIMAL that holds it.
 
     One with an exponent is a DOUBLE. The sign is part of the number: -128Y is a TINYINT.
     """
@@ -87,7 +87,7 @@ def _of_type(node: exp.TryCast, type_: Type, sign: str, source: SourceText) -> T
 
 
 def _digits(node: exp.Expression, value: Decimal, source: SourceText) -> Type:
-    """The decimals with the digits of a number; zeros that lead do not count."""
+    """The decimal type with the digits of a number, without leading zeros."""
     _, digits, exponent = value.as_tuple()
     scale = -int(exponent)
     precision = max(len(digits), scale)

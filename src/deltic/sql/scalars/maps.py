@@ -13,7 +13,7 @@ from deltic.values.types.names import type_name
 
 
 def comparable(value: Typed) -> Typed:
-    """The value with its maps in the order of their keys, which is the same for equal ones; others as they are."""
+    """The value with its maps sorted by key, so that equal maps are the same; other values unchanged."""
     if value.type.type.is_ordered:
         return value
     type_ = constant(type_name(value.type.type), Type.STRING)

@@ -42,7 +42,7 @@ Apply = Callable[..., Typed]
 
 
 class Mismatch(Exception):
-    """Operands whose types do not go with an operator; `hint` says what to do."""
+    """An operator does not accept the types of its operands; `hint` says what to do."""
 
     def __init__(self, hint: str = "") -> None:
         self.hint = hint
@@ -50,7 +50,7 @@ class Mismatch(Exception):
 
 
 def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply = applied) -> Typed:
-    """A sum, difference, product, quotient, whole quotient or remainder; `apply` says what it is where undefined."""
+    """A sum, difference, product, quotient, whole quotient or remainder. `apply` decides about undefined ones."""
     if any(value.type.type in (*_TIMES, *INTERVALS) and not value.is_null for value in (left, right)):
         return _of_times(kind, left, right, apply)
     if left.is_null and right.is_null:
@@ -214,7 +214,7 @@ def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
 
 
 def _structure_of(left: Typed, right: Typed) -> Type | None:
-    """The type of the left one of two structs whose fields agree but for their names."""
+    """The left one's type, of two structs that differ only in field names."""
     (a, b) = (value.type.type for value in (left, right))
     if a.kind is not Kind.STRUCT or b.kind is not Kind.STRUCT:
         return None
@@ -222,7 +222,7 @@ def _structure_of(left: Typed, right: Typed) -> Type | None:
 
 
 def logic(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
-    """AND, OR and NOT; operands that cannot be an error come first."""
+    """AND, OR and NOT; operands that cannot fail come first."""
     if not all(can_coerce(o, Type.BOOLEAN) and o.type.type in (Type.BOOLEAN, Type.STRING) for o in operands):
         raise Mismatch("conditions are BOOLEAN; compare: x <> 0")
     booleans = [coerced(operand, Type.BOOLEAN) for operand in operands]

@@ -38,7 +38,7 @@ class Parts:
     waiting: dict[str, _Large] = field(default_factory=dict)
 
     def named(self, value: Typed) -> Typed:
-        """A value in which parts are put in; or the name of it, where it is a large one."""
+        """A value with its parts filled in; the name of a large one."""
         result = self._put(value)
         if result.size <= LARGE or result.value.is_null:
             return result.value
@@ -47,7 +47,7 @@ class Parts:
         return Typed(TreePart(this=exp.Identifier(this=name), checked=result.is_checked), result.value.type)
 
     def whole(self, value: Typed) -> Typed:
-        """A value in which parts are put in."""
+        """A value with its parts filled in."""
         return self._put(value).value
 
     def _put(self, value: Typed) -> _Large:
@@ -78,7 +78,7 @@ class Parts:
 
 
 def _let(name: str, part: Typed, places: list[TreePart], value: Typed) -> Typed:
-    """The value with a name for what stands in several places of it."""
+    """The value, in which repeated parts are named by a Let."""
     type_ = part.type
     for place in places:
         place.replace(bound(name, type_.type, sure=not type_.nullable))

@@ -215,7 +215,7 @@ class _Translation:
         return reduce(lambda value, part: functions.collections.field(value, part.name), fields, element)
 
     def element(self, node: exp.Expression) -> Typed:
-        """A parameter of the function that this is the body of."""
+        """A parameter of the function whose body this is."""
         return self.column(exp.column(node.copy()))
 
     def literal(self, node: exp.Expression) -> Typed:
@@ -315,7 +315,7 @@ class _Translation:
         return functions.called(name, own)
 
     def function(self, node: exp.Lambda) -> functions.lambdas.Lambda:
-        """A function, whose body has its parameters beside what stands around it."""
+        """A function; its body sees its parameters and the names around it."""
         names = tuple(part.name.lower() for part in node.expressions)
         if len(set(names)) < len(names):
             raise self.source.error(node, "two parameters have one name")
@@ -421,12 +421,12 @@ class _Translation:
         return operators.comparison(type(node), *self.compared(sides))
 
     def compared(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
-        """The values of nodes that are compared with each other, as the collation compares them that one names."""
+        """The values of compared nodes, under the collation that one of them names."""
         texts, without_case = collations.texts_of(nodes)
         return collations.compared(self.all(texts)) if without_case else self.all(texts)
 
     def _compared_rows(self, node: exp.Expression, left: exp.Expression, right: exp.Expression) -> Typed:
-        """Rows in parentheses, compared as structs are, whose fields need no names for it."""
+        """Rows in parentheses, compared like structs with any field names."""
         if isinstance(node, exp.EQ | exp.NEQ):
             same = self._same_rows(left, right)
             return operators.logic(exp.Not, [same]) if isinstance(node, exp.NEQ) else same
@@ -435,7 +435,7 @@ class _Translation:
         return operators.comparison(type(node), *rows)
 
     def _as_long(self, left: exp.Expression, right: exp.Expression) -> list[exp.Expression]:
-        """The values of a row, which are as many as those of the other."""
+        """The values of a row, which must be as long as the other."""
         if len(left.expressions) != len(right.expressions):
             counts = f"{len(left.expressions)} values are compared with {len(right.expressions)}"
             raise self.source.error(left, counts)
@@ -537,7 +537,7 @@ _SYNTAX: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
 
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    """The values that a node is of. A name among them is a parameter of a function, after a point that of a field."""
+    """The operands of a node. A name among them is a parameter of a function; after a dot, the name of a field."""
     others = (exp.DataType, exp.Var, exp.Lambda, *((exp.Identifier,) if isinstance(node, exp.Dot) else ()))
     return [child for child in node.iter_expressions() if not isinstance(child, others) or child is node.this]
 

@@ -30,7 +30,7 @@ class Typed:
 
     @property
     def is_null(self) -> bool:
-        """Whether this is NULL as it is written, which takes the type that it is needed in."""
+        """Whether this is a literal NULL, which takes any type."""
         return isinstance(self.expression, exp.Null)
 
 
@@ -66,7 +66,7 @@ def applied(kind: type[exp.Expression], *operands: Typed) -> Typed:
 
 
 def regrouped(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
-    """One or more operands of an operation whose operands may be regrouped, as few levels deep as they can be."""
+    """An associative operation over one or more operands, as a tree of least depth."""
     if len(operands) <= FEW:
         return reduce(partial(applied, kind), operands)
     half = len(operands) // 2
@@ -87,5 +87,5 @@ def defined(operation: Typed, *operands: Typed) -> Typed:
 
 
 def _may_fail(operation: Typed, *operands: Typed) -> bool:
-    """Whether an operation may be NULL although its operands are not, were they never NULL."""
+    """Whether an operation may be NULL for operands that are not."""
     return result_of(operation.expression, [ValueType(operand.type.type) for operand in operands]).nullable

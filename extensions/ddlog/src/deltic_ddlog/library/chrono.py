@@ -119,7 +119,7 @@ def _fraction(nanoseconds: int) -> str:
 
 
 def _digits(before: str, count: int) -> Callable[[ParsedMoment], str]:
-    """What writes this many digits of the part of a second."""
+    """A formatter of this many digits of the fraction of a second."""
     return lambda moment: before + f"{(moment.nanoseconds or 0) % SECOND:09}"[:count]
 
 
@@ -175,7 +175,7 @@ def written(moment: ParsedMoment, format_: str) -> str:
 
 @dataclass
 class _Found:
-    """What a text says, by the letters of the items."""
+    """The fields of a text, by the letters of the format's items."""
 
     rest: str
     values: dict[str, int] = field(default_factory=dict)
@@ -249,7 +249,7 @@ _READ: Mapping[str, Callable[[_Found], None]] = {
 
 
 def read(text: str, format_: str) -> ParsedMoment:
-    """The moment that a text says in a format. Raises FormatError."""
+    """The moment that a text gives in a format. Raises FormatError."""
     result = _Found(text)
     for fill, item in _items(format_):
         if fill == "text":

@@ -1,4 +1,4 @@
-"""Functions of vectors, sets and maps, which tell by their arguments what they are given."""
+"""Functions of vectors, sets and maps, which dispatch on their arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deltic_ddlog.values import NONE, UNIT, Group, MapValue, Set, Struct, Vec, s
 
 
 def order_of(instance: Instance) -> Callable[[Any], Any]:
-    """By what the elements of the first argument, a collection, are ordered."""
+    """The sort key of the elements of the first argument, a collection."""
     type_ = content(instance.parameters[0])
     assert isinstance(type_, Named)
     return TypeOrder(instance.types).key(type_.arguments[0])

@@ -13,7 +13,7 @@ from deltic_ddlog.values import NONE, Struct, err, ok, some
 
 
 def _guarded(function: Callable[..., float]) -> Callable[..., float]:
-    """NaN where a number is outside of what the function is defined for, infinite where the result is too large."""
+    """NaN outside the function's domain, infinity where the result overflows."""
 
     def value(*given: float) -> float:
         try:

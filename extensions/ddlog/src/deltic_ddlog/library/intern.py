@@ -9,5 +9,5 @@ natives("intern", {"string_intern istring_str": lambda text: text})
 
 @native("intern::istring_ord")
 def istring_ord(text: str) -> int:
-    """Raises ValueError: such numbers come in the order in which strings were seen, and change with it."""
+    """Raises ValueError: these numbers depend on the order in which strings were first seen."""
     raise ValueError("interned strings have no numbers: they would depend on the order in which strings were seen")

@@ -21,7 +21,7 @@ def _takes(instance: Instance, count: int) -> bool:
 
 
 def _of_pairs(function: Callable[[MapValue, Body], Any], instance: Instance) -> Callable[[MapValue, Body], Any]:
-    """The function, with one of keys and values where one of values was given."""
+    """The function of keys and values; one of values alone is wrapped."""
     if _takes(instance, 2):
         return function
     return lambda items, body: function(items, lambda _, value: body(value))
@@ -33,7 +33,7 @@ def _filter_map(items: MapValue, body: Body) -> MapValue:
 
 
 def _fold(instance: Instance) -> Body:
-    """The function of what was found before and each value, in the order of the keys."""
+    """A fold over the values, in the order of the keys."""
     if _takes(instance, 3):
         return lambda items, body, initial: reduce(lambda result, pair: body(result, *pair), items, initial)
     return lambda items, body, initial: reduce(lambda result, pair: body(result, pair[1]), items, initial)

@@ -1,4 +1,4 @@
-"""The functions of `print`: what `Inspect` prints goes where dumps do, all else to the standard error output."""
+"""The functions of `print`. `Inspect` prints where dumps go; other calls print to standard error."""
 
 from __future__ import annotations
 

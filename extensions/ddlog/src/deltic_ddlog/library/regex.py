@@ -18,7 +18,7 @@ def _set(patterns: Vec) -> Patterns:
 
 
 def _tried(make: Callable[[Any], Any], given: Any) -> Struct:
-    """The expressions, where they are some."""
+    """`Ok` of what is made of the pattern, or `Err` with the reason if it is invalid."""
     try:
         return ok(make(given))
     except re.error as error:

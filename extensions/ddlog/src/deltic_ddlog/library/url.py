@@ -60,7 +60,7 @@ def _parsed(text: str) -> Struct:
 
 
 def _encoded(text: str, signs: str) -> str:
-    """The text with these signs, and all that are not ASCII's or control something, as `%` and their bytes."""
+    """The text with these characters, control characters and all outside ASCII percent-encoded."""
     return quote(
         text, safe="".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in signs) + " " * (" " not in signs)
     )
@@ -72,7 +72,7 @@ def _ascii(host: str) -> str:
 
 
 def _straight(path: str) -> str:
-    """A path without `.` and `..`."""
+    """The path with `.` and `..` resolved."""
     result = list[str]()
     *folders, last = path.removeprefix("/").split("/")
     for part in (*folders, last):
@@ -91,7 +91,7 @@ def _cannot_be_a_base(url: str) -> bool:
 
 
 def _joined(url: str, other: str) -> Struct:
-    """The address that another one is, seen from this one."""
+    """Another address resolved against this one."""
     if _cannot_be_a_base(url) and not _SCHEME.match(other):
         return err("relative URL with a cannot-be-a-base base")
     return _parsed(urljoin(url, other))

@@ -26,7 +26,7 @@ def from_bytes(given: Vec) -> Struct:
 
 @native("uuid::parse_str")
 def parse_str(text: str) -> Struct:
-    """The identifier that a text says, with hyphens or without."""
+    """The identifier in a text, with or without hyphens."""
     try:
         return ok(UUID(text).int)
     except ValueError as error:
@@ -34,7 +34,7 @@ def parse_str(text: str) -> Struct:
 
 
 def _turned(number: int) -> int:
-    """The same with its bytes in the other order."""
+    """The number with its bytes reversed."""
     return int.from_bytes(number.to_bytes(16, "little"), "big")
 
 

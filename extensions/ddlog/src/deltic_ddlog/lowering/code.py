@@ -80,7 +80,7 @@ class ColumnFunction(ABC):
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells functions apart."""
+        """The identity of the function."""
         return digest([repr(self)])
 
     @abstractmethod
@@ -90,7 +90,7 @@ class ColumnFunction(ABC):
 
 @dataclass(frozen=True)
 class VariableBinding:
-    """Where the value of a variable is: in these columns, of which `read` makes it; `is_one` where one has it."""
+    """Where a variable's value is: `read` makes it from these columns; `is_one` if a single column holds it."""
 
     type: t.DdlogType
     columns: tuple[Column, ...]
@@ -124,7 +124,7 @@ class Stored(ColumnFunction):
 
 @dataclass(frozen=True)
 class RowRecord(ColumnFunction):
-    """The record that a row has."""
+    """The record of a row."""
 
     type: t.DdlogType
 
@@ -210,7 +210,7 @@ class PatternValue(ColumnFunction):
 
 @dataclass(frozen=True)
 class PatternTest(ColumnFunction):
-    """Whether a subject has a pattern."""
+    """Whether a subject matches a pattern."""
 
     matching: Matching
 
@@ -262,7 +262,7 @@ class GroupedList(ColumnFunction):
         return group
 
     def _order(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-        """By what rows are ordered, whose values are after a value and a number. Functions are as their texts are."""
+        """The sort key of rows, whose values follow a value and a number. Functions are ordered by their texts."""
         ordering = self.of.columns.ordering
         parts = [(ordering(each.type, each.read.function), place) for each, place in _places(self.row, 2)]
         return lambda row: tuple(part(*row[place]) for part, place in parts)

@@ -78,15 +78,15 @@ class ProgramColumns:
         return native_type(type_) is not None or self.codecs.has(type_)
 
     def reading(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """What makes a value of what a column has."""
+        """The function from a column's content to the value."""
         return same if native_type(type_) else self._stored.of(type_).of_text
 
     def writing(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """What makes of a value what its column has."""
+        """The function from a value to its column's content."""
         return same if native_type(type_) else self._stored.of(type_).show
 
     def ordering(self, type_: t.DdlogType, read: Callable[..., Any]) -> Callable[..., Any]:
-        """By what columns are ordered whose values `read` makes; functions by their texts."""
+        """The sort key of columns whose values `read` makes; functions are ordered by their texts."""
         if isinstance(t.content(type_), t.CallableType):
             return same
         key = self.codecs.key(type_)

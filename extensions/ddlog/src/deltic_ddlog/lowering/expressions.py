@@ -1,6 +1,6 @@
 """Expressions and patterns over columns: sqlglot trees for what columns can say, and functions of Python for the rest.
 
-Functions are made of the program's own, over the values that the columns hold. What an engine can compute on columns is
+They call the program's own functions on the values in the columns. What an engine can compute on columns is
 not called for each row: comparisons, logic, and integer arithmetic modulo 2^n.
 """
 
@@ -58,7 +58,7 @@ SUBJECT = "Subject"
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition before a function, which computes it of these columns."""
+    """A condition before a function; it is computed from these columns."""
 
     test: ColumnFunction
     columns: tuple[Column, ...]
@@ -85,11 +85,11 @@ class Expressions:
         return Expressions(self.of, (*self._guards, Guard(PatternTest(self.of, part.read.matching), part.columns)))
 
     def unguarded(self) -> Expressions:
-        """The expressions after what no row passes that does not meet all conditions before it."""
+        """The expressions after a step that only rows meeting all earlier conditions pass."""
         return Expressions(self.of)
 
     def value(self, expression: core.TypedExpression, known: Environment) -> Tree:
-        """What the column of an expression's values has."""
+        """The column content of an expression's values."""
         expression = plain(expression, known)
         if (tree := self._native(expression, known)) is not None:
             return tree
@@ -106,7 +106,7 @@ class Expressions:
             raise ProgramError([expression.span.error(f"this has no value: {error}")]) from error
 
     def items(self, expression: core.TypedExpression, element: t.DdlogType, known: Environment) -> Tree:
-        """What an array of a collection's elements has."""
+        """The array column of a collection's elements."""
         function = self.function(plain(expression, known), known)
         array = Type.array(ValueType(self.columns.type(element)))
         return self._call(Items(self.of, function, element), _columns(function.given, known), array)
@@ -114,7 +114,7 @@ class Expressions:
     def match(
         self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding, known: Environment
     ) -> tuple[list[Tree], Bound]:
-        """The conditions under which a value has a pattern, and what the columns of its variables have then."""
+        """The conditions under which a value matches a pattern, and the columns of its variables then."""
         match pattern:
             case core.Anything():
                 return [], {}
@@ -139,7 +139,7 @@ class Expressions:
         return conditions, result
 
     def _of(self, value: core.TypedExpression | VariableBinding, known: Environment) -> Tree:
-        """What a column of the value has."""
+        """The content of a column of the value."""
         if isinstance(value, core.TypedExpression):
             return self.value(value, known)
         (only,) = value.columns
@@ -168,7 +168,7 @@ class Expressions:
         return [self._call(PatternTest(self.of, matching), columns, Type.BOOLEAN)] if is_tested else [], bound
 
     def _always(self, pattern: core.Pattern) -> bool:
-        """Whether all values of the type have a pattern."""
+        """Whether all values of the type match a pattern."""
         match pattern:
             case core.Anything() | core.Bind():
                 return True
@@ -252,7 +252,7 @@ class Expressions:
         return kind(this=left, expression=right)
 
     def _logic(self, operator: str, operands: Sequence[core.TypedExpression], known: Environment) -> Tree | None:
-        """Only where all of it is native: what need not be computed must not fail."""
+        """Native only as a whole: an operand that need not be computed must not fail."""
         trees = [self._native(operand, known) for operand in operands]
         if any(tree is None or _may_fail(tree) for tree in trees):
             return None
@@ -270,7 +270,7 @@ def _may_fail(tree: Tree) -> bool:
 
 
 def plain(node: NodeT, known: Environment) -> NodeT:
-    """The expression or pattern without what makes and follows references, and with fields of rows as variables."""
+    """The expression or pattern without references, and with fields of rows as variables."""
 
     def change(node: Any) -> Any:
         if isinstance(node, core.CallFunction) and node.function.name in _WRAPPERS and len(node.arguments) == 1:
@@ -286,7 +286,7 @@ def plain(node: NodeT, known: Environment) -> NodeT:
 
 
 def field_name(variable: str, place: int) -> str:
-    """What the field of a record is called that a variable stands for; no variable begins with a capital."""
+    """The name of a record's field as a variable; other variables do not begin with a capital."""
     return f"Field{place}_{variable}"
 
 

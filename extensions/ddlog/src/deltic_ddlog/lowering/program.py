@@ -30,7 +30,7 @@ FRONT = "DDlog"
 
 @dataclass(frozen=True)
 class Inspected:
-    """What an `InspectStep` looks at: the view `name`, in whose columns the variables are, as `known` says."""
+    """The rows that an `InspectStep` reads: the view `name`; `known` maps variables to its columns."""
 
     name: str
     clause: c.InspectStep
@@ -64,7 +64,7 @@ class Lowered:
 
     @cached_property
     def delays(self) -> dict[str, int]:
-        """How far back relations are read that are read as they were."""
+        """The delays at which relations are read, in transactions."""
         result: dict[str, int] = {}
         for rule in self.checked.rules:
             for atom in rule.body:
@@ -113,7 +113,7 @@ class Lowered:
             yield self._index(index)
 
     def _is_set(self, relation: c.ResolvedRelation) -> bool:
-        """Whether records are there once. Relations that are neither input, output nor recursive count derivations."""
+        """Whether each record counts once. Relations that are neither input, output nor recursive count derivations."""
         is_counted = relation.role == "internal" and relation.name not in self._recursions
         return relation.semantics == "relation" and not is_counted
 
@@ -186,7 +186,7 @@ class Lowered:
         return ViewDefinitions(tuple(map(self._view, relations)), scope.builder.build())
 
     def _inspections(self, relations: Sequence[c.ResolvedRelation]) -> Iterator[ViewDefinitions]:
-        """What `InspectStep` looks at in recursive rules: their bindings, once the recursion is at its end."""
+        """The rows that `InspectStep` reads in recursive rules: their bindings at the fixpoint."""
         for relation in relations:
             scope, before = self._scope(), len(self.inspected)
             for rule, head in self._rules.get(relation.name, ()):
@@ -201,7 +201,7 @@ class Lowered:
         return tuple(CatalogView(each.name, self._shown[each.name], place=place) for each in self.inspected[before:])
 
     def _union(self, relation: c.ResolvedRelation, scope: LoweringScope) -> int:
-        """What a relation has: what comes from outside, facts, and what its rules derive."""
+        """The content of a relation: its input, its facts, and the rows that its rules derive."""
         outside = scope.outside
         schema = self.form(relation.name).schema
         parts = []

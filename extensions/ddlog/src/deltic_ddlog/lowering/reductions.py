@@ -70,7 +70,7 @@ def reduced(
 
 
 def row_of(known: Environment, visible: Sequence[str]) -> list[tuple[str, VariableBinding]]:
-    """The variables that tell the rows of a group apart, in whose order they are."""
+    """The variables that identify the rows of a group, and order them."""
     seen, result = {c.name for name in visible for c in known[name].columns}, list[tuple[str, VariableBinding]]()
     for name, binding in known.items():
         names = {c.name for c in binding.columns}
@@ -123,7 +123,7 @@ def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[
 
 
 class _Making:
-    """The reductions of one group on their way: `known` are what is known before it."""
+    """The reductions of one group under construction; `known` are the variables bound before it."""
 
     def __init__(self, checked: ResolvedModules, group: GroupBy, known: Environment) -> None:
         self._checked, self._group, self._known = checked, group, known
@@ -131,7 +131,7 @@ class _Making:
         self._made: dict[tuple[object, ...], Reduction] = {}
 
     def covers(self, users: Sequence[Any]) -> bool:
-        """Whether all that these clauses ask of the group can be reduced."""
+        """Whether reductions cover every use of the group in these clauses."""
         for user in users:
             nodes = list(nodes_in(user))
             mentions = sum(isinstance(node, core.VariableValue) and node.name == self._group.name for node in nodes)
@@ -140,7 +140,7 @@ class _Making:
         return True
 
     def changed(self, user: Any) -> Any:
-        """A clause or a head with variables for what it asks of the group."""
+        """A clause or a head with variables for its uses of the group."""
         return transform(user, lambda node: self._result(node) or node)
 
     def clause(self) -> Reduce:
@@ -301,7 +301,7 @@ class _Making:
 
 
 def simple(node: Any) -> Any:
-    """An expression without taking apart what it puts together."""
+    """The expression, with fields of newly made structs and tuples replaced by their values."""
     if isinstance(node, core.FieldOf) and isinstance(node.of, core.MakeTuple | core.MakeStruct):
         return node.of.items[node.index]
     return node

@@ -152,7 +152,7 @@ class RuleBindings:
         return fresh
 
     def _absent(self, absent: AbsentStep) -> None:
-        """The records that have the pattern are found where they do not depend on a recursion, if they do not."""
+        """Matching records are computed outside the recursion, unless their relation is part of it."""
         form, name = self._forms(absent.relation), delayed_name(absent.relation, absent.delay)
         pattern, compared = self._without_variables(absent.pattern)
         place = self._scope if self._scope.is_recursive(name) else self._scope.outside
@@ -213,7 +213,7 @@ class RuleBindings:
         self._atoms = [project(self._builder, node, *added)]
 
     def _assign(self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding) -> None:
-        """What has no place in a column, as a closure or a regular expression, is computed where it is used."""
+        """A value that no column holds, such as a closure or a regular expression, is computed where it is used."""
         columns = self._expressions.columns
         if isinstance(pattern, core.Bind) and isinstance(value, core.TypedExpression) and not columns.has(pattern.type):
             function = self._expressions.function(plain(value, self.known), self.known)
@@ -273,7 +273,7 @@ class RuleBindings:
         self.known[clause.name] = VariableBinding(clause.type, (listed, *of_key), read, is_one=False)
 
     def _forget_all_but(self, visible: Sequence[str]) -> None:
-        """After a group that is all that is known; no row remains that an earlier condition excludes."""
+        """After a group only these variables are bound; rows that an earlier condition excludes are gone."""
         self._expressions = self._expressions.unguarded()
         before, self.known = self.known, {}
         for name in visible:
@@ -348,7 +348,7 @@ class RuleBindings:
 
 
 def _as_value(name: str, function: str, type_: t.DdlogType) -> Tree:
-    """What an aggregate has found, as a value of a type: counts are signed, and sums modulo 2^64."""
+    """An aggregate's result as a value of a type; counts are signed, sums are modulo 2^64."""
     if function == "count":
         return cast(column(name), Type.UINT64)
     if function == "sum" and isinstance(type_, t.Bit | t.Signed):
@@ -367,7 +367,7 @@ def _has_variables(expression: core.TypedExpression) -> bool:
 def _selected(
     builder: CircuitBuilder, source: int, form: Form, pattern: core.Pattern, expressions: Expressions
 ) -> tuple[int, Found]:
-    """The rows of records that have a pattern, and what they say of its variables."""
+    """The rows of records that match a pattern, with its variables."""
     columns = builder.type_of(source).schema.columns
     conditions: list[Tree] = []
     result: dict[str, tuple[VariableBinding, list[Tree]]] = {}

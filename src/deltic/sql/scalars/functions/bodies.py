@@ -1,4 +1,4 @@
-"""What SQL defines functions by: the expression of a definition, and its translation with arguments put in.
+"""Bodies of functions that SQL defines: a definition's expression, and its translation with arguments filled in.
 
 A definition is translated once for each signature, over places for the arguments, which then take their places. The
 arguments that are literals are part of the signature, for what is made of them may be computed at once.
@@ -28,7 +28,7 @@ Sign = tuple[exp.Expression | None, ValueType, bool, Fields | None]
 
 @cache
 def parsed(text: str) -> tuple[exp.Expression, SourceText]:
-    """An expression of a definition, which is not to be changed, and the text of which it was parsed."""
+    """A definition's expression, which nobody may change, and the text that it was parsed from."""
     from deltic.sql.dialect import Deltic  # which asks this package for the names of functions
 
     source = SourceText(f"SELECT {text}", BUILT_IN)
@@ -39,7 +39,7 @@ def parsed(text: str) -> tuple[exp.Expression, SourceText]:
 
 
 def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:
-    """What a translation depends on; None where it depends on what an argument is made of, or it may be an error."""
+    """What a translation depends on; None where it depends on an argument's structure, or may raise an error."""
     made_of_nothing = any(a.type.type.is_composite and open_type(a) is not a.type.type for a in arguments)
     return None if made_of_nothing or any(is_checked(a.expression) for a in arguments) else tuple(map(_sign, arguments))
 
@@ -77,7 +77,7 @@ def calls(name: str) -> tuple[str, ...]:
 
 
 def _called(definition: FunctionDefinition, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
-    """Those that a definition calls, itself or by functions of SQL: `of` says by which."""
+    """The functions that a definition calls, directly or through the functions of SQL in `of`."""
     for call in parsed(definition.body)[0].find_all(exp.Anonymous):
         _, is_of_the_table, entry = call.name.lower().rpartition("spark_")
         yield from [entry] if is_of_the_table else of(entry) if entry != definition.name else ()

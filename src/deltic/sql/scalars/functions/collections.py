@@ -37,7 +37,7 @@ TEXT, INT, BOOL = Type.STRING, Type.INT32, Type.BOOLEAN
 
 
 def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
-    """An array and a value of its elements' type, both brought to what they have in common."""
+    """An array and a value, both converted to their common element type."""
     array_of(array)
     element = open_type(array).element
     target = type_in_common([NULL if element.type is VOID else Typed(exp.column("element"), element), value])
@@ -202,7 +202,7 @@ def array_repeat(value: Typed, count: Typed) -> Typed:
 
 @rule("sequence", of="sequence sequence_of_times")
 def sequence(start: Typed, stop: Typed, step: Typed | None = None) -> Typed:
-    """What leads from one integer, date or time to another: by 1, one day, or back, where no step is given."""
+    """The values from one integer, date or time to another; the default step is 1 or one day, up or down."""
     type_ = same_type([start, stop])
     if type_ in _TIMES:
         return _times(coerced(start, type_), coerced(stop, type_), step)
@@ -242,7 +242,7 @@ def map_from_entries(entries: Typed) -> Typed:
 
 
 def arrays_zip(names: Sequence[str], arrays: Sequence[Typed]) -> Typed:
-    """The array of structs of what stands at each place of several arrays, whose fields have these names."""
+    """An array of structs of the elements at each position of several arrays; the fields have these names."""
     if not arrays:
         raise Mismatch("arrays_zip takes arrays")
     items = [array_or_null(value) for value in arrays]
@@ -267,7 +267,7 @@ def array_insert(values: Typed, place: Typed, value: Typed) -> Typed:
 
 @rule("str_to_map")
 def str_to_map(text: Typed, between: Typed | None = None, within: Typed | None = None) -> Typed:
-    """The map of the pairs in a text, which patterns part from each other, and their keys from their values."""
+    """The map of the pairs in a text; one pattern separates pairs, another keys from values."""
     given = zip((between, within), (",", ":"), strict=True)
     patterns = [constant(sign, TEXT) if own is None else pattern_of(own, "str_to_map") for own, sign in given]
     return apply("str_to_map", to(text, TEXT), *patterns)
@@ -275,7 +275,7 @@ def str_to_map(text: Typed, between: Typed | None = None, within: Typed | None =
 
 @rule("map", of="array map_from_arrays")
 def map_(*parts: Typed) -> Typed:
-    """The map of keys and values, which stand in turn."""
+    """The map of alternating keys and values."""
     if len(parts) % 2:
         raise Mismatch("map takes keys and values in turn")
     return map_from_arrays(array(*parts[::2]), array(*parts[1::2]))
@@ -311,7 +311,7 @@ def map_contains_key(value: Typed, key: Typed) -> Typed:
 
 @rule("named_struct", "struct", of="named_struct")
 def named_struct(*parts: Typed) -> Typed:
-    """The struct of names and values, which stand in turn."""
+    """The struct of alternating names and values."""
     if not parts or len(parts) % 2:
         raise Mismatch("named_struct takes names and values in turn")
     if any(name.type.type is not TEXT for name in parts[::2]):

@@ -38,7 +38,7 @@ class CsvOptions:
 
     @classmethod
     def of(cls, options: Typed | None) -> CsvOptions:
-        """What a map of options asks for; Mismatch for one that is not known here."""
+        """The options in a map; Mismatch for an unknown one."""
         chosen = {name.lower().replace("delimiter", "sep"): value for name, value in pairs_of(options)}
         known = list(cls.__dataclass_fields__)
         if unknown := [name for name in chosen if name not in known]:
@@ -56,13 +56,13 @@ class CsvOptions:
 
     @property
     def signs(self) -> list[Typed]:
-        """What stands between and around fields, and for NULL."""
+        """The delimiter, the quotes, and the text for NULL."""
         return [constant(text, TEXT) for text in (self.sep, self.quote, self.escape, self.nullvalue)]
 
 
 @rule("from_csv", of="fields_of_csv get")
 def from_csv(text: Typed, schema: Typed, options: Typed | None = None) -> Typed:
-    """The struct of a line, a field NULL where its text is none of its type."""
+    """The struct of a line; a field is NULL if its text does not fit its type."""
     how, type_ = CsvOptions.of(options), schema_named(literal_of(schema, "the schema of from_csv"))
     if type_.kind is not Kind.STRUCT or any(column.type.is_composite for column in type_.fields):
         raise Mismatch("the schema of from_csv has columns of simple types, as 'a INT, b STRING'")
@@ -87,7 +87,7 @@ def _is_bad(text: Typed, value: Typed) -> Typed:
 
 
 def _read(text: Typed, type_: Type, how: CsvOptions) -> Typed:
-    """A value of a type that a field has; NULL where it has none."""
+    """A field's text as a value of a type; NULL if it does not fit."""
     if type_ is TEXT:
         return text
     if pattern := how.pattern(type_):
@@ -132,7 +132,7 @@ def _written(value: Typed, how: CsvOptions) -> Typed:
 
 @rule("schema_of_csv", of="core")
 def schema_of_csv(text: Typed, options: Typed | None = None) -> Typed:
-    """The type of a line, which is written here, as a schema of from_csv."""
+    """The type of a literal line, as a schema for from_csv."""
     how = CsvOptions.of(options)
     line = literal_of(text, "the text of schema_of_csv")
     if not line:

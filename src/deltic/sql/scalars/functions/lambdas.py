@@ -29,12 +29,12 @@ class Lambda:
     body: Callable[[Mapping[str, Typed]], Typed]
 
     def over(self, *arrays: Typed) -> Typed:
-        """The array of what it makes of the elements at each place."""
+        """The array of its results for the elements at each position."""
         self.takes(len(arrays))
         return self._node(Mapped, arrays, [array_of(array).element.type for array in arrays])
 
     def folded(self, start: Typed, values: Typed) -> Typed:
-        """What it makes of the last value, `start` at first, and each element."""
+        """A fold: its result for the previous result, at first `start`, and each element."""
         self.takes(2)
         return self._node(Fold, [start, values], [start.type.type, array_of(values).element.type])
 
@@ -45,7 +45,7 @@ class Lambda:
             raise Mismatch(f"the function has {len(self.names)} parameters, and takes {result} here")
 
     def of(self, *elements: Type) -> Typed:
-        """What it makes of elements of these types."""
+        """Its result for elements of these types."""
         pairs = zip(self.names, elements, strict=True)
         return self.body({name: Typed(bound(name, type_), type_.or_null) for name, type_ in pairs})
 
@@ -58,7 +58,7 @@ class Lambda:
 
 
 def _as_start(made: Typed, start: Type) -> Typed:
-    """What a fold makes, which is of the type that it starts with."""
+    """The step of a fold, converted to the type of its start."""
     if not made.is_null and made.type.type is not start:
         raise Mismatch(
             f"it starts with {written(start)} and continues with {written(made.type.type)}; cast one of them"
@@ -85,14 +85,14 @@ def _entries(value: Typed) -> tuple[Typed, Typed]:
 
 
 def _condition(found: Typed) -> Typed:
-    """What a condition makes of elements."""
+    """The result of a condition for each element."""
     if found.type.type.element.type is not Type.BOOLEAN:
         raise Mismatch("the function is a condition: its result is BOOLEAN")
     return found
 
 
 def _of_elements(values: Typed, function: Lambda) -> Typed:
-    """What a function makes of the elements, and of their places from 0 if it asks for them."""
+    """A function's result for each element; it may take the element's position, from 0, too."""
     function.takes(1, 2)
     array_of(values)
     return function.over(*[values, attempt("indices", values)][: len(function.names)])
@@ -100,7 +100,7 @@ def _of_elements(values: Typed, function: Lambda) -> Typed:
 
 @taking("transform", of="indices")
 def transform(values: Typed, function: Lambda | Typed) -> Typed:
-    """What the function makes of each element."""
+    """The function's result for each element."""
     return _of_elements(values, _function(function))
 
 
@@ -124,7 +124,7 @@ def forall(values: Typed, function: Lambda | Typed) -> Typed:
 
 @taking("array_sort", of="array_sort firsts_of_pairs seconds_of_pairs sorted_by")
 def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
-    """The elements in order, NULL last; or in that of a function: below, at or above zero for each two of them."""
+    """The elements in order, NULL last; or in the order of a function that compares two: negative, 0 or positive."""
     array_of(values)
     if function is None:
         return attempt("array_sort", coerced(values, values.type.type))
@@ -137,7 +137,7 @@ def array_sort(values: Typed, function: Lambda | Typed | None = None) -> Typed:
 
 @taking("aggregate", "reduce", of="array get")
 def aggregate(values: Typed, start: Typed, merge: Lambda | Typed, finish: Lambda | Typed | None = None) -> Typed:
-    """What is made of a value at the start and each element in turn; of the last value something else."""
+    """A fold over the elements from a start value; a second function may convert the result."""
     if start.is_null:
         raise Mismatch("NULL has no type; cast it to one")
     result = _function(merge).folded(start, values)
@@ -149,7 +149,7 @@ def aggregate(values: Typed, start: Typed, merge: Lambda | Typed, finish: Lambda
 
 @taking("zip_with", of="padded")
 def zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
-    """What the function makes of the elements at the same place of two arrays; NULL stands where one has ended."""
+    """The function's results for the elements at the same positions of two arrays; the shorter is filled with NULL."""
     array_of(first), array_of(second)
     return _function(function).over(attempt("padded", first, second), attempt("padded", second, first))
 
@@ -162,21 +162,21 @@ def map_filter(value: Typed, function: Lambda | Typed) -> Typed:
 
 @taking("transform_values", of="map_from_arrays map_keys map_values")
 def transform_values(value: Typed, function: Lambda | Typed) -> Typed:
-    """The keys with what the function makes of each key and its value."""
+    """The keys, with the function's results for each key and value."""
     keys, values = _entries(value)
     return apply("map_from_arrays", keys, _function(function).over(keys, values))
 
 
 @taking("transform_keys", of="map_from_arrays map_keys map_values")
 def transform_keys(value: Typed, function: Lambda | Typed) -> Typed:
-    """The values with what the function makes of each key and its value; no key is NULL, or there twice."""
+    """The values, with new keys: the function's results for each key and value. Keys may not be NULL or repeat."""
     keys, values = _entries(value)
     return apply("map_from_arrays", _function(function).over(keys, values), values)
 
 
 @taking("map_zip_with", of="array_union map_from_arrays map_keys map_values values_at")
 def map_zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
-    """The keys of two maps with what the function makes of each and its two values, NULL where one has none."""
+    """The keys of two maps, with the function's results for the key and both values; a missing value is NULL."""
     keys = RULES["array_union"](_entries(first)[0], _entries(second)[0])
     key = keys.type.type.element.type
     maps = [coerced(value, Type.map(key, value.type.type.value)) for value in (first, second)]

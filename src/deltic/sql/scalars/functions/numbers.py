@@ -60,7 +60,7 @@ def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
 
 
 def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
-    """The nearest number of this many places: of two the one further from zero, or the even one."""
+    """The number rounded to this many places; halves go away from zero, or to the even digit."""
     places = 0 if given is None else int(literal_of(given, f"the places of {name}", INT, "0"))
     number = _number(value)
     type_ = number.type.type
@@ -139,7 +139,7 @@ def _format(form: Typed, function: str = "") -> Typed:
 
 @rule("pmod")
 def pmod(value: Typed, divisor: Typed) -> Typed:
-    """The remainder that is not negative, as far as the divisor is not."""
+    """The remainder, which is not negative if the divisor is positive."""
     rest = operators.arithmetic(exp.Mod, value, divisor)
     type_ = rest.type.type
     wide = INT if type_ in (Type.INT8, Type.INT16) else type_

@@ -55,7 +55,7 @@ def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed
 
 @rule("schema_of_json")
 def schema_of_json(text: Typed, options: Typed | None = None) -> Typed:
-    """The type of a JSON text, which is written here, as a schema of from_json."""
+    """The type of a literal JSON text, as a schema for from_json."""
     how = JsonOptions(**_chosen(options, READABLE, _OF_READING))
     result = schema_of(literal_of(text, "the text of schema_of_json"), how)
     if result is None:
@@ -70,12 +70,12 @@ _OF_READING = ("mode", "timezone", "locale", *OPTIONS, *(name for name in SWITCH
 
 
 def _given(chosen: dict[str, Any]) -> list[Typed]:
-    """The options as an argument of the function, none where nothing is asked for."""
+    """The options as an argument of the function; none if no option is given."""
     return [constant(json.dumps(chosen), TEXT)] if chosen else []
 
 
 def _chosen(options: Typed | None, letters: Collection[str], names: Sequence[str]) -> dict[str, Any]:
-    """What a map of options asks for; Mismatch for one that is none of these names, or has no such value."""
+    """The options in a map; Mismatch for an unknown name or value."""
     chosen: dict[str, Any] = {}
     for name, value in pairs_of(options):
         match name.lower():

@@ -72,7 +72,7 @@ def plain(name: str, arguments: Sequence[Typed]) -> Typed:
 
 
 def primitive(name: str, arguments: Sequence[Typed]) -> Typed:
-    """What `spark_f`, `try_spark_f` and `must_spark_f` stand for where SQL defines functions."""
+    """The functions `spark_f`, `try_spark_f` and `must_spark_f` of definitions in SQL."""
     way, _, entry = name.partition("spark_")
     if way:
         return {"try_": attempt, "must_": must}[way](entry, *arguments)
@@ -98,7 +98,7 @@ def brought(name: str, arguments: Sequence[Typed]) -> list[Typed]:
 
 
 def to(argument: Typed, target: Type) -> Typed:
-    """An argument as a function takes it: numbers as others, texts as anything, anything that is written as texts."""
+    """An argument converted to a parameter's type: between numbers, or if either is a text."""
     source = argument.type.type
     accepted = argument.is_null or source is target or Type.STRING in (source, target)
     accepted |= source.is_numeric and target.is_numeric

@@ -72,7 +72,7 @@ def _group(pattern: Typed, group: Typed | None) -> Typed:
 
 
 def _extracted(name: str, text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
-    """What a group of the pattern holds where it first matches, or wherever it does."""
+    """The text of a pattern's group at the first match, or at every match."""
     known = pattern_of(pattern, name)
     return apply(name, to(text, TEXT), known, _group(known, group))
 
@@ -125,7 +125,7 @@ def _replaced_from(text: Typed, pattern: Typed, replacement: Typed, position: in
 
 @rule("get_json_object")
 def get_json_object(text: Typed, path: Typed) -> Typed:
-    """What stands at a path of a JSON text, as text; NULL where nothing does, or where it is no JSON."""
+    """The value at a path of a JSON text, as text; NULL without one, or if the text is not JSON."""
     written = literal_of(path, "the path of get_json_object", sample="$")
     if not written.startswith("$"):
         return coerced(NULL, TEXT)
@@ -226,7 +226,7 @@ def _constant(piece: str) -> Typed:
 
 
 def _argument(hole: str, values: Sequence[Typed], left: Iterator[Typed]) -> Typed:
-    """The value that a hole shows: the next one, or that of its number."""
+    """The value of a placeholder: the next one, or the one of its number."""
     number = re.match(r"%(\d+)\$", hole)
     result = next(left, None) if number is None else dict(enumerate(values, 1)).get(int(number[1]))
     if result is None:
@@ -235,7 +235,7 @@ def _argument(hole: str, values: Sequence[Typed], left: Iterator[Typed]) -> Type
 
 
 def _filled(hole: str, value: Typed) -> Typed:
-    """What a hole shows of a value; `null` for NULL."""
+    """A value's text in a placeholder; `null` for NULL."""
     if not is_hole(hole):
         raise Mismatch(f"{hole} has flags, a width or places that do not go together")
     kind, own = hole[-1].lower(), _as_java_has(value)

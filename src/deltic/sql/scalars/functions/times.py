@@ -181,7 +181,7 @@ rule("make_ym_interval")(partial(_made_interval, "make_ym_interval", ("YEAR", "M
 
 @rule("time_bucket", of="window_start month_window_start")
 def time_bucket(width: Typed, time: Typed, origin: Typed | None = None) -> Typed:
-    """The start of the window of a time, of which one starts at the origin."""
+    """The start of a time's window; windows are aligned to the origin."""
     time = coerced(time, TIMESTAMP) if time.is_null else time
     type_, span = time.type.type, width.type.type
     if type_ not in (TIMESTAMP, NTZ) or not (width.is_null or span in _OF_INTERVALS):

@@ -1,4 +1,4 @@
-"""Variants, which are no values of columns: an expression that makes one is read where it stands, as a JSON text."""
+"""Variants, which columns cannot hold: an expression that makes one is read in place, as a JSON text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHERS = (Kind.BINARY, Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
 def variant(node: exp.Expression, of: Of) -> Typed | None:
-    """The JSON text of the variant that a node makes by parse_json, and maybe a path; None where it makes none."""
+    """The JSON text of the variant that a node makes by parse_json, perhaps with a path; else None."""
     made = node.unnest()
     name, given = (made.name.lower(), made.expressions) if isinstance(made, exp.Anonymous) else ("", [])
     if name in ("parse_json", "try_parse_json") and len(given) == 1:

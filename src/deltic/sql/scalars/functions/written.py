@@ -47,7 +47,7 @@ class SqlFunction:
 
     @cached_property
     def calls(self) -> frozenset[str]:
-        """The names of functions that the body calls, in lower case, whatever these are."""
+        """The names of the functions that the body calls, in lower case, known or not."""
         return calls_of(self.body)
 
     @cached_property
@@ -112,7 +112,7 @@ def calls_of(node: exp.Expression) -> frozenset[str]:
 
 
 def reached(calls: Iterable[str], functions: Written) -> Iterator[SqlFunction]:
-    """Those of the functions that are called by these names, and those that they call, each once."""
+    """The functions of these names and those that they call, each once."""
     waiting, seen = sorted(calls), set[str]()
     while waiting:
         name = waiting.pop()
