@@ -131,7 +131,7 @@ def number_written(value: Typed, form: Typed) -> Typed:
 @kind("form")
 def _format(form: Typed, function: str = "") -> Typed:
     """The format of a number."""
-    text = literal_of(form, "the format of a number", sample="9")
+    text = literal_of(form, "the format of a number", sample="9999999999")
     if number_format(text) is None:
         raise Mismatch(f"{text!r} is no format: S or MI, $, digits as 0 and 9 with commas, a point, digits, PR")
     return constant(text, Type.STRING)

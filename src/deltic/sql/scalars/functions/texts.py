@@ -51,7 +51,7 @@ def concat_ws(separator: Typed, *parts: Typed) -> Typed:
 @kind("pattern")
 def pattern_of(argument: Typed, name: str) -> Typed:
     """A regular expression that Java and DuckDB see alike."""
-    text = _NAMED_GROUP.sub("(?P<", literal_of(argument, f"the pattern of {name}"))
+    text = _NAMED_GROUP.sub("(?P<", literal_of(argument, f"the pattern of {name}", sample="(x)"))
     if _ELSEWHERE.search(text):
         raise Mismatch("the pattern has look-around, back references or classes that DuckDB's engine RE2 does not have")
     try:
