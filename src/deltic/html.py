@@ -30,7 +30,7 @@ def facts(of: Mapping[str, Any], caption: str = "") -> str:
 
 def preformatted(text: str) -> str:
     """A text with its lines and spaces as they are."""
-    return f"<pre>{escape(text)}</pre>"
+    return f'<pre style="font-family: monospace">{escape(text)}</pre>'
 
 
 def picture(svg: str) -> str:
