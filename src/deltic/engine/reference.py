@@ -28,8 +28,7 @@ from deltic.engine.conflicts import Conflict, ConflictError, Conflicts
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
 from deltic.engine.result import EpochResult, Extension
-from deltic.engine.version import Version
-from deltic.engine.weights import repeated, rows_shown
+from deltic.engine.version import Version, rows_shown
 from deltic.values import in_order
 from deltic.values.types import Schema
 
@@ -237,6 +236,9 @@ class ReferenceVersion(Version):
 
 
 def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
-    """Return the rows once with their weights if `counted`, else in the form of `repeated`."""
+    """Return the rows once with their weights if `counted` or a weight is negative, else as often as they weigh."""
     table = to_arrow(rows, schema)
-    return table if counted else repeated(table)
+    weights = np.asarray(table.column(WEIGHT))
+    if counted or (weights < 0).any():
+        return table
+    return table.take(pa.array(np.repeat(np.arange(len(table)), weights))).drop_columns([WEIGHT])

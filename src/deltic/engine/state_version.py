@@ -13,14 +13,13 @@ import pyarrow as pa
 from deltic.engine.between import Between
 from deltic.engine.interrupts import postponed
 from deltic.engine.storage.codec import decode_rows, nullary
-from deltic.engine.storage.frozen import Frozen
+from deltic.engine.storage.frozen import Frozen, NegativeWeight
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.lookup import count_each, find_history, find_rows, first_of_each
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
-from deltic.engine.version import ITERATION, Version
-from deltic.engine.weights import repeated, rows_shown
+from deltic.engine.version import ITERATION, Version, rows_shown
 from deltic.program.program import Program
 
 
@@ -51,8 +50,8 @@ class StoreVersion:
 
 _WITH_ITERATIONS = (RelationKind.RECURSIVE, RelationKind.HISTORY)
 
-# A query of one relation in one store.
-_Ask = Callable[[Frozen, Interner], pa.Table]
+# A query of one relation in one store, of rows with weights or as often as they weigh.
+_Ask = Callable[[Frozen, Interner, bool], pa.Table]
 
 
 class StateVersion(Version):
@@ -90,7 +89,7 @@ class StateVersion(Version):
     def read(
         self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
     ) -> pa.Table:
-        def ask(relation: Frozen, interner: Interner) -> pa.Table:
+        def ask(relation: Frozen, interner: Interner, counted: bool) -> pa.Table:
             return together(relation.shown(*rows, interner, counted, columns) for rows in relation.parts())
 
         return self._of_all(ask, name, counted, table)
@@ -98,7 +97,7 @@ class StateVersion(Version):
     def part(self, name: str, number: int, parts: int, *, counted: bool = False) -> pa.Table:
         """Return part `number` of `parts` disjoint parts of the rows of a table or view, in the form of `read`."""
 
-        def ask(relation: Frozen, interner: Interner) -> pa.Table:
+        def ask(relation: Frozen, interner: Interner, counted: bool) -> pa.Table:
             words, weights = relation.rows()
             chosen = slice(len(weights) * number // parts, len(weights) * (number + 1) // parts)
             return relation.shown(words[:, chosen], weights[chosen], interner, counted)
@@ -109,7 +108,7 @@ class StateVersion(Version):
         ranges = {column: value for column, value in key.items() if isinstance(value, Between)}
         equal = {column: value for column, value in key.items() if column not in ranges}
 
-        def ask(relation: Frozen, interner: Interner) -> pa.Table:
+        def ask(relation: Frozen, interner: Interner, counted: bool) -> pa.Table:
             values, known = relation.key(equal, interner), relation.ranges(ranges, interner)
             result = relation.no_rows() if values is None else find_rows(relation, values, known)
             shown, types = relation.shown(*result, interner, counted), relation.schema.types
@@ -130,8 +129,8 @@ class StateVersion(Version):
         return pa.concat_tables(known) if len(known) == len(parts) else None
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
-        def ask(relation: Frozen, interner: Interner) -> pa.Table:
-            return relation.shown(*find_rows(relation, relation.keys(keys, interner)[0], {}), interner, counted=False)
+        def ask(relation: Frozen, interner: Interner, counted: bool) -> pa.Table:
+            return relation.shown(*find_rows(relation, relation.keys(keys, interner)[0], {}), interner, counted)
 
         return self._of_all(ask, name, counted=False, table=True)
 
@@ -160,8 +159,10 @@ class StateVersion(Version):
     def _of_all(self, ask: _Ask, name: str, counted: bool, table: bool = False) -> pa.Table:
         with postponed:
             called = self._called(name, table)
-            rows = together(ask(store.relations[called], store.interner) for store in self._stores)
-        return rows if counted else repeated(rows)
+            try:
+                return together(ask(store.relations[called], store.interner, counted) for store in self._stores)
+            except NegativeWeight:
+                return together(ask(store.relations[called], store.interner, True) for store in self._stores)
 
     def _called(self, name: str, table: bool = False) -> str:
         """Return the relation of a view, or of a table."""

@@ -15,6 +15,11 @@ ITERATION = "__iteration__"
 """The column of `Version.history` with the iterations."""
 
 
+def rows_shown(weights: npt.NDArray[np.int64]) -> int:
+    """Return the number of rows that `Version.read` returns, from their weights int64[n]."""
+    return int((weights != 0).sum() if (weights < 0).any() else weights.sum())
+
+
 class Version(Protocol):
     """The tables and views as of the epoch of number `epoch`. They never change."""
 

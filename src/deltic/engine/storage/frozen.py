@@ -21,6 +21,10 @@ from deltic.engine.storage.run import Run, Weights, Words
 from deltic.values.types import Schema, Type
 
 
+class NegativeWeight(Exception):
+    """A row weighs less than zero."""
+
+
 @dataclass(frozen=True)
 class Frozen:
     """The rows of a relation at one moment, in canonical order and in all other orders that were built.
@@ -73,16 +77,21 @@ class Frozen:
         counted: bool,
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
-        """Return the rows as an Arrow table, each once; those of a bag have a column WEIGHT, and a set's if `counted`.
+        """Return the rows as an Arrow table: once each in a set, else as often as they weigh.
 
-        Only the wanted columns are decoded.
+        If `counted`, each row is there once, with a column WEIGHT. Only the wanted columns are decoded. Raises
+        NegativeWeight where a row of a bag cannot be there as often as it weighs.
         """
         there = weights > 0 if self.is_set else weights != 0
         if not there.all():
             words, weights = words[:, there], weights[there]
         if self.is_set:
             weights = np.ones(len(weights), np.int64)
-        weighed = weights.astype(np.int64, copy=False) if counted or not self.is_set else None
+        elif not counted:
+            if (weights < 0).any():
+                raise NegativeWeight
+            words = np.repeat(words, weights, axis=1)
+        weighed = weights.astype(np.int64, copy=False) if counted else None
         return decode_rows(self.schema, self.layout, words, interner, weighed, columns)
 
     def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, Column] | None:
