@@ -7,7 +7,9 @@ aggregate loses, or that one reader has and another has not; and guards that are
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 
 import pytest
 
@@ -109,6 +111,16 @@ def test_what_stays(name):
     text, hints = STAY[name]
     circuit = circuit_of(text)
     assert push_demand(circuit, hints) == (circuit, ())
+
+
+def test_a_circuit_without_recursion_is_not_kept():
+    """A catalog has a new circuit after each definition; a cache of them would grow with their squares."""
+    circuit = circuit_of(".decl a(x: number)\n.input a\n.decl b(x: number)\n.output b\nb(x) :- a(x), x > 41.")
+    push_demand(circuit)
+    kept = weakref.ref(circuit)
+    del circuit
+    gc.collect()
+    assert kept() is None
 
 
 def test_fewer_rows_are_visited():

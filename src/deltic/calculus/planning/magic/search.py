@@ -53,15 +53,15 @@ def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[C
     made = {op: _pushed(op.circuit, hints.within(op.circuit)) for op in circuit.operators if isinstance(op, ops.Call)}
     if any(pushed for _, pushed in made.values()):
         circuit = circuit.with_operators(lambda _, op: ops.Call(made[op][0]) if isinstance(op, ops.Call) else op)
+    if not any(isinstance(op, ops.Fixpoint) for op in circuit.operators):
+        return circuit, tuple(each for _, pushed in made.values() for each in pushed)
     own, result = _pushed(circuit, hints.within(circuit))
     return own, (*(each for _, pushed in made.values() for each in pushed), *result)
 
 
 @lru_cache(maxsize=4096)
 def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-    """As `push_demand`, without the called circuits."""
-    if not any(isinstance(op, ops.Fixpoint) for op in circuit.operators):
-        return circuit, ()
+    """As `push_demand`, of a circuit with a recursion, without the called circuits."""
     result: list[PushedDemand] = []
     given, circuit = circuit, optimize(circuit) if any(_hidden(circuit)) else circuit
     refused = Counter[ops.Operator]()
