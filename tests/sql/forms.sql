@@ -96,3 +96,12 @@ SELECT * FROM t PIVOT (coalesce(sum(b), 0) AS s, count(*) * 2 AS n FOR c IN ('a'
 SELECT a, grouping(a) AS g, count(*) AS n FROM t GROUP BY ROLLUP (a)
 SELECT sort_array(collect_union(array(a, b))) AS u FROM t
 SELECT +a AS p, +'1' AS q FROM t
+SELECT count(*) AS n, max(a) AS m FROM t GROUP BY if(a > 1, upper(c), c) COLLATE UNICODE_CI
+SELECT b, count(DISTINCT if(a > 1, upper(c), c) COLLATE UTF8_LCASE) AS n, count(DISTINCT c COLLATE UNICODE_CI_AI) AS m FROM t GROUP BY b
+SELECT a, rank() OVER (PARTITION BY c COLLATE UNICODE_CI_AI ORDER BY upper(c) COLLATE sv_CI, a) AS n FROM t
+SELECT p.a, q.b FROM t p JOIN t q ON upper(p.c) COLLATE UNICODE_CI = q.c
+SELECT a FROM t WHERE concat(upper(c), ' ') COLLATE de_CI_RTRIM IN (SELECT w FROM (SELECT s.w FROM r) WHERE w IS NOT NULL)
+SELECT a, contains(c COLLATE UTF8_LCASE, 'A') AS p, collation(upper(c COLLATE unicode_ci)) AS n, length(c COLLATE UNICODE) AS l FROM t
+SELECT a, CAST(NULL AS INT) IN (SELECT k FROM u) AS p, nullif(1, 1) NOT IN (SELECT x FROM u) AS q FROM t
+SELECT a FROM t WHERE ((1 + NULL) IN (SELECT k FROM u)) IS NULL
+SELECT a, NULL NOT IN (SELECT k FROM u WHERE k > t.a) AS p FROM t

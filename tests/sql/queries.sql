@@ -39,7 +39,7 @@ select a from t where not exists (select 1 from u where u.k = t.a and u.x > t.b)
 select a from t where a in (select k from u);
 select a from t where a not in (select k from u);
 select a from t where a not in (select k from v);
-select a, null not in (select k from u where k > t.a) as m, coalesce(a in (select null from u), false) as n from t;
+select a, null not in (select k from u) as m, coalesce(a in (select null from u), false) as n from t;
 select a from t where a not in (select k from u where u.x = t.b);
 select a from t where b > 1 or a in (select k from u);
 select a from t where b > 1 or a not in (select k from u where u.x = t.b);

@@ -149,7 +149,7 @@ WRONG = {
     "select * except (a, t.a) from t": "EXCEPT names a column twice",
     "select * except (b.x) from t": "there is no field x",
     "select c collate utf8_lcase from t": "COLLATE UTF8_LCASE cannot stand here",
-    "select a from t where c collate unicode_ci = 'x'": "COLLATE UNICODE_CI is not supported",
+    "select a from t where c collate unicode_ai = 'x'": "COLLATE UNICODE_AI cannot stand here",
     "select cast(c as string collate utf8_lcase) from t": "a type has no collation",
     "select a, rank() over (order by a range unbounded preceding) as n from t": "rank takes no frame but ROWS",
     "select k from u, v": "k is ambiguous: it may be u.k or v.k",

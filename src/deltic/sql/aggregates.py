@@ -17,7 +17,7 @@ from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.expressions.trees import listed
 from deltic.errors import did_you_mean
-from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
+from deltic.sql.scalars import NULL, Typed, coerced, collations, comparable, constant, operators
 from deltic.sql.scalars.coercion import as_signed
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
@@ -249,7 +249,7 @@ def _count(asked: _Asked) -> LoweredAggregates:
     if len(asked.arguments) == 1 and isinstance(asked.arguments[0], exp.Star):
         return _one("count")
     asked.take(1, 1 << 10)
-    inputs = [asked.any(argument) for argument in asked.arguments]
+    inputs = [asked.any(collations.key(argument)) for argument in asked.arguments]
     return _one("count_distinct" if asked.is_distinct and len(inputs) == 1 and _has_order(inputs) else "count", *inputs)
 
 

@@ -16,7 +16,7 @@ from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, normal, replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import Typed, comparable
+from deltic.sql.scalars import Typed, collations, comparable
 from deltic.sql.variables import variable_of
 from deltic.values.types import Column, Schema, Type
 
@@ -92,6 +92,7 @@ class GroupedBlock:
     def _key(self, node: exp.Expression) -> str:
         """Give a key a column, and return its text."""
         self._refuse_aggregates(node)
+        node = collations.key(node)
         text = self.text(node)
         if text not in self.keys:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)

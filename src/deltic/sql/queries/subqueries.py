@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.expressions import checked, column, conjunction, is_not_null, is_null, literal, null
-from deltic.errors import count_of
+from deltic.circuit.expressions import checked, column, conjunction, is_not_null, is_null, literal, nodes_of, null
+from deltic.circuit.expressions.meaning import evaluate
+from deltic.errors import EvaluationError, count_of
 from deltic.functions import call
 from deltic.sql.queries.functions import value_called
 from deltic.sql.queries.matching import JoinSides
@@ -23,8 +24,9 @@ from deltic.sql.queries.quantifiers import QuantifiedComparison, as_membership, 
 from deltic.sql.queries.rows import Bindings, QueryRows
 from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import Typed, coerced, named_as, type_in_common
+from deltic.sql.scalars import Typed, coerced, collations, named_as, type_in_common
 from deltic.sql.scalars.functions.written import function_called
+from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.types import check_order
 from deltic.values.types import Column, Type
 
@@ -311,7 +313,11 @@ class _Membership:
 def _membership(values: BlockValues, node: exp.In) -> _Membership:
     scope, nodes = values.scope, values.scope.nodes
     wanted = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
-    given = [values.typed(prepared(part, values)) for part in wanted]
+    try:
+        texts, collation = collations.texts_of(wanted)
+    except Mismatch as mismatch:
+        raise scope.source.error(node, "IN compares texts in no such collation", mismatch.hint) from None
+    given = [values.typed(prepared(part, values)) for part in texts]
     rows = bind(values, _query(node.args["query"]))
     if len(rows.visible) != len(given):
         has = count_of(len(rows.visible), "column")
@@ -328,8 +334,8 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
             message = f"a {value.type.type} is sought among values of type {attribute.column.type}"
             raise scope.source.error(node, message, "cast one of them")
         check_order(target, node, "IN", scope.source)
-        theirs = coerced(theirs, target)
-        key = _own_column(values, coerced(value, target), {k.name for k in keys})
+        value, theirs = collation.compared([coerced(value, target), coerced(theirs, target)])
+        key = _own_column(values, value, {k.name for k in keys})
         keys.append(key)
         columns.append(Column(key.name, target, theirs.type.nullable))
         result.append(theirs.expression)
@@ -337,7 +343,17 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
         keys, columns = _apart(values, keys, columns, bound)
     kept = [nodes.column(rows.node, name) for name in bound]
     number = nodes.compute(rows.node, [*kept, *columns], [*map(column, bound), *result])
-    return _Membership(values, keys, bound, number, None if all(value.is_null for value in given) else False)
+    return _Membership(values, keys, bound, number, None if not bound and all(map(_is_always_null, given)) else False)
+
+
+def _is_always_null(value: Typed) -> bool:
+    """Whether an expression without columns is NULL."""
+    if any(isinstance(node, exp.Column) for node in nodes_of(value.expression)):
+        return False
+    try:
+        return value.is_null or evaluate(value.expression, {}, {}) is None
+    except EvaluationError:
+        return False
 
 
 def _own_column(values: BlockValues, value: Typed, taken: set[str]) -> Column:

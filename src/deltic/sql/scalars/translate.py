@@ -266,7 +266,12 @@ class _Translation:
             return functions.times.of_unit(name, arguments[0].name, *self.all(arguments[1:]))
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
             return self._taking(name, arguments)
-        return _called(name, self.all(arguments))
+        if name == collations.KEY:
+            return collations.only(part.name for part in arguments[1:]).compared([self.of(arguments[0])])[0]
+        if name == "collation" and len(arguments) == 1:
+            (text,), collation = collations.texts_of(arguments)
+            return functions.texts.collation(self.of(text), named=collation.name)
+        return _called(name, collations.called(name, arguments, self.all))
 
     def _of_variant(self, node: exp.Expression) -> Typed | None:
         """A call or a cast that reads a variant where it is made; None for another."""
@@ -373,9 +378,10 @@ class _Translation:
         patterns = inner.expression
         is_listed = isinstance(patterns, exp.Any | exp.All)
         given = (patterns.this.expressions or [patterns.this]) if is_listed else [patterns]
-        texts, without_case = collations.texts_of([inner.this])  # that of a pattern does not count in Spark
-        values = self.all([*texts, *given])
-        text, *listed = collations.compared(values) if without_case else values
+        texts, collation = collations.texts_of([inner.this])  # that of a pattern does not count in Spark
+        if collation.name not in collations.SEARCHED:
+            raise Mismatch("LIKE takes COLLATE UTF8_LCASE alone")
+        text, *listed = collation.compared(self.all([*texts, *given]))
         found = [functions.texts.like(name, text, pattern, escape) for pattern in listed]
         if inner.args.get("negate"):  # of each pattern: NOT LIKE ANY asks for one that the text is not like
             found = [operators.logic(exp.Not, [one]) for one in found]
@@ -422,8 +428,8 @@ class _Translation:
 
     def compared(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
         """The values of compared nodes, under the collation that one of them names."""
-        texts, without_case = collations.texts_of(nodes)
-        return collations.compared(self.all(texts)) if without_case else self.all(texts)
+        texts, collation = collations.texts_of(nodes)
+        return collation.compared(self.all(texts))
 
     def _compared_rows(self, node: exp.Expression, left: exp.Expression, right: exp.Expression) -> Typed:
         """Rows in parentheses, compared like structs with any field names."""

@@ -53,7 +53,6 @@ _DEFINITIONS: dict[str, str] = {
     ),
     "current_database, current_schema ()": "'default'",
     "current_catalog ()": "'spark_catalog'",
-    "collation (value STRING)": "if(value IS NULL, 'SYSTEM.BUILTIN.UTF8_BINARY', 'SYSTEM.BUILTIN.UTF8_BINARY')",
     "raise_error (message STRING)": "must_spark_raised(coalesce(message, 'null'))",
     "assert_true (condition any, message STRING = 'the condition is not true')": (
         "if(condition, NULL, raise_error(message))"

@@ -13,8 +13,7 @@ _XPATHS = (
 )
 _XML = ("from_xml", "to_xml", "schema_of_xml")
 _VECTORS = ("vector_cosine_similarity", "vector_inner_product", "vector_l2_distance", "vector_norm", "vector_normalize")
-WITHOUT_CASE = "UTF8_LCASE"
-COLLATION = "a text takes COLLATE UTF8_LCASE where it is compared or ordered by; elsewhere write lower(x)"
+COLLATION = "a text takes COLLATE where it is compared, grouped or ordered by; docs/sql.md lists the collations"
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),

@@ -20,7 +20,7 @@ from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.lookup import Unknown
-from deltic.sql.scalars.functions.refused import COLLATION, WITHOUT_CASE
+from deltic.sql.scalars.functions.refused import COLLATION
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
@@ -276,9 +276,15 @@ def collate(text: Typed, name: Typed) -> Typed:
     """The text itself; what compares texts has the other collation, see `collations`."""
     result = literal_of(name, "the name of a collation").upper()
     if result != "UTF8_BINARY":
-        what = "cannot stand here" if result == WITHOUT_CASE else "is not supported"
-        raise Unknown(f"COLLATE {result} {what}", COLLATION)
+        raise Unknown(f"COLLATE {result} cannot stand here", COLLATION)
     return to(text, TEXT)
+
+
+@rule("collation", of="core")
+def collation(text: Typed, *, named: str = "UTF8_BINARY") -> Typed:
+    """The whole name of the collation of a text."""
+    to(text, TEXT)
+    return constant(f"SYSTEM.BUILTIN.{named}", TEXT)
 
 
 @kind("letter")
