@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 _Binding = tuple[dict[str, Any], int]
 """Values by column, and the weight of the rows that have them."""
 
-_MANY = 16
+_MANY = 64
 """The bindings of the first chunk; from this number on, columns of the next input are looked up for all at once."""
 
 _MOST_ENGINES = 64

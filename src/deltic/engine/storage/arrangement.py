@@ -60,6 +60,20 @@ class SortedRows:
             length += 1
         return length
 
+    def led_by(self, column: int) -> SortedRows:
+        """Return the same rows in an order that begins with a column."""
+        places = [self.order.index(column), *(i for i, c in enumerate(self.order) if c != column)]
+        layout = self.layout.reordered(places)
+
+        def arranged(run: Run) -> Run:
+            offsets = self.layout.unpack(run.words)
+            words = layout.pack([offsets[i] for i in places], len(run))
+            order = np.lexsort((run.times, *words[::-1])) if run.times.size else sort_order(words)
+            times, weights = (part[order] if part.size else part for part in (run.times, run.weights))
+            return Run(words[:, order], times, weights)
+
+        return SortedRows(tuple(self.order[i] for i in places), layout, tuple(map(arranged, self.runs)))
+
     def columns(self, words: Words) -> list[Raw]:
         """Return the offsets of packed rows by column, in the relation's declared order."""
         result = dict(zip(self.order, self.layout.unpack(words), strict=True))

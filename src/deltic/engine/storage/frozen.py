@@ -5,8 +5,9 @@ Nothing here reads a domain, which may grow in the meantime: a layout has all th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,12 @@ from deltic.engine.storage.interner import Interner, is_labelled
 from deltic.engine.storage.layout import GREATEST, LEAST, Column, Layout
 from deltic.engine.storage.run import Run, Weights, Words
 from deltic.values.types import Schema, Type
+
+_SCANS = 8
+"""The scans for a column that pay for sorting by it."""
+
+_FEW, _MANY = 10_000, 1_000_000
+"""The sizes of relations that are sorted when they are scanned: below, a scan is cheap; above, sorting is not."""
 
 
 class NegativeWeight(Exception):
@@ -37,6 +44,20 @@ class Frozen:
     is_counted: bool
     orders: tuple[SortedRows, ...]
     """The canonical one first."""
+    _scans: Counter[int] = field(default_factory=Counter, init=False, compare=False, repr=False)
+    _sorted: dict[int, SortedRows] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def led_by(self, column: int) -> SortedRows | None:
+        """Return the rows in an order that begins with a column for which there is none.
+
+        It is built when the rows have been scanned for the column a few times, if they are neither few nor very many,
+        and kept as long as this moment; None otherwise.
+        """
+        self._scans[column] += 1
+        is_worth = self._scans[column] > _SCANS and _FEW < sum(map(len, self.orders[0].runs)) < _MANY
+        if column not in self._sorted and is_worth:
+            self._sorted[column] = self.orders[0].led_by(column)
+        return self._sorted.get(column)
 
     @property
     def layout(self) -> Layout:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -299,6 +299,20 @@ class Layout:
             groups[-1].append(domain)
         places = [place for word, group in enumerate(groups) for place in _spread(word, group)]
         return cls(tuple(places), len(groups))
+
+    def reordered(self, order: Sequence[int]) -> Layout:
+        """Return the layout of these columns, by their numbers here, in this order."""
+        groups: list[list[Place]] = [[]]
+        for place in (self.places[i] for i in order):
+            if sum(each.bits for each in groups[-1]) + place.bits > _WORD:
+                groups.append([])
+            groups[-1].append(place)
+        places = [
+            replace(place, word=word, shift=sum(after.bits for after in group[i + 1 :]))
+            for word, group in enumerate(groups)
+            for i, place in enumerate(group)
+        ]
+        return Layout(tuple(places), len(groups))
 
     def holds(self, domains: Sequence[Domain]) -> bool:
         """Return whether every value of the domains still has its place."""

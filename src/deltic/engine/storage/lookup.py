@@ -62,6 +62,8 @@ def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tu
     Of runs in far files only the parts are read that may contain them.
     """
     chosen = max(relation.orders, key=lambda order: _useful(order, keys, ranges))
+    if keys and not _useful(chosen, keys, ranges):
+        chosen = relation.led_by(min(keys)) or chosen
     offsets, there = _offsets(chosen, keys)
     if not chosen.runs or not there.any():
         return chosen, []
