@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "site"
 FROM_ELSEWHERE = ("CONTRIBUTING.md", "CHANGELOG.md", "theory/STATEMENTS.md")
 """Pages of the site that are not in docs/."""
+_ERROR = re.compile(r'<span class="gr">([^<]*)</span>: <span class="n">')
+"""The class of an error in a session, which the copy button leaves out together with its message."""
 
 
 def main() -> int:
@@ -40,6 +42,9 @@ def main() -> int:
         [Path(sys.executable).with_name("zensical"), "build", "--strict"], cwd=BUILD, check=False
     ).returncode
     if status == 0:
+        for page in (BUILD / "site").rglob("*.html"):
+            html = page.read_text(encoding="utf-8")
+            page.write_text(_ERROR.sub(r'<span class="gr">\1: ', html), encoding="utf-8")
         api = BUILD / "site" / "api.html"
         api.write_text(linked(api.read_text(encoding="utf-8"), named), encoding="utf-8")
         shutil.rmtree(ROOT / "site", ignore_errors=True)

@@ -42,6 +42,10 @@ INSTEAD = {
     r"(?<!says )(?<!means )(?<!told )\bthat there (is|are)\b": "existing, that exists",
     r"\b(that|which|what) (is|are|was|were) there\b": "present, existing",
     r"\bby what for\b": "by use, by purpose",
+    r"\bwhat [\w`.' ]{1,40}\bmakes? of (?!its|it )": "the result of",
+    r"\bwhat gives of\b": "the function from … to …",
+    r"\bwhat stands? (for|in|at)\b": "the placeholder, the default, the element",
+    r"\b(has|have) not the\b": "does not match, lacks",
 }
 """Phrases, as regular expressions, and what to write in their place."""
 

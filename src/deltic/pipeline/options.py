@@ -1,4 +1,4 @@
-"""The options of a pipeline, grouped by what they are about; each group has the defaults of `Pipeline`."""
+"""The options of a pipeline, grouped by subject; each group has the defaults of `Pipeline`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ NO_DATABASE = "leave it out; a relation of Datalog whose name has dots is writte
 
 
 def field_name(part: exp.Expression) -> str:
-    """The name that an expression gives to its field of a struct: as a column, a field, or what stands for one."""
+    """The name that an expression gives to its field of a struct: as a column, a field, or a placeholder of one."""
     if isinstance(part, exp.Alias):
         return part.alias
     if isinstance(part, exp.Bracket) and len(part.expressions) == 1 and part.expressions[0].is_string:

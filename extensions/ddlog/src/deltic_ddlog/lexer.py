@@ -66,7 +66,7 @@ def tokens(source: ProgramText) -> list[Token]:
 
 
 class _Lexer:
-    """A text on its way to tokens."""
+    """A text that is being split into tokens."""
 
     def __init__(self, source: ProgramText) -> None:
         self.source = source

@@ -59,7 +59,7 @@ class JsonForm:
 
 
 Keys = Callable[[s.AttributeAnnotation], Callable[[], Callable[[Any], Any]]]
-"""What gives of `deserialize_from_array=key()` what gives the function."""
+"""The function that `deserialize_from_array=key()` names, by its name."""
 
 
 def form_of(item: s.Typedef, keys: Keys) -> JsonForm:

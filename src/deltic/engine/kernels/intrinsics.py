@@ -1,4 +1,4 @@
-"""What numba makes of an `Access` to memory, and how compiled code tells contiguous arrays."""
+"""How numba compiles an `Access` to memory, and how compiled code recognizes contiguous arrays."""
 
 from __future__ import annotations
 

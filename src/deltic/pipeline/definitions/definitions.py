@@ -77,7 +77,7 @@ class Definitions:
 
     @cached_property
     def plans(self) -> dict[Any, Any]:
-        """Plans of statements over these definitions, by what they are found by; other definitions have others."""
+        """Plans of statements over these definitions, by their keys; other definitions have other plans."""
         return {}
 
     @property

@@ -60,4 +60,4 @@ _AGAIN: Mapping[str, Callable[..., Definitions]] = {
     # The caller has provided functions.
     "function": lambda now, name: now.after(now, "function", name=name),
 }
-"""What makes a change again, by what it is called, with the arguments that were written; others are of languages."""
+"""The function that replays a change, by the change's name; it takes the logged arguments. Others are languages."""

@@ -91,7 +91,7 @@ class Rounding:
         return result
 
     def near(self, value: Any, column: Column) -> Any:
-        """Return what `nearest` makes of a value of Python; the value itself if there is no nearest one."""
+        """Return the result of `nearest` for a Python value; the value itself if it has no nearest one."""
         result, is_other = _near(value, column.type)
         if is_other:
             self.add({column.name: RoundedValues(1, str(value), str(result))})

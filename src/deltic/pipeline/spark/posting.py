@@ -131,7 +131,7 @@ def posted(
 def posted_by(
     read: TaskReader, frame: DataFrame, table: CatalogTable, sites: Sites, is_by_key: bool = False
 ) -> StagedRows | None:
-    """As `posted`, of what `read` makes of a DataFrame's rows, each in its task; they may be about keys."""
+    """As `posted`, for the results of `read` over a DataFrame's rows, each in its task; they may be about keys."""
     from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.executors.spark.job import run_over
 

@@ -65,7 +65,7 @@ def change(transaction: Transaction, table: CatalogTable, operation: str, media_
 
 @dataclass(frozen=True)
 class _Weighted:
-    """Rows with weights, or what stands in their place."""
+    """Rows with weights, or their placeholder."""
 
     table: pa.Table
 

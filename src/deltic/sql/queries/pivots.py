@@ -146,7 +146,7 @@ def _listed(part: exp.Expression) -> tuple[list[exp.Expression], str]:
 
 
 def _parts(node: exp.Expression) -> list[exp.Expression]:
-    """What stands in parentheses, or by itself."""
+    """The node inside parentheses, or the node itself."""
     if isinstance(node, exp.Paren):
         return _parts(node.this)
     result: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node]

@@ -26,7 +26,7 @@ _WIDENINGS = 4
 
 
 def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope) -> QueryRows:
-    """The rows of a recursive common table expression: of its first query, and of what its second makes of them.
+    """The rows of a recursive common table expression: of its first query, and of its second, which reads them.
 
     UNION drops duplicates, so that recursion over cycles ends. With UNION ALL the second query makes rows of each row
     once, which adds up to the fixpoint of bags, since it is linear. What only grows sees the relations around it as
@@ -122,7 +122,7 @@ def _check_form(definition: exp.CTE, scope: QueryScope) -> None:
 
 
 def _divided(name: str, union: exp.Union, scope: QueryScope) -> tuple[exp.Expression, exp.Expression]:
-    """What a recursion begins with, and what it makes of its rows: each a union where several queries are that."""
+    """The start and the step of a recursion; each is a union if several queries form it."""
     parts = _parts(union, union.args.get("distinct"))
     if reads(parts[0], name):
         raise scope.source.error(parts[0], f"the first query of {name} reads {name}", "put that one second")

@@ -64,7 +64,7 @@ def is_complete(text: str) -> bool:
 
 
 def tree(tokens: Tokens, source: SourceText) -> exp.Expression:
-    """What sqlglot makes of the tokens of one statement; raises ProgramError where they are none."""
+    """The tree that sqlglot parses from the tokens of one statement; raises ProgramError if they are not one."""
     result = _read(tokens, source, None, "this cannot be read")
     if not isinstance(result, exp.Expression):
         raise token_error(source, tokens[0], "this is no statement of SQL")
@@ -90,7 +90,7 @@ def expression(tokens: Tokens, source: SourceText) -> exp.Expression:
 
 
 def _read(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None, message: str) -> exp.Expr | None:
-    """What sqlglot makes of tokens, of this kind; raises ProgramError, with the message if sqlglot has none."""
+    """The tree of this kind that sqlglot parses from tokens; raises ProgramError, by default with the message."""
     try:
         return level(_parsed(tokens, source, kind))
     except _Unexpected as error:

@@ -64,7 +64,7 @@ class Sides:
         return number
 
     def apply(self, operator: ops.Operator, *numbers: int) -> int:
-        """The set of what the operator makes of new nodes."""
+        """The set of the operator's results for new nodes."""
         number = self.builder.add(operator, *numbers)
         is_bag = isinstance(self.builder.node(number).type, ZSetType) and not self.builder.type_of(number).is_set
         return self.builder.add(ops.Distinct(), number) if is_bag else number

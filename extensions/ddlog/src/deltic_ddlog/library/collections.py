@@ -24,7 +24,7 @@ def members(given: Any) -> Any:
 
 
 def _nth(items: Any, place: int) -> Struct:
-    """`Some` of what stands at a place, `None` where there is nothing."""
+    """`Some` of the element at a position, `None` outside the collection."""
     return some(items[place]) if place < len(items) else NONE
 
 

@@ -47,7 +47,7 @@ def hexadecimal(instance: Instance) -> Callable[[int], str]:
 
 
 def _hash(function: Callable[[bytes], int]) -> Callable[[Instance], Callable[[Any], int]]:
-    """A hash of what Rust's `Hash` gives of a value."""
+    """A hash of the bytes that Rust's `Hash` feeds for a value."""
 
     def hashing(instance: Instance) -> Callable[[Any], int]:
         said = Hashes(instance.types).of(instance.parameters[0])

@@ -171,7 +171,7 @@ class Items(ColumnFunction):
 
 @dataclass(frozen=True)
 class Matching(ColumnFunction):
-    """What a pattern over variables binds of a subject; None where the subject has not the pattern.
+    """The values that a pattern binds in a subject; None if the subject does not match.
 
     The columns of the subject come before those of the pattern's variables.
     """

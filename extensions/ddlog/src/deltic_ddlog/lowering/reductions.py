@@ -149,7 +149,7 @@ class _Making:
         return Reduce(group.values, self._parts, group.visible, tuple(self._made.values()), span=group.span)
 
     def _result(self, node: Any) -> core.TypedExpression | None:
-        """What stands for a call of a function of the group; None for what is none, or has to have the whole group."""
+        """The replacement of a call over the group; None if it is no such call, or needs the whole group."""
         if not isinstance(node, core.CallFunction) or not node.arguments:
             return None
         first, *others = node.arguments

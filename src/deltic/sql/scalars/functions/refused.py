@@ -42,7 +42,7 @@ FAMILIES: dict[str, str] = {
     **dict.fromkeys(("variant_", "try_variant_", "is_valid_variant"), _VARIANT),
     "st_": "there is no type of places; keep coordinates in columns",
 }
-"""Remedies by what names of functions begin with."""
+"""Remedies by prefixes of function names."""
 
 OF_THE_CLOCK: dict[str, str] = {
     **dict.fromkeys(("now", "current_timestamp"), ""),

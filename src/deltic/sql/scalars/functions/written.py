@@ -17,7 +17,7 @@ from deltic.values.types import Column, Type
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter, with what stands for an argument that is not given."""
+    """A parameter, with the default of a missing argument."""
 
     name: str
     type: Type
