@@ -400,7 +400,9 @@ FUNCTIONS |= by_rows(
         "crc32": Function(LONG, "", (BYTES,), python=zlib.crc32),
         "hex": Function(TEXT, "hex({0})", (LONG,)),
         "hex_text": Function(TEXT, "hex({0})", (TEXT,), names=()),
-        "collation_key": Function(TEXT, "regexp_extract(icu_sort_key({0}, {1}), {2}, 1)", (TEXT, TEXT, TEXT), names=()),
+        "collation_key": Function(
+            TEXT, "regexp_extract(icu_sort_key({0}, {1}), {2}, 1)", (TEXT, TEXT, TEXT, TEXT), names=()
+        ),
         "hex_bytes": Function(TEXT, "hex({0})", (BYTES,), names=()),
         "substring_bytes": Function(BYTES, takes=(BYTES, INT, INT), defaults=(_WIDEST,), names=(), python=_part),
         "unhex": Function(BYTES, "unhex({0})", (TEXT,), tolerant=True),

@@ -7,6 +7,8 @@ and PARTITION BY. A column or result with a collation is refused: its later comp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.metadata import version
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -44,6 +46,12 @@ _BLIND = {
 """Functions for which collations do not count."""
 
 
+@cache
+def maker() -> str:
+    """What makes ICU's keys: part of each call, so that a state with keys of another version computes them again."""
+    return f"DuckDB {version('duckdb')}"
+
+
 class Collation(NamedTuple):
     """How texts are compared: by their bytes or by ICU's rules of a language, maybe without blanks at the end."""
 
@@ -78,8 +86,8 @@ class Collation(NamedTuple):
             case "UTF8_LCASE":
                 return plain("translate", [plain("lower", [value]), *(constant(sign, Type.STRING) for sign in _SIGMA)])
         language = "und" if self.base == "UNICODE" else self.base.lower()
-        part = constant(_LEVELS[self.ignored], Type.STRING)
-        return plain("collation_key", [value, constant(language, Type.STRING), part])
+        parts = language, _LEVELS[self.ignored], maker()
+        return plain("collation_key", [value, *(constant(part, Type.STRING) for part in parts)])
 
     def compared(self, values: Sequence[Typed]) -> list[Typed]:
         """Texts folded for comparison; unchanged if some values are not texts."""
