@@ -244,15 +244,23 @@ def test_shards_have_the_iterations_too():
     assert made.why("p", (0, 12)).height == 12
 
 
-def test_an_operator_without_an_explanation_is_named():
+def test_a_row_of_a_total_is_that_of_this_epoch_and_of_earlier_ones():
     made = Pipeline()
     made.table("t", {"a": "int64"})
     made.view("sums", made.flow("t").total())
     for a in (1, 2):
         with made.transaction() as change:
             change.insert("t", [(a,)])
-    with pytest.raises(UnsupportedError, match="why: total adds up past epochs, which are not kept"):
-        made.why("sums", (1,))
+    because = made.why("sums", (1,))
+    assert list(because.leaves()) == [("t", (1,))]
+    assert "total: weight 2 over all epochs, 1 in this one" in str(because)
+    with made.transaction() as change:
+        change.delete("t", [(1,)])
+    because = made.why("sums", (1,))
+    assert not list(because.leaves())
+    assert "total: weight 2 over all epochs, 0 in this one; earlier ones are not kept" in str(because)
+    assert "fails: no row of t with a = 3" in str(made.why_not("sums", (3,)))
+    assert made.why_not("sums", (3,)).ways
 
 
 def test_steps_of_subsumption_name_the_rule_that_derives_the_row_and_the_subsumption():

@@ -153,7 +153,7 @@ class _Failing:
                 return
             for i in inputs:
                 yield from self.ways(scope, i, bound)
-        elif isinstance(operator, PASSED):
+        elif isinstance(operator, (*PASSED, ops.Integrate)):
             yield from self.ways(scope, inputs[0], bound)
         elif isinstance(operator, ops.Constant):
             listed = ", ".join(map(show_value, operator.rows)) or "an empty list"

@@ -134,6 +134,18 @@ class RowDerivations:
             new = Derivation((Note("more of it than an epoch earlier"),))
             yield from (below.with_(new) for below in self.of_passed(scope, number, row))
 
+    def of_integrate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
+        """The row of the input in this epoch, if it is there, and how many copies all epochs add up to."""
+        values = named(row, scope.circuit.type_of(number).schema)
+        total = self.of.rows(scope, number, values).get(row, 0)
+        if total <= 0:
+            return
+        now = self.of.below(scope, number, values).get(row, 0)
+        text = f"total: weight {total:,} over all epochs, {now:,} in this one; earlier ones are not kept"
+        note = Derivation((Note(text),), is_whole=now == total)
+        ways = self.of_passed(scope, number, row) if now > 0 else iter((Derivation(),))
+        yield from (below.with_(note) for below in ways)
+
     def of_window(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """The row of the input, its timestamp, and the first time that the window includes."""
         operator = scope.circuit.nodes[number].operator
@@ -325,6 +337,7 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     ops.Over: RowDerivations.of_group,
     ops.Window: RowDerivations.of_window,
     ops.Differentiate: RowDerivations.of_differentiate,
+    ops.Integrate: RowDerivations.of_integrate,
     ops.Apply: RowDerivations.of_custom,
     ops.Maintain: RowDerivations.of_custom,
 }

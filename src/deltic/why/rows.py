@@ -456,6 +456,19 @@ def _differentiate(of: Evaluator, scope: RelationScope, number: int, bound: Boun
     return summed(chain(of.below(scope, number, bound).items(), ((row, -weight) for row, weight in earlier.items())))
 
 
+def _integrate(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    """The rows that all epochs add up to, read from the view that has them."""
+    circuit = scope.circuit
+    views = (name for name, shown in circuit.sinks.items() if shown == number)
+    view = next(filter(of.reader.is_shown, views), None)
+    if view is None:
+        raise UnsupportedError(
+            "why: total adds up past epochs, which are not kept; make the total a view of its own, or ask for rows of "
+            "the views that it reads"
+        )
+    return of.reader.rows(DefinedView(view, circuit.type_of(number).schema, scope.back), bound)
+
+
 def _custom(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
     node = scope.circuit.nodes[number]
     assert isinstance(node.operator, ops.Apply)
@@ -475,6 +488,7 @@ _ROWS: dict[type[ops.Operator], _RowsOf] = {
     **dict.fromkeys((ops.Aggregate, ops.Top, ops.Over, ops.FlatMap), _grouped),
     ops.Window: _window,
     ops.Differentiate: _differentiate,
+    ops.Integrate: _integrate,
     **dict.fromkeys((ops.Apply, ops.Maintain), _custom),
 }
 """The function for each operator that evaluates it with bound values."""
@@ -563,9 +577,7 @@ def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, 
 
 def unexplained(operator: ops.Operator) -> UnsupportedError:
     """The error for an operator that this package cannot explain."""
-    is_total = isinstance(operator, ops.Integrate)
-    reason = "total adds up past epochs, which are not kept" if is_total else f"{operator.keyword} is not explained"
-    return UnsupportedError(f"why: {reason}; ask for rows of the views that it reads")
+    return UnsupportedError(f"why: {operator.keyword} is not explained; ask for rows of the views that it reads")
 
 
 def _growing(bindings: list[_Binding]) -> Iterator[list[_Binding]]:
