@@ -123,7 +123,9 @@ def test_explanations_have_no_internal_names(pipeline):
     for number, query in enumerate(re.split(r"\n(?=\S)", QUERIES.strip())):
         view = f"v{number}"
         rows = [tuple(row) for row in pipeline[view]]
-        texts = [str(pipeline.why(view, row)) for row in rows]
+        reasons = [pipeline.why(view, row) for row in rows]
+        texts = [str(reason) for reason in reasons]
+        texts += {name for reason in reasons for step in reason.steps() for name in step.variables}
         for row in rows:
             for column, value in zip(pipeline[view].columns, row, strict=True):
                 absent = {"int": -9, "str": "zoe", "float": -9.5}.get(type(value).__name__)

@@ -31,6 +31,7 @@ from deltic.why.relations import (
     identity,
 )
 from deltic.why.rows import Evaluator
+from deltic.why.words import bound_of
 
 _Key = tuple[object, ...]
 
@@ -195,7 +196,8 @@ class ExplanationSearch:
             for way in self.derivations.of_row(scope, number, fact.row):
                 place, of = way.part or (0, 1)
                 by = parts[place] if len(parts) == of else rule
-                yield *by, self.exclusions.completed(scope, number, fact.row, way)
+                completed = self.exclusions.completed(scope, number, fact.row, way)
+                yield *by, replace(completed, variables=bound_of(completed.variables, self.evaluator.words(scope)))
 
     def _way(self, fact: Fact) -> Way | None:
         """The derivation that explains a row: of the first ones, one that lasts if possible."""
