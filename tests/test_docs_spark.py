@@ -23,7 +23,7 @@ def lake(tmp_path, monkeypatch):
 
 def run(page, spark, state):
     (code,) = re.findall(r"^```pyspark\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
-    code = code.replace('state="shop-state"', f"state={str(state)!r}")
+    code = code.replace('state="job-state"', f"state={str(state)!r}")
     example = doctest.DocTestParser().get_doctest(code, {"spark": spark}, page, page, 0)
     report: list[str] = []
     failed, _ = doctest.DocTestRunner().run(example, out=report.append, clear_globs=False)
@@ -33,11 +33,14 @@ def run(page, spark, state):
 
 @pytest.mark.usefixtures("lake")
 def test_a_nightly_job_moves(spark, tmp_path):
-    """The first night, and a second one in which an order came."""
+    """The first night, and a second one in which a zone came."""
     run("cookbook/moving-a-spark-job.md", spark, tmp_path / "state")["pipeline"].close()
-    write_deltalake("lake/orders", pa.table({"id": [4], "shop": ["b"], "price": [5.0]}), mode="append")
+    write_deltalake(
+        "lake/zones", pa.table({"zone": ["Europe/Bonn"], "code": ["DE"]}), mode="append", schema_mode="merge"
+    )
     night = run("cookbook/moving-a-spark-job.md", spark, tmp_path / "state")
-    assert night["report"].sources["orders"].rows_read == 1
+    assert night["report"].sources["zones"].rows_read == 1
     night["pipeline"].close()
     rows = DeltaTable("lake/totals").to_pyarrow_table().to_pylist()
-    assert sorted((row["region"], row["total"]) for row in rows) == [("north", 4.0), ("south", 7.0)]
+    totals = {row["country"]: row["total"] for row in rows}
+    assert (totals["Germany"], totals["New Zealand"]) == (3, 2)
