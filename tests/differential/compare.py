@@ -176,5 +176,7 @@ def _consolidated(result: EpochResult, name: str) -> Rows | str:
 
 
 def _rows(table: pa.Table) -> Rows:
+    if WEIGHT in table.column_names:
+        return from_arrow(table)
     weights = pa.array([1] * table.num_rows, pa.int64())
     return from_arrow(table.append_column(WEIGHT, weights)) if table.num_columns else ZSet({(): table.num_rows})

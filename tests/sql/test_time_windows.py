@@ -128,6 +128,15 @@ def test_sessions(gap):
     follow(query, lambda rows: sessions(rows, gap), seed=gap + 1)
 
 
+def test_gaps_of_sessions_may_be_long():
+    made = deltic.Pipeline()
+    made.sql("CREATE TABLE c (k STRING, at TIMESTAMP NOT NULL)")
+    for name, gap in {"near": 12, "far": 14, "ever": 1_000_000}.items():
+        made.sql(f"CREATE VIEW {name} AS SELECT k, count(*) AS n FROM c GROUP BY k, session_window(at, '{gap} days')")
+    made.sql("INSERT INTO c VALUES ('a', TIMESTAMP '2018-04-01 09:00:00'), ('a', TIMESTAMP '2018-04-14 09:00:00')")
+    assert [sorted(made[name]) for name in ("near", "far", "ever")] == [[("a", 1), ("a", 1)], [("a", 2)], [("a", 2)]]
+
+
 def test_a_change_reads_the_sessions_around_it():
     pipeline = deltic.Pipeline()
     query = "SELECT session_window.start AS a, count(*) AS n FROM t GROUP BY session_window(ts, '10 seconds')"

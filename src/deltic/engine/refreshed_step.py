@@ -15,12 +15,13 @@ from deltic.engine.storage.state import State
 
 Reach = Callable[[int], None]
 """Called with each iteration that a computation reaches, 0 when it starts. It may raise to end the computation."""
-_LEARNED = 0.02
-"""Updates that took at least this much processor time, in seconds, are recorded."""
 
 
 class RefreshedStep(ABC):
     """Updates or recomputes the relations of a stratum; `follows` are the relations below that it reads."""
+
+    quick = 0.0
+    """Updates that took less processor time, in seconds, are not recorded."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class RefreshedStep(ABC):
             history.abandon(self.changes(), abandoned.work)
             rows = f"{self.visits.rows - visited:,} rows visited"
             return self._recomputed(f"an update was abandoned after {rows}: the rest of it seemed to cost more")
-        if (spent := judge.spent()) > _LEARNED:
+        if (spent := judge.spent()) > self.quick:
             history.learn(self.changes(), spent)
         return None
 

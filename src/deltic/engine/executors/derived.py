@@ -47,6 +47,7 @@ class DerivedStep(RefreshedStep):
     """
 
     is_timed = is_due = False
+    quick = 0.02
 
     def __init__(
         self,

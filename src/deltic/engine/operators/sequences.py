@@ -21,6 +21,7 @@ Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _FAR = 1 << 40  # more rows than there are
+_LONGEST = (1 << 63) - 1  # of gaps between the values of an order
 _WIDE = 1 << 63
 
 
@@ -65,7 +66,7 @@ class OrderedRows:
     def seen(self, frame: Frame, ordering: Ordering | None) -> tuple[Positions, Positions]:
         """Return the start and end of each row's frame, which is empty if the end is not greater."""
         if frame.unit is Unit.SESSIONS:
-            return self.sessions(_near(frame.end or 0), ordering)
+            return self.sessions(min(int(frame.end or 0), _LONGEST), ordering)
         low = self.starts if frame.start is None else self._low(frame, frame.start, ordering)
         high = self.ends if frame.end is None else self._high(frame, frame.end, ordering)
         return low, np.maximum(low, high)
