@@ -155,7 +155,7 @@ def test_a_shell(tmp_path):
     assert "times are shown" in shown
     assert " ms\n" in shown
     assert "  v + (2)" in shown
-    assert ["b", "INT", "yes"] in words(shown)
+    assert ["b", "int", "NULL"] in words(shown)
     assert "there is no command .tabels; did you mean `.tables`?" in shown
 
 

@@ -135,7 +135,7 @@ def test_the_clock_is_hidden_and_comes_with_the_first_view_that_asks():
     assert str(evolution) == "added v; kept t"
     assert evolution.of("v").to_arrow().to_pylist() == [{"c": True, "__weight__": 2}]
     assert list(pipeline) == ["t", "v"]
-    assert pipeline.sql("SHOW TABLES").to_arrow().column("name").to_pylist() == ["t", "v"]
+    assert pipeline.sql("SHOW TABLES").to_arrow().column("tableName").to_pylist() == ["t", "v"]
     assert [row["n"] for row in pipeline.sql("SELECT now() AS n").to_arrow().to_pylist()] == [START]
 
 

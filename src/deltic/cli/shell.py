@@ -179,7 +179,7 @@ def _toggle_changes(shell: Shell, _: str) -> None:
 
 
 def _describe(shell: Shell, name: str) -> None:
-    shell.run(f"DESCRIBE {name};" if name else "SHOW TABLES;")
+    shell.run(f"DESCRIBE EXTENDED {name};" if name else "SHOW TABLES;")
 
 
 def _statement(text: str) -> Callable[[Shell, str], None]:
@@ -189,7 +189,7 @@ def _statement(text: str) -> Callable[[Shell, str], None]:
 _COMMANDS = (
     _Command((".tables", r"\dt"), "tables and views", _statement("SHOW TABLES;")),
     _Command((r"\dv",), "views", _statement("SHOW VIEWS;")),
-    _Command((".schema", r"\d"), "the columns of a table or view", _describe, "NAME"),
+    _Command((".schema", r"\d"), "the columns of a table or view, its key and more", _describe, "NAME"),
     _Command((".timer", r"\timing"), "show how long statements take, or do so no more", _toggle_times),
     _Command((".changes",), "show which rows of views a statement changed, or do so no more", _toggle_changes),
     _Command((".help", r"\?", "help"), "this text", _help),

@@ -110,6 +110,19 @@ def written(type_: Type) -> str:
             return "VOID" if type_ is VOID else _WRITTEN[type_.kind]
 
 
+def simple_string(type_: Type) -> str:
+    """The name of a type as Spark's `typeof` and DESCRIBE have it: in lower case, except for the names of fields."""
+    match type_.kind:
+        case Kind.ARRAY:
+            return f"array<{simple_string(type_.element.type)}>"
+        case Kind.MAP:
+            return f"map<{simple_string(type_.key)},{simple_string(type_.value.type)}>"
+        case Kind.STRUCT:
+            return f"struct<{','.join(f'{column.name}:{simple_string(column.type)}' for column in type_.fields)}>"
+        case _:
+            return written(type_).lower()
+
+
 def _decimal(data_type: exp.DataType, source: SourceText) -> Type:
     digits = [int(p.name) for p in data_type.expressions if p.name.isdecimal()]
     if len(digits) < len(data_type.expressions):

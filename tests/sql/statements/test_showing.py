@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE, USE and IDENTIFIER: which rows they have is as in Spark 4.3, which has run the same statements."""
+"""SHOW, DESCRIBE, USE and IDENTIFIER: columns and rows are as in Spark 4.3, which has run the same statements."""
 
 from __future__ import annotations
 
@@ -20,43 +20,79 @@ PIPELINE.sql(
     """
 )
 
-NAMES = {
-    "SHOW TABLES": ["t", "t0", "v"],
-    "SHOW TABLES LIKE 't*'": ["t", "t0"],
-    "SHOW TABLES 't*'": ["t", "t0"],
-    "SHOW TABLES LIKE 'T*|v'": ["t", "t0", "v"],
-    "SHOW TABLES IN default LIKE 'v'": ["v"],
-    "SHOW VIEWS IN default LIKE 'v*'": ["v"],
-    "SHOW VIEWS LIKE 't*'": [],
-    "SHOW COLUMNS IN t": ["a", "b"],
-    "SHOW COLUMNS IN t IN default": ["a", "b"],
-    "SHOW USER FUNCTIONS LIKE 'a*'": ["area"],
-    "SHOW FUNCTIONS LIKE 'zz*'": [],
-    "SHOW TBLPROPERTIES t": [],
-    "SHOW DATABASES": ["default"],
-    "SHOW SCHEMAS LIKE 'd*'": ["default"],
-    "SHOW CATALOGS": ["spark_catalog"],
-    "SHOW CURRENT NAMESPACE": ["spark_catalog"],
-    "DESCRIBE TABLE t": ["a", "b"],
-    "DESCRIBE t b": ["b"],
-    "DESC QUERY SELECT a, b AS bb FROM t": ["a", "bb"],
-    "DESCRIBE SELECT a FROM t": ["a"],
-    "DESCRIBE VALUES (1)": ["col1"],
+BY_SPARK: dict[str, tuple[list[str], list[Any]]] = {
+    "SHOW TABLES": (
+        ["namespace", "tableName", "isTemporary"],
+        [("default", "t", False), ("default", "t0", False), ("default", "v", False)],
+    ),
+    "SHOW TABLES LIKE 't*'": (
+        ["namespace", "tableName", "isTemporary"],
+        [("default", "t", False), ("default", "t0", False)],
+    ),
+    "SHOW TABLES 't*'": (
+        ["namespace", "tableName", "isTemporary"],
+        [("default", "t", False), ("default", "t0", False)],
+    ),
+    "SHOW TABLES LIKE 'T*|v'": (
+        ["namespace", "tableName", "isTemporary"],
+        [("default", "t", False), ("default", "t0", False), ("default", "v", False)],
+    ),
+    "SHOW TABLES IN default LIKE 'v'": (["namespace", "tableName", "isTemporary"], [("default", "v", False)]),
+    "SHOW VIEWS IN default LIKE 'v*'": (["namespace", "viewName", "isTemporary"], [("default", "v", False)]),
+    "SHOW VIEWS LIKE 't*'": (["namespace", "viewName", "isTemporary"], []),
+    "SHOW COLUMNS IN t": (["col_name"], [("a",), ("b",)]),
+    "SHOW COLUMNS IN t IN default": (["col_name"], [("a",), ("b",)]),
+    "SHOW TBLPROPERTIES t0": (["key", "value"], []),
+    "SHOW DATABASES": (["namespace"], [("default",)]),
+    "SHOW SCHEMAS LIKE 'd*'": (["namespace"], [("default",)]),
+    "SHOW CATALOGS": (["catalog"], [("spark_catalog",)]),
+    "SHOW CURRENT NAMESPACE": (["catalog", "namespace"], [("spark_catalog", "default")]),
+    "DESCRIBE TABLE t": (["col_name", "data_type", "comment"], [("a", "int", None), ("b", "string", None)]),
+    "DESCRIBE v": (["col_name", "data_type", "comment"], [("a", "int", None)]),
+    "DESCRIBE t b": (["info_name", "info_value"], [("col_name", "b"), ("data_type", "string"), ("comment", "NULL")]),
+    "DESC QUERY SELECT a, b AS bb FROM t": (
+        ["col_name", "data_type", "comment"],
+        [("a", "int", None), ("bb", "string", None)],
+    ),
+    "DESCRIBE SELECT a FROM t": (["col_name", "data_type", "comment"], [("a", "int", None)]),
+    "DESCRIBE VALUES (1)": (["col_name", "data_type", "comment"], [("col1", "int", None)]),
+    "DESC QUERY SELECT a + 1L AS n, map('k', array(a)) AS m, named_struct('P', 1.5) AS x FROM t": (
+        ["col_name", "data_type", "comment"],
+        [("n", "bigint", None), ("m", "map<string,array<int>>", None), ("x", "struct<P:decimal(2,1)>", None)],
+    ),
+    "SELECT typeof(named_struct('P', map(1, 'a')))": (
+        ["typeof(named_struct(P, map(1, a)))"],
+        [("struct<P:map<int,string>>",)],
+    ),
 }
+"""Columns and rows of Spark 4.3 with these tables and this view."""
 
 
-@pytest.mark.parametrize("text", NAMES)
-def test_the_first_column(text: str) -> None:
-    assert PIPELINE.query(text).to_arrow().column(0).to_pylist() == NAMES[text]
+def test_answers_are_those_of_spark() -> None:
+    for text, expected in BY_SPARK.items():
+        rows = PIPELINE.query(text).to_arrow()
+        found = (rows.column_names, [tuple(row.values()) for row in rows.to_pylist()])
+        assert (text, *found) == (text, *expected)
 
 
-def test_formatted_is_extended() -> None:
-    assert list(PIPELINE.query("DESCRIBE FORMATTED t")) == list(PIPELINE.query("DESCRIBE EXTENDED t"))
+def test_functions_that_are_listed() -> None:
+    assert PIPELINE.query("SHOW USER FUNCTIONS LIKE 'a*'").to_arrow().column("function").to_pylist() == ["area"]
+    assert list(PIPELINE.query("SHOW FUNCTIONS LIKE 'zz*'")) == []
 
 
-def test_a_query_is_described_by_its_types() -> None:
-    rows = PIPELINE.query("DESCRIBE QUERY SELECT a + 1L AS n, map('k', a) AS m FROM t")
-    assert [tuple(row)[:2] for row in rows] == [("n", "BIGINT"), ("m", "MAP<STRING, INT>")]
+def test_extended_appends_key_and_nullability() -> None:
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (a INT, b STRING NOT NULL, c INT, PRIMARY KEY (a)); CREATE VIEW v AS SELECT c FROM t")
+    table, view = (list(pipeline.query(f"DESCRIBE EXTENDED {name}")) for name in "tv")
+    assert list(pipeline.query("DESCRIBE FORMATTED t")) == table
+    assert [tuple(row) for row in table[2:5]] == [
+        ("c", "int", None),
+        ("", "", ""),
+        ("# Detailed Table Information", "", ""),
+    ]
+    assert {("Type", "MANAGED", ""), ("Primary Key", "a", ""), ("Not Null", "a, b", "")} <= {*map(tuple, table)}
+    assert ("Type", "VIEW", "") in [*map(tuple, view)]
+    assert not {"Primary Key", "Not Null"} & {row[0] for row in view}
 
 
 BY_TEXT: dict[str, list[Any]] = {

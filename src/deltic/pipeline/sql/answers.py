@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from deltic.engine.storage.interner import sort_key
 from deltic.pipeline.reading.rows import Rows
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
-from deltic.sql.types import written
+from deltic.sql.types import simple_string, written
 from deltic.values.types import Column, Schema
 from deltic.values.types.arrow import type_of_arrow
 
@@ -62,44 +63,35 @@ def _comparable(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return pa.array(map(ranks.get, keys), pa.int64())
 
 
-def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:
-    """The tables and views that can be read: name, kind, columns, and which front end has defined them."""
-    names = {name: ("view", schema) for name, schema in catalog.view_schemas.items()}
-    if not views_alone:
-        names = {**{name: ("table", schema) for name, schema in catalog.table_schemas.items()}, **names}
-    return _table(
-        {
-            "name": list(names),
-            "kind": [kind for kind, _ in names.values()],
-            "columns": [", ".join(schema.names) for _, schema in names.values()],
-            "defined_by": [catalog.front(name) for name in names],
-        }
-    )
+def relations_table(catalog: Catalog, kind: Literal["table", "view"]) -> pa.Table:
+    """The views that can be read, with the tables where the kind is of tables: what Spark's SHOW has of them."""
+    names = [*(catalog.table_schemas if kind == "table" else ()), *catalog.view_schemas]
+    no_one = pa.array([False] * len(names), pa.bool_())
+    return _table({"namespace": ["default"] * len(names), f"{kind}Name": names}).append_column("isTemporary", no_one)
 
 
-def columns_table(catalog: Catalog, name: str) -> pa.Table:
-    """The columns of a relation: name, type, whether NULL is allowed, and whether they are of the key."""
-    schema, key = catalog.relations[name].schema, catalog.tables[name].key if name in catalog.tables else ()
-    return schema_table(schema, schema.names, key)
+def names_table(schema: Schema) -> pa.Table:
+    """The names of columns, as SHOW COLUMNS has them."""
+    return _table({"col_name": list(schema.names)})
 
 
-def schema_table(schema: Schema, names: Sequence[str], key: Sequence[str]) -> pa.Table:
-    """The columns of a schema under these names, as in `columns_table`."""
-    return _table(
-        {
-            "column": list(names),
-            "type": [written(column.type) for column in schema],
-            "nullable": ["yes" if column.nullable else "no" for column in schema],
-            "key": ["yes" if column.name in key else "" for column in schema],
-        }
-    )
+def schema_table(schema: Schema, names: Sequence[str]) -> pa.Table:
+    """The columns of a schema under these names: name, type, and a comment, which none has."""
+    types = [simple_string(column.type) for column in schema]
+    return _table({"col_name": list(names), "data_type": types, "comment": [None] * len(types)})
 
 
-def fitting(table: pa.Table, pattern: str) -> pa.Table:
-    """The rows whose first column fits one of the patterns between `|`, in which `*` stands for any text."""
+def column_table(schema: Schema, name: str) -> pa.Table:
+    """The description of one column, a row for each fact."""
+    facts = {"col_name": name, "data_type": simple_string(schema.columns[schema.index(name)].type), "comment": "NULL"}
+    return _table({"info_name": list(facts), "info_value": list(facts.values())})
+
+
+def fitting(table: pa.Table, column: str, pattern: str) -> pa.Table:
+    """The rows whose column fits one of the patterns between `|`, in which `*` stands for any text."""
     parts = "|".join(".*".join(map(re.escape, part.strip().split("*"))) for part in pattern.split("|"))
     is_fitting = re.compile(parts, re.IGNORECASE).fullmatch
-    return table.filter(pa.array([bool(is_fitting(name)) for name in table.column(0).to_pylist()], pa.bool_()))
+    return table.filter(pa.array([bool(is_fitting(name)) for name in table.column(column).to_pylist()], pa.bool_()))
 
 
 def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:
@@ -135,23 +127,26 @@ def _returned(function: SqlFunction) -> str:
 
 
 def details_table(catalog: Catalog, name: str) -> pa.Table:
-    """The description of a relation besides its columns, a row for each fact, in the form of `columns_table`."""
-    kind = "view" if name in catalog.views else "table"
+    """The description of a relation besides its columns, a row for each fact, in the form of `schema_table`."""
     relation = catalog.views.get(name) or catalog.tables[name]
+    schema, key = catalog.relations[name].schema, catalog.tables[name].key if name in catalog.tables else ()
     facts = {
-        "name": name,
-        "kind": kind,
-        "rows": "a set: no row occurs twice" if catalog.relations[name].is_set else "a bag: a row may occur twice",
-        "defined by": catalog.front(name),
-        "place": relation.place,
-        "lateness": _lateness(catalog, name),
-        "reads": ", ".join(next((d.reads for d in catalog.definitions if name in d.names), ())),
-        "read by": ", ".join(catalog.readers([name])),
-        "text": relation.text,
+        "Catalog": "spark_catalog",
+        "Database": "default",
+        "Table": name,
+        "Type": "VIEW" if name in catalog.views else "MANAGED",
+        "Primary Key": ", ".join(key),
+        "Not Null": ", ".join(column.name for column in schema if not column.nullable),
+        "Rows": "a set: no row occurs twice" if catalog.relations[name].is_set else "a bag: a row may occur twice",
+        "Defined By": catalog.front(name),
+        "Place": relation.place,
+        "Lateness": _lateness(catalog, name),
+        "Reads": ", ".join(next((d.reads for d in catalog.definitions if name in d.names), ())),
+        "Read By": ", ".join(catalog.readers([name])),
+        "Text": relation.text,
     }
-    fields = {fact: value for fact, value in facts.items() if value}
-    empty = [""] * len(fields)
-    return _table({"column": list(fields), "type": list(fields.values()), "nullable": empty, "key": empty})
+    rows = {"": "", "# Detailed Table Information": "", **{fact: value for fact, value in facts.items() if value}}
+    return _table({"col_name": list(rows), "data_type": list(rows.values()), "comment": [""] * len(rows)})
 
 
 def statement_of(catalog: Catalog, name: str) -> str:
@@ -190,5 +185,5 @@ def _lateness(catalog: Catalog, name: str) -> str:
     return "" if table is None or table.lateness is None else table.lateness.sentence(table.schema)
 
 
-def _table(columns: dict[str, list[str]]) -> pa.Table:
+def _table(columns: Mapping[str, Sequence[str | None]]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})

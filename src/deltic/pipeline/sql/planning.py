@@ -18,11 +18,12 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.sql.answers import (
     TextAnswer,
-    columns_table,
+    column_table,
     details_table,
     fitting,
     function_table,
     functions_table,
+    names_table,
     relations_table,
     schema_table,
     statement_of,
@@ -195,7 +196,7 @@ def asked(
                 message = "a question is SELECT, SHOW or DESCRIBE"
                 raise statement.error(message, "pipeline.execute takes changes, pipeline.sql any statement")
             steps.append(_step(statement, definitions.catalog))
-    result = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
+    result = steps[-1] if steps else _rows(relations_table(definitions.catalog, "table"))
     assert isinstance(result, PlannedQuery | ExplainedRows | Rows)
     return result
 
@@ -318,7 +319,7 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             return _rows(function_table(known()[name], statement.extended))
         case Describe(subject=exp.Query()):
             answer = _answer(statement.subject, catalog, statement.source)
-            return _rows(schema_table(answer.definition.views[0].schema, answer.names, ()))
+            return _rows(schema_table(answer.definition.views[0].schema, answer.names))
         case Show() | Describe():
             return _described(statement, catalog)
 
@@ -335,19 +336,22 @@ def _explained(statement: Explain, catalog: Catalog) -> Explained:
 
 
 def _listed(statement: Show, catalog: Catalog) -> pa.Table:
-    """What SHOW lists, of which the names in the first column fit the pattern."""
+    """What SHOW lists, of which the names fit the pattern."""
+    column = "namespace"
     match statement.what:
         case "functions":
-            table = functions_table(known().values())
+            table, column = functions_table(known().values()), "function"
         case "schemas":
             table = pa.table({"namespace": ["default"]})
         case "catalogs":
-            table = pa.table({"catalog": ["spark_catalog"]})
+            table, column = pa.table({"catalog": ["spark_catalog"]}), "catalog"
         case "namespace":
             table = pa.table({"catalog": ["spark_catalog"], "namespace": ["default"]})
+        case "views":
+            table, column = relations_table(catalog, "view"), "viewName"
         case _:
-            table = relations_table(catalog, statement.what == "views")
-    return fitting(table, statement.pattern)
+            table, column = relations_table(catalog, "table"), "tableName"
+    return fitting(table, column, statement.pattern)
 
 
 def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
@@ -355,16 +359,16 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
     assert isinstance(subject, exp.Identifier)
     name = find_name(subject, "table or view", _readable(catalog), statement.source)
     if isinstance(statement, Show) and statement.what == "create":
-        return TextAnswer("statement", statement_of(catalog, name))
+        return TextAnswer("createtab_stmt", statement_of(catalog, name))
     if isinstance(statement, Show) and statement.what == "properties":
         return _rows(pa.table({"key": pa.array([], pa.string()), "value": pa.array([], pa.string())}))
-    columns = columns_table(catalog, name)
-    if isinstance(statement, Describe) and statement.column is not None:
-        names = catalog.relations[name].schema.names
-        return _rows(columns.slice(names.index(find_name(statement.column, "column", names, statement.source)), 1))
-    if isinstance(statement, Describe) and statement.extended:
-        columns = pa.concat_tables([columns, details_table(catalog, name)])
-    return _rows(columns)
+    schema = catalog.relations[name].schema
+    if isinstance(statement, Show):
+        return _rows(names_table(schema))
+    if statement.column is not None:
+        return _rows(column_table(schema, find_name(statement.column, "column", schema.names, statement.source)))
+    columns = schema_table(schema, schema.names)
+    return _rows(pa.concat_tables([columns, details_table(catalog, name)]) if statement.extended else columns)
 
 
 def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> PlannedQuery:

@@ -12,7 +12,7 @@ from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, mixes_te
 from deltic.sql.scalars.functions.rules import attempt, rule
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import NULL, Typed, attempted, constant, fields_together, of_node
-from deltic.sql.types import written
+from deltic.sql.types import simple_string, written
 from deltic.values.types import Type
 from deltic.values.types.names import type_name as type_name_of
 
@@ -68,7 +68,7 @@ def type_name(value: Typed) -> Typed:
     """The name of the type, as Spark writes it."""
     if value.fields is not None:
         return constant(f"interval {' to '.join(dict.fromkeys(value.fields))}".lower(), Type.STRING)
-    name = "void" if value.is_null else written(open_type(value)).lower().replace(", ", ",").replace(": ", ":")
+    name = "void" if value.is_null else simple_string(open_type(value))
     return constant(name, Type.STRING)
 
 
