@@ -47,6 +47,7 @@ BY_SPARK: dict[str, tuple[list[str], list[Any]]] = {
     "SHOW SCHEMAS LIKE 'd*'": (["namespace"], [("default",)]),
     "SHOW CATALOGS": (["catalog"], [("spark_catalog",)]),
     "SHOW CURRENT NAMESPACE": (["catalog", "namespace"], [("spark_catalog", "default")]),
+    "SHOW CURRENT SCHEMA": (["catalog", "namespace"], [("spark_catalog", "default")]),
     "DESCRIBE TABLE t": (["col_name", "data_type", "comment"], [("a", "int", None), ("b", "string", None)]),
     "DESCRIBE v": (["col_name", "data_type", "comment"], [("a", "int", None)]),
     "DESCRIBE t b": (["info_name", "info_value"], [("col_name", "b"), ("data_type", "string"), ("comment", "NULL")]),

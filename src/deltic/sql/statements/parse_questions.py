@@ -54,7 +54,7 @@ def parse_show(cursor: Cursor) -> Show:
         if cursor.take("LIKE") or not cursor.at_end:
             pattern = cursor.text("a pattern such as 't*'")
         result = Show(*cursor.span, what, pattern=pattern)
-    elif cursor.take("CURRENT", "NAMESPACE"):
+    elif any(cursor.take("CURRENT", word) for word in ("NAMESPACE", "SCHEMA", "DATABASE")):
         result = Show(*cursor.span, "namespace")
     elif cursor.take("COLUMNS", "IN") or cursor.take("COLUMNS", "FROM"):
         result = Show(*cursor.span, "columns", cursor.name(_RELATION))
