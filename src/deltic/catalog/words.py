@@ -14,7 +14,7 @@ Rules = tuple[tuple[str, str], ...]
 """The texts of rules or queries, each with its place."""
 
 
-class Texts(NamedTuple):
+class QueryTexts(NamedTuple):
     """The texts of columns and expressions, and the queries of recursive relations with their places."""
 
     columns: Mapping[str, str] = {}
@@ -29,11 +29,11 @@ class Words:
     If they are all `known`, the user did not write other columns.
     """
 
-    read: Callable[[], Texts]
+    read: Callable[[], QueryTexts]
     known: bool = True
 
     @cached_property
-    def texts(self) -> Texts:
+    def texts(self) -> QueryTexts:
         """The texts."""
         return self.read()
 
@@ -45,10 +45,10 @@ class Words:
 def of_all(words: Sequence[Words]) -> Words:
     """The words of definitions that became one, without those of columns of the same name that differ."""
 
-    def read() -> Texts:
+    def read() -> QueryTexts:
         texts = [each.texts for each in words]
         pairs = Counter(name for name, _ in {pair for each in texts for pair in each.columns.items()})
         columns = {n: text for each in texts for n, text in each.columns.items() if pairs[n] == 1}
-        return Texts(columns, {}, {name: rule for each in texts for name, rule in each.rules.items()})
+        return QueryTexts(columns, {}, {name: rule for each in texts for name, rule in each.rules.items()})
 
     return words[0] if len(words) == 1 else Words(read, known=False)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.catalog import ViewDefinitions
-from deltic.catalog.words import Texts, Words
+from deltic.catalog.words import QueryTexts, Words
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.graph import Circuit
@@ -20,7 +20,7 @@ _AS_NAMED: Mapping[str, str] = {}
 
 def words_of(definition: ViewDefinitions) -> Words:
     """The words of a definition; if it has none, those of its aggregates."""
-    texts = Texts({call.name: call_of(call) for call in _calls(definition.inlined)})
+    texts = QueryTexts({call.name: call_of(call) for call in _calls(definition.inlined)})
     return definition.words or Words(lambda: texts, known=False)
 
 

@@ -10,8 +10,15 @@ import pyarrow as pa
 
 from deltic.catalog import CatalogTable
 from deltic.pipeline.connectors.database import value_of
-from deltic.pipeline.connectors.moments import Moment
-from deltic.pipeline.connectors.pgoutput import Begin, Commit, Decoder, Relation, Values, WrittenRow
+from deltic.pipeline.connectors.moments import ServerMoment
+from deltic.pipeline.connectors.pgoutput import (
+    Decoder,
+    LoggedTable,
+    TransactionBegin,
+    TransactionEnd,
+    Values,
+    WrittenRow,
+)
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Schema
 
@@ -38,7 +45,7 @@ class LoggedRows:
     after: int
     until: int
     """The place from which on the snapshot sees nothing."""
-    snapshot: Moment
+    snapshot: ServerMoment
     end: int = 0
     """The end of the last transaction."""
     count: int = 0
@@ -52,10 +59,10 @@ class LoggedRows:
     def take(self, data: bytes) -> None:
         """Take the next message of the log."""
         match self._decoder.decode(data):
-            case Begin(at, transaction):
+            case TransactionBegin(at, transaction):
                 is_seen = at < self.until and self.snapshot.sees(transaction)
                 self._counts = at >= self.after and not is_seen
-            case Commit(end):
+            case TransactionEnd(end):
                 self.end = end
             case WrittenRow() as row if self._counts and row.relation.id == self.number:
                 self.problem = self.problem or self._problem_of(row.relation)
@@ -77,7 +84,7 @@ class LoggedRows:
             values = ((name, row[name]) for name in self.table.schema.names)
             yield tuple(by_key[v.key][name] if isinstance(v, _Held) else v for name, v in values)
 
-    def _problem_of(self, relation: Relation) -> str:
+    def _problem_of(self, relation: LoggedTable) -> str:
         if missing := [name for name in self.table.schema.names if name not in relation.types]:
             return f"the log of the server has no values of column {missing[0]}"
         if foreign := [name for name in self.table.key if name not in relation.identity]:
@@ -101,7 +108,7 @@ class LoggedRows:
     def _key(self, row: Mapping[str, Any]) -> Key:
         return tuple(row[name] for name in self.table.key)
 
-    def _read(self, relation: Relation, values: Values) -> dict[str, Any]:
+    def _read(self, relation: LoggedTable, values: Values) -> dict[str, Any]:
         types = self.table.schema.types
         texts = {name: values[name] for name in types if name in values}
         return {

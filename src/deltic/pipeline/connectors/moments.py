@@ -26,7 +26,7 @@ FROM pg_control_system(), pg_control_checkpoint(), form"""
 
 
 @dataclass(frozen=True)
-class Moment:
+class ServerMoment:
     """A snapshot, as PostgreSQL writes it, and the form of the table."""
 
     snapshot: str
@@ -53,9 +53,9 @@ class Moment:
         return tuple(int(part) for part in self.snapshot.replace(",", ":").split(":") if part)
 
 
-def moment_of(database: Database, table: str, option: str) -> Moment:
+def moment_of(database: Database, table: str, option: str) -> ServerMoment:
     """Return the moment of the present snapshot. CatalogError if the table is a view."""
     snapshot, of, is_stored = database.run(_MOMENT, [quoted(table)]).fetchone()
     if not is_stored:
         raise CatalogError(f"{table}: {option} needs a table of PostgreSQL, not a view")
-    return Moment(snapshot, of)
+    return ServerMoment(snapshot, of)

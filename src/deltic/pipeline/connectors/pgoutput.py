@@ -1,6 +1,6 @@
 """Messages of PostgreSQL's output plugin pgoutput, version 1: transactions of its log in the order of their commits.
 
-Between the `Begin` and the `Commit` of a transaction are all rows that it has written, and those of no other.
+Between the begin and the end of a transaction are all rows that it has written, and those of no other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _IS_IDENTITY = 1
 
 
 @dataclass(frozen=True)
-class Relation:
+class LoggedTable:
     """A table as it was when rows were written."""
 
     id: int
@@ -27,7 +27,7 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Begin:
+class TransactionBegin:
     """A transaction, with the last 32 bits of its number; `at` is where its commit stands in the log."""
 
     at: int
@@ -35,7 +35,7 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Commit:
+class TransactionEnd:
     """The end of a transaction, and the place after it in the log."""
 
     end: int
@@ -48,19 +48,19 @@ class WrittenRow:
     `old` has the columns of the identity.
     """
 
-    relation: Relation
+    relation: LoggedTable
     old: Values | None
     new: Values | None
 
 
-Message: TypeAlias = "Begin | Commit | WrittenRow"
+Message: TypeAlias = "TransactionBegin | TransactionEnd | WrittenRow"
 
 
 @dataclass
 class Decoder:
     """Decodes messages in order; it keeps the last form of each table."""
 
-    _relations: dict[int, Relation] = field(default_factory=dict)
+    _relations: dict[int, LoggedTable] = field(default_factory=dict)
 
     def decode(self, data: bytes) -> Message | None:
         """Return a message; None for one that changes no row: of a table's form, or another kind."""
@@ -68,10 +68,10 @@ class Decoder:
         match data[:1]:
             case b"B":
                 at, _, transaction = fields.take("QQI")
-                return Begin(at, transaction)
+                return TransactionBegin(at, transaction)
             case b"C":
                 _, _, end, _ = fields.take("BQQQ")
-                return Commit(end)
+                return TransactionEnd(end)
             case b"R":
                 relation = _relation(fields)
                 self._relations[relation.id] = relation
@@ -117,7 +117,7 @@ class _Fields:
         return result
 
 
-def _relation(fields: _Fields) -> Relation:
+def _relation(fields: _Fields) -> LoggedTable:
     (number,), _, _ = fields.take("I"), fields.text(), fields.text()
     types, identity = {}, set()
     for _ in range(fields.take("cH")[1]):
@@ -125,10 +125,10 @@ def _relation(fields: _Fields) -> Relation:
         types[name], _ = fields.take("Ii")
         if flags & _IS_IDENTITY:
             identity.add(name)
-    return Relation(number, types, frozenset(identity))
+    return LoggedTable(number, types, frozenset(identity))
 
 
-def _values(fields: _Fields, relation: Relation) -> dict[str, bytes | None]:
+def _values(fields: _Fields, relation: LoggedTable) -> dict[str, bytes | None]:
     """Return the values of a row, in whose place `n` stands for NULL and `u` for a long one that did not change."""
     result: dict[str, bytes | None] = {}
     fields.take("H")

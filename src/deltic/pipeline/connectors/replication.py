@@ -22,7 +22,7 @@ from deltic.pipeline.connectors.advancing import Advance
 from deltic.pipeline.connectors.connections import Database, quoted
 from deltic.pipeline.connectors.database import DatabaseQuery
 from deltic.pipeline.connectors.logged_rows import LoggedRows
-from deltic.pipeline.connectors.moments import Moment, moment_of
+from deltic.pipeline.connectors.moments import ServerMoment, moment_of
 from deltic.pipeline.connectors.source import HeldRows, SourceChange
 from deltic.values import words
 
@@ -87,7 +87,7 @@ class ReplicationSlot(DatabaseQuery):
         at = {"of": moment.of, "snapshot": moment.snapshot, "until": until, "log": slot}
         return replace(Advance(table, self._place, None, None).compared_here(rows, None, held, rounded), position=at)
 
-    def _moment(self, database: Database) -> Moment:
+    def _moment(self, database: Database) -> ServerMoment:
         return moment_of(database, self._place["table"], "a replication slot")
 
     def _since(
@@ -98,7 +98,7 @@ class ReplicationSlot(DatabaseQuery):
 
         end, flushed = database.run(_END).fetchone()
         after, loaders = position["log"], Transformer(database.connection)
-        log = LoggedRows(table, relation, loaders, after, position["until"], Moment(position["snapshot"]))
+        log = LoggedRows(table, relation, loaders, after, position["until"], ServerMoment(position["snapshot"]))
         for data in self._messages(database):
             log.take(data)
         if self._moment(database).of != position["of"]:

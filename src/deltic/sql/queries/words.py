@@ -10,7 +10,7 @@ from itertools import islice, product
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from deltic.catalog.words import Texts, Words
+from deltic.catalog.words import QueryTexts, Words
 from deltic.sql.dialect import Deltic
 from deltic.sql.queries.rows import QueryColumn
 from deltic.sql.text import SourceText
@@ -68,11 +68,11 @@ class WordsBuilder:
         """The words for a text."""
         return Words(lambda: self._read(text))
 
-    def _read(self, text: str) -> Texts:
+    def _read(self, text: str) -> QueryTexts:
         values = {value: written(*each) for value, each in self._values}
         rules = {name: tuple((written(*q), _place(*q)) for q in queries) for name, queries in self._rules.items()}
         parts = {column: written(*part) for column, part in self._parts.items()}
-        return Texts(parts | self._called(text), values, rules)
+        return QueryTexts(parts | self._called(text), values, rules)
 
     def _called(self, text: str) -> dict[str, str]:
         """Columns by their names, with their relations if the text has these, or if only these tell them apart."""
