@@ -20,8 +20,9 @@ _AS_NAMED: Mapping[str, str] = {}
 
 def words_of(definition: ViewDefinitions) -> Words:
     """The words of a definition; if it has none, those of its aggregates."""
-    texts = QueryTexts({call.name: call_of(call) for call in _calls(definition.inlined)})
-    return definition.words or Words(lambda: texts, known=False)
+    return definition.words or Words(
+        lambda: QueryTexts({call.name: call_of(call) for call in _calls(definition.inlined)}), known=False
+    )
 
 
 def _calls(circuit: Circuit) -> Iterator[ops.AggregateCall]:
