@@ -283,7 +283,7 @@ PAIRS = "SELECT x.a, y.b FROM bag AS x, bag AS y"
 
 
 def test_a_question_takes_no_more_memory_than_it_may(pipeline):
-    with Service(pipeline, Limits(memory="32 MiB", seconds=300)) as service:
+    with Service(pipeline, Limits(question_memory="32 MiB", seconds=300)) as service:
         service.execute("INSERT INTO bag SELECT id, id FROM range(3000)")
         for ask in (service.ask, service.execute):
             with pytest.raises(MemoryLimitError, match=r"may take 32 MiB.* --question-memory"):

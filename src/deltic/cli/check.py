@@ -10,9 +10,6 @@ from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
 
-from rich import box
-from rich.table import Table
-
 from deltic.calculus.incrementalize import fallbacks
 from deltic.cli.options import CheckOptions
 from deltic.cli.report import print_table
@@ -66,7 +63,8 @@ def check_command(options: CheckOptions) -> int:
         return 0
     result = list(differences(_read(place), costs, options.slower))
     if result:
-        print_table(_table(result))
+        rows = ([d.what, _shown(d.before), _shown(d.now), "too high" if d.fails else ""] for d in result)
+        print_table(("cost", "before", "now", ""), rows, ("cost", ""))
     failed = sum(each.fails for each in result)
     print(f"{failed} of {len(result)} differences from {place} are too high" if failed else f"no cost is above {place}")
     return 1 if failed else 0
@@ -158,13 +156,6 @@ def _read(place: Path) -> ProgramCosts:
         raise DataError(
             [Diagnostic(f"the file has no costs: {error}", str(place), hint="--update writes it")]
         ) from None
-
-
-def _table(found: list[Difference]) -> Table:
-    table = Table("cost", "before", "now", "", box=box.SIMPLE_HEAD, pad_edge=False)
-    for each in found:
-        table.add_row(each.what, _shown(each.before), _shown(each.now), "too high" if each.fails else "")
-    return table
 
 
 def _shown(value: float | None) -> str:

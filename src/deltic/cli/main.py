@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from deltic import __version__
 from deltic.cli.grouped import grouped
 from deltic.cli.options import (
     DEFINITIONS,
@@ -75,8 +76,6 @@ _Place = Annotated[str, typer.Argument(metavar="DIR", help="A directory of state
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from deltic import __version__
-
         print(f"deltic {__version__}")
         raise typer.Exit
 
@@ -254,9 +253,21 @@ def compact(place: _Place) -> None:
 @app.command()
 def warmup() -> None:
     """Compile the engine's kernels now instead of at first use; wheels contain them."""
-    from deltic.cli.warmup import warmup_command
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    warmup_command()
+    from deltic.engine.kernels.building import make
+    from deltic.engine.kernels.loading import check_compiler, find
+
+    console, library = Console(stderr=True), find()
+    if library is None:
+        check_compiler()
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+            task = bar.add_task("compiling kernels", total=None)
+            library = make(lambda compiled, total: bar.update(task, completed=compiled, total=total))
+    where = f", in {library}" if library else "; nothing here can link them"
+    console.print(f"Kernels are compiled{where}", soft_wrap=True, highlight=False)
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
@@ -31,8 +31,15 @@ def print_error(error: DelticError) -> None:
         print("  hint: on the command line that is --late drop", file=sys.stderr)
 
 
-def print_table(table: Table, file: TextIO | None = None) -> None:
-    """Print a table on standard output or another file, which has room for wide ones if it is no terminal."""
+def print_table(
+    titles: Iterable[str], rows: Iterable[Sequence[str]], left: Collection[str], file: TextIO | None = None
+) -> None:
+    """Print rows under titles on standard output or a file, wide where it is no terminal; `left` columns are texts."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in titles:
+        table.add_column(title, justify="left" if title in left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     console = Console(highlight=False, file=file)
     if not console.is_terminal:
         console.width = _WIDE
@@ -57,7 +64,9 @@ def print_program(outcome: JobOutcome) -> None:
 
 def print_outcome(outcome: JobOutcome, file: TextIO) -> None:
     """Print the table of epochs, the sizes and the written files."""
-    print_table(_epochs_table(outcome.epochs, outcome.watched), file)
+    views = outcome.watched if len(outcome.watched) <= _WIDEST else ["changed"]
+    titles = "epoch", "rows in", *views, "time", "rows visited"
+    print_table(titles, (_cells(done, outcome.watched) for done in outcome.epochs), ("epoch", "changed"), file)
     for line in (*_planned(outcome.epochs), *_recomputed(outcome.epochs), *_late_rows(outcome.epochs)):
         print(line, file=file)
     for written in outcome.written:
@@ -153,18 +162,11 @@ def _times(outcome: JobOutcome) -> str:
     return f"{spent}; peak memory {peak_memory() / 2**30:.2f} GiB"
 
 
-def _epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
-    """A row for each epoch, and a column for each view, or one column for many views."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    wide = len(views) <= _WIDEST
-    for title in ("epoch", "rows in", *(views if wide else ["changed"]), "time", "rows visited"):
-        table.add_column(title, justify="left" if title in ("epoch", "changed") else "right", overflow="fold")
-    for done in epochs:
-        changed = {view: done.report.changed.get(view) for view in views}
-        cells = [_signed(c) for c in changed.values()] if wide else [_listed(changed)]
-        report = done.report
-        table.add_row(done.name, f"{report.rows_in:,}", *cells, _seconds(report.seconds), f"{report.rows_visited:,}")
-    return table
+def _cells(done: EpochDone, views: Sequence[str]) -> list[str]:
+    """The row of an epoch, with a cell for each view, or one for many views."""
+    report, changed = done.report, {view: done.report.changed.get(view) for view in views}
+    cells = [_signed(c) for c in changed.values()] if len(views) <= _WIDEST else [_listed(changed)]
+    return [done.name, f"{report.rows_in:,}", *cells, _seconds(report.seconds), f"{report.rows_visited:,}"]
 
 
 def _recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.definitions.programs import read_program
+from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.loader import RowReader
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job.job import JobSettings, run
@@ -159,7 +160,6 @@ def _session(options: SparkOptions, progress: JobProgress) -> Iterator[SparkSess
 def _files(session: SparkSession | None) -> tuple[RowReader, Writer]:
     """The reader and writer of files: this process, or Spark where there is a session."""
     if session is None:
-        from deltic.pipeline.io.arrow_writer import ArrowWriter
         from deltic.pipeline.io.splits import ArrowReader
 
         return ArrowReader(), ArrowWriter()

@@ -72,7 +72,7 @@ def _serve(options: ServeOptions, stack: ExitStack) -> Service:
     if options.log is not None:
         stack.enter_context(logged(options.log == "json"))
     pipeline = stack.enter_context(_pipeline(options))
-    service = stack.enter_context(Service(pipeline, _limits(options), _frozen(options)))
+    service = stack.enter_context(Service(pipeline, Limits(**vars(options.limits)), _frozen(options)))
     if options.pg is not None:
         stack.enter_context(_postgres(service, Address.of(options.pg), users, tls))
     access = AccessRules(users, options.access.hosts(address))
@@ -136,19 +136,6 @@ def _frozen(options: ServeOptions) -> str:
     return (
         f"this server runs the definitions of {options.program}: change the file, and send SIGHUP or start the server "
         "again; a server without a program lets owners define"
-    )
-
-
-def _limits(options: ServeOptions) -> Limits:
-    limits = options.limits
-    return Limits(
-        seconds=limits.timeout,
-        rows=limits.max_rows,
-        answer=limits.max_answer,
-        memory=limits.question_memory,
-        body=limits.max_body,
-        connections=limits.max_connections,
-        subscriptions=limits.max_subscriptions,
     )
 
 

@@ -43,13 +43,13 @@ class AccessOptions:
 
 @dataclass(frozen=True)
 class LimitOptions:
-    """Limits on clients."""
+    """Limits on clients, by their names in `Limits`."""
 
     panel: ClassVar = "Limits"
 
-    timeout: Annotated[float, Option(min=0.01, metavar="SECONDS", help="Time of a statement.")] = 30.0
-    max_rows: Annotated[int, Option(min=1, help="Rows of an answer.")] = 100_000
-    max_answer: Annotated[str, Option(metavar="SIZE", help="Bytes of the rows of an answer.")] = "256MiB"
+    seconds: Annotated[float, Option("--timeout", min=0.01, metavar="SECONDS", help="Time of a statement.")] = 30.0
+    rows: Annotated[int, Option("--max-rows", min=1, help="Rows of an answer.")] = 100_000
+    answer: Annotated[str, Option("--max-answer", metavar="SIZE", help="Bytes of the rows of an answer.")] = "256MiB"
     question_memory: Annotated[
         str | None,
         Option(
@@ -58,9 +58,9 @@ class LimitOptions:
             show_default="half of what is free",
         ),
     ] = None
-    max_body: Annotated[str, Option(metavar="SIZE", help="Bytes of a request.")] = "64MiB"
-    max_connections: Annotated[int, Option(min=1, help="Connections at once.")] = 2_000
-    max_subscriptions: Annotated[int, Option(min=1, help="Subscriptions at once.")] = 2_000
+    body: Annotated[str, Option("--max-body", metavar="SIZE", help="Bytes of a request.")] = "64MiB"
+    connections: Annotated[int, Option("--max-connections", min=1, help="Connections at once.")] = 2_000
+    subscriptions: Annotated[int, Option("--max-subscriptions", min=1, help="Subscriptions at once.")] = 2_000
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
-
-from rich import box
-from rich.table import Table
 
 from deltic.cli.report import print_error, print_table
 from deltic.errors import DelticError
@@ -42,7 +40,7 @@ def _print_status(found: Status) -> None:
     print(f"files: {size(found.file_bytes)}, of which texts and the like {size(found.text_bytes)}")
     print(f"run files: {size(found.run_bytes)}, of which {size(found.used_bytes)} are in use")
     if found.relations:
-        print_table(_relations(found.relations))
+        print_table(_TITLES, _relations(found.relations), ("name", "kind", "arrangement"))
 
 
 def _shown(position: Any) -> str:
@@ -53,16 +51,15 @@ def _shown(position: Any) -> str:
     return ", ".join(f"{name}: {len(of) if isinstance(of, dict | list) else of}" for name, of in at.items())
 
 
-def _relations(relations: list[KeptRelation]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("name", "kind", "rows", "size", "arrangement", "size of it"):
-        table.add_column(title, justify="right" if title in ("rows", "size", "size of it") else "left", overflow="fold")
+_TITLES = ("name", "kind", "rows", "size", "arrangement", "size of it")
+
+
+def _relations(relations: list[KeptRelation]) -> Iterator[tuple[str, ...]]:
     for kept in relations:
         first = (kept.name, kept.kind, f"{kept.rows:,}", size(kept.bytes))
         for use, taken in kept.arrangements.items() or [("", 0)]:
-            table.add_row(*first, use, size(taken))
+            yield (*first, use, size(taken))
             first = ("", "", "", "")
-    return table
 
 
 def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json: bool) -> int:

@@ -16,8 +16,8 @@ class Limits:
     - `seconds`: what a statement may take. It ends at the next safe place: between the steps of a query.
     - `rows`: the rows of an answer. `answer`: their bytes in memory. `body`: the bytes of a request. Bytes are a number
       or "64 MiB".
-    - `memory`: by how much the process may grow while a question is answered, in bytes or as a text; None is half of
-      what is free when the first question comes.
+    - `question_memory`: by how much the process may grow while a question is answered, in bytes or as a text; None is
+      half of what is free when the first question comes.
     - `waiting`: changes that wait for the writer; further ones are refused until it has caught up.
     - `group`, `group_rows`: changes, and rows of them, that share an epoch.
     - `connections`, `subscriptions`: how many there are at once. `threads`: questions that are answered at once.
@@ -28,7 +28,7 @@ class Limits:
     rows: int = 100_000
     answer: int | str = "256 MiB"
     body: int | str = "64 MiB"
-    memory: int | str | None = None
+    question_memory: int | str | None = None
     waiting: int = 1_000
     group: int = 256
     group_rows: int = 10_000
@@ -41,7 +41,7 @@ class Limits:
         check_least(self.seconds, "seconds", 0, "a number of seconds", whole=False)
         bytes_of(self.answer, "answer")
         bytes_of(self.body, "body")
-        bytes_of(self.memory or 0, "question memory")
+        bytes_of(self.question_memory or 0, "question memory")
         for name in ("rows", "waiting", "group", "group_rows", "connections", "subscriptions", "threads", "keys"):
             check_least(getattr(self, name), name, 1, "a number")
 
@@ -58,4 +58,5 @@ class Limits:
     @cached_property
     def memory_bytes(self) -> int:
         """The bytes by which the process may grow while a question is answered."""
-        return available() // 2 if self.memory is None else bytes_of(self.memory, "question memory")
+        given = self.question_memory
+        return available() // 2 if given is None else bytes_of(given, "question memory")

@@ -466,7 +466,7 @@ def test_an_answer_has_its_limits_inside_a_transaction_too() -> None:
 
 
 def test_a_question_has_its_memory_inside_a_transaction_too() -> None:
-    running = Running(limits=Limits(memory="32 MiB", seconds=300))
+    running = Running(limits=Limits(question_memory="32 MiB", seconds=300))
     pairs = "SELECT x.id, y.name FROM items x, items y"
     try:
         with running.connect(autocommit=False) as connection:
