@@ -37,7 +37,7 @@ from deltic.pipeline.options import (
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import adopt_session
-from deltic.pipeline.streaming.rejected import OnErrors
+from deltic.pipeline.streaming.rejected import COLUMNS, OnErrors, rejects_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -281,7 +281,6 @@ class Pipeline(Defining):
         that do not fit are rounded, as by `Transaction.insert`.
         """
         from deltic.pipeline.streaming.into import TableStream
-        from deltic.pipeline.streaming.rejected import COLUMNS, rejects_of
 
         self._keeping.refuse_change()
         check_choice(errors, "choice of errors", get_args(OnErrors))

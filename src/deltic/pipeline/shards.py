@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from deltic.engine.executors.placed import CopiesChoice, RoundsChoice
 from deltic.engine.executors.spark.job_descriptions import is_connect
+from deltic.engine.files.address import absolute, files_at
 from deltic.engine.resources import available, bytes_of
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice
@@ -89,7 +90,6 @@ class Shards:
 
     def files(self) -> Files:
         """The files of the shards: in `directory`, or in a temporary directory that ends with this process."""
-        from deltic.engine.files.address import absolute, files_at
 
         if self.directory is not None:
             return files_at(absolute(self.directory))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
+from deltic.engine.files.files import Files
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
@@ -22,9 +23,6 @@ from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChan
 from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
 from deltic.pipeline.io.rounding import Rounding
 from deltic.values.types import Column, Schema
-
-if TYPE_CHECKING:
-    from deltic.engine.files.files import Files
 
 _FEED = "delta.enableChangeDataFeed"
 

@@ -10,6 +10,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet as pq
 
 from deltic.catalog import CatalogTable, External
 from deltic.errors import DataError, Diagnostic
@@ -162,9 +165,6 @@ def unreadable(address: str, error: OSError) -> DataError:
 
 def arrow_schema_of_file(path: Path, kind: FileKind, place: External) -> pa.Schema:
     """Return the columns of a file. Those of text are nullable, with types inferred from its first part."""
-    import pyarrow.csv
-    import pyarrow.json
-    import pyarrow.parquet as pq
 
     try:
         if kind is FileKind.TEXT:

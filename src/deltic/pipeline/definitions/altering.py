@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sqlglot import exp
+
 from deltic.catalog import CatalogTable
 from deltic.catalog.altering import (
     AddColumn,
@@ -175,7 +177,6 @@ def how_of(
     to: str,
 ) -> How:
     """The arguments of `Pipeline.alter` as JSON for the history, with values as constants of SQL."""
-    from sqlglot import exp
 
     return {
         "add": {name: str(_value_type(name, type_)) for name, type_ in add.items()},

@@ -12,6 +12,7 @@ from deltic.catalog import CatalogTable
 from deltic.errors import DelticError
 from deltic.pipeline.definitions.altering import altered_by
 from deltic.pipeline.definitions.definitions import Definitions
+from deltic.sql.dialect import taken
 from deltic.sql.names import find_name, spelt
 from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.scalars.functions.written import SqlFunction, reached
@@ -169,7 +170,6 @@ def _check_kind(now: Definitions, statement: CreateTable | CreateView | Drop, na
 
 def _with_function(now: Definitions, statement: CreateFunction) -> Definitions:
     """Add an SQL function. Raises ProgramError where its name is taken or its body is wrong."""
-    from deltic.sql.dialect import taken
 
     function, source = statement.function, statement.source
     name = function.name.lower()

@@ -17,6 +17,7 @@ from deltic.datalog.edits import components, defined, replacing, with_pragmas, w
 from deltic.datalog.memory import ClauseMemory
 from deltic.errors import CatalogError
 from deltic.pipeline.definitions.written import Edit, Publication, table_to_json, to_json
+from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.statements.program import SqlProgram
 from deltic.sql.variables import SessionVariable
 
@@ -101,7 +102,6 @@ class Definitions:
         """The definitions of SQL, over the relations of Python and the declared ones of Datalog."""
         if not (self.functions or self.sql.functions):
             return self.sql.part(self.others)
-        from deltic.sql.scalars.functions.python import knowing
 
         with knowing(self.functions, self.sql.functions):
             return self.sql.part(self.others)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from deltic.catalog import Catalog
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.operators import Delay, Differentiate, Integrate
 from deltic.errors import UnsupportedError
 from deltic.pipeline.engines import on_demand
 from deltic.pipeline.epochs.clock import AnswerEngine, Clock
 from deltic.pipeline.epochs.epochs import Epochs
-
-if TYPE_CHECKING:
-    from deltic.catalog import Catalog
-    from deltic.pipeline.reading.reading import PublishedEpoch
+from deltic.pipeline.reading.reading import PublishedEpoch
 
 
 def trial(published: PublishedEpoch, engine_of: AnswerEngine) -> Epochs:

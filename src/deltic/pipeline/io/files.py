@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
+
+import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.loader import Loader
@@ -16,9 +19,6 @@ from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.target import Format, RowTarget
 from deltic.pipeline.names import check_choice
 from deltic.values.types import Schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ class File:
 
 def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: str | None, headers: bool) -> None:
     """Write rows, or changes with their weights, to a file, which appears when it is complete; raises DelticError."""
-    from deltic.pipeline.io.arrow_writer import ArrowWriter
 
     target = Path(path)
     kind, usual = form_of(Path(f"x{target.suffix}"))

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from deltic import values
 from deltic.catalog import ViewDefinitions
 from deltic.engine.version import Version
@@ -96,7 +98,6 @@ class Reasons:
 
     def lineage(self, name: str, schema: Schema, row: RowPattern) -> pa.Table:
         """The rows of tables that rows rest on: columns `result`, `table`, and `row`, rows as JSON."""
-        import pyarrow as pa
 
         from deltic.why.lineage import lineage
 

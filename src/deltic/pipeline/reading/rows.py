@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.changes import count
@@ -118,7 +120,6 @@ def _reduced(row: tuple[Any, ...]) -> tuple[type, tuple[tuple[Any, ...]]]:
 
 def _with_floats(table: pa.Table) -> pa.Table:
     """Return the table with decimals as float64."""
-    import pyarrow as pa
 
     fields = [f.with_type(pa.float64()) if pa.types.is_decimal(f.type) else f for f in table.schema]
     return table.cast(pa.schema(fields))

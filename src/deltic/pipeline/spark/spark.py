@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
@@ -55,7 +57,6 @@ def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = 
 
 def _without_empty_chunks(table: pa.Table) -> pa.Table:
     """The table; Spark takes one for empty whose first chunk is, where it makes the rows part of a plan."""
-    import pyarrow as pa
 
     return pa.Table.from_batches([batch for batch in table.to_batches() if batch.num_rows], table.schema)
 
@@ -103,7 +104,6 @@ def with_months(frame: DataFrame) -> DataFrame:
 
 def arrow_schema_of(frame: DataFrame) -> pa.Schema:
     """The columns of a DataFrame with Arrow's types, found without a job; UnsupportedError for a type without any."""
-    import pyarrow as pa
 
     from deltic.values.types.spark import type_of_spark
 
@@ -112,7 +112,6 @@ def arrow_schema_of(frame: DataFrame) -> pa.Schema:
 
 def for_spark(table: pa.Table) -> pa.Table:
     """The table in the types that Spark has: unsigned integers in wider ones, intervals of months as their number."""
-    import pyarrow as pa
 
     from deltic.values.types.arrow import type_of_arrow
     from deltic.values.types.spark import spark_type, type_of_spark

@@ -15,17 +15,15 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unfinished
 from contextlib import suppress
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
+from pyspark.sql import DataFrame
 from pyspark.sql.connect.streaming.query import StreamingQuery
 from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
 
 from deltic.engine.files.address import files_at
 from deltic.errors import StreamError
 from deltic.pipeline.spark.sink_log import LOG, files_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _FOLDER = "deltic-batches"
 # With Spark's default, the log would merge the entries of batches, and forget which belong together.

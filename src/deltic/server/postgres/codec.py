@@ -8,15 +8,13 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from deltic.server.postgres import types as pg
 from deltic.server.postgres.errors import PostgresError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 TEXT_FORMAT, BINARY_FORMAT = 0, 1
 _AS_TEXT = (pg.TEXT, pg.VARCHAR, pg.UNKNOWN, pg.JSON, pg.TIME, 0, 18, 19, 1042)

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pygwire import messages as wire
 from pygwire.constants import TransactionStatus
 
@@ -19,16 +19,10 @@ from deltic.server.postgres.copying import copied_in, copied_out, copied_rows
 from deltic.server.postgres.cursors import OpenCursor
 from deltic.server.postgres.dialect import statements
 from deltic.server.postgres.errors import PostgresError, postgres_error
-from deltic.server.postgres.messages import Disconnected
+from deltic.server.postgres.messages import Disconnected, MessageStream, Request
 from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows
-from deltic.server.postgres.session import ParsedStatement
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from deltic.server.postgres.messages import MessageStream, Request
-    from deltic.server.postgres.session import ClientSession
-    from deltic.server.postgres.types import Field
+from deltic.server.postgres.session import ClientSession, ParsedStatement
+from deltic.server.postgres.types import Field
 
 _LOG = logging.getLogger("deltic.server.postgres")
 _ROWS = 4096

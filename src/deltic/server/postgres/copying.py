@@ -8,17 +8,16 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import pyarrow as pa
+from pyarrow import csv
 
 from deltic.server.postgres.codec import BINARY_FORMAT, TEXT_FORMAT, load, rows_of
 from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.errors import PostgresError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from deltic.server.postgres.types import Field
-    from deltic.values.types import Schema
+from deltic.server.postgres.types import Field
+from deltic.values.types import Schema
 
 Format = Literal["text", "csv", "binary"]
 
@@ -225,8 +224,6 @@ def _letter(match: re.Match[str]) -> str:
 
 def _csv_rows(data: bytes, options: CopyOptions, width: int) -> Iterator[list[bytes | None]]:
     """By Arrow, which knows quoted values that are empty from those that are not there."""
-    import pyarrow as pa
-    from pyarrow import csv
 
     names = [str(number) for number in range(width)]
     data = _END.sub(b"", data)

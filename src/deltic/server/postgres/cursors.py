@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.outcomes import Done, FollowedView, ResultRows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pyarrow as pa
-
-    from deltic.server.postgres.dialect import ClientStatement
-    from deltic.server.postgres.types import Field
+from deltic.server.postgres.types import Field
 
 
 @dataclass
@@ -58,7 +54,6 @@ class OpenCursor:
 
     def _gather(self, following: FollowedView) -> None:
         """Add arrived changes to the rows that were not fetched yet."""
-        import pyarrow as pa
 
         left = [] if self.table is None else [self.table.slice(self.given)]
         self.table, self.given = pa.concat_tables([*left, following.arrived(is_first=not left)]), 0

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TypeVar, get_args
 
 from pygwire import messages as wire
 from pygwire.exceptions import ProtocolError
 
 from deltic.server.postgres.errors import PostgresError
-
-if TYPE_CHECKING:
-    import ssl
 
 T = TypeVar("T", bound=wire.PGMessage)
 S = TypeVar("S", wire.SASLInitialResponse, wire.SASLResponse)

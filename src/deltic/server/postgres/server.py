@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Coroutine
 from itertools import count
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pygwire import messages as wire
 
@@ -21,10 +21,8 @@ from deltic.server.postgres.errors import PostgresError
 from deltic.server.postgres.messages import Disconnected, MessageStream
 from deltic.server.postgres.session import ClientSession
 from deltic.server.postgres.settings import Client, Settings
-
-if TYPE_CHECKING:
-    from deltic.server.service import Service
-    from deltic.server.users import Users
+from deltic.server.service import Service
+from deltic.server.users import Users
 
 T = TypeVar("T")
 _PATIENCE = 60.0

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import pyarrow as pa
+
 from deltic.circuit.operators import Constant, Map, Plus, Sink
 from deltic.errors import DelticError, Diagnostic, did_you_mean
 from deltic.pipeline.definitions.evolution import Evolution
@@ -461,7 +463,6 @@ def _quoted(name: str) -> str:
 
 def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> ResultRows:
     """An answer of texts."""
-    import pyarrow as pa
 
     table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
     return ResultRows.of(table, tag)
