@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from deltic.functions.conversions import lists_of
 from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.java_patterns import compiled
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence, too_long
 from deltic.values.order import in_order
 from deltic.values.types import Column, Kind, Type
@@ -134,15 +135,18 @@ def _inserted(values: Values | None, place: int | None, value: Any) -> Values | 
 
 def _texts_map(text: str, between: str, within: str) -> Values | None:
     """`str_to_map`: the map of the pairs in a text."""
-    parts = re.split(between, text, flags=re.ASCII) if between else [*text] or [""]
-    pairs = [_halves(part, within) for part in parts]
+    patterns = compiled(between), compiled(within)
+    if patterns[0] is None or patterns[1] is None:
+        return None
+    parts = patterns[0].split(text) if between else [*text] or [""]
+    pairs = [_halves(part, patterns[1]) for part in parts]
     return _map(tuple(pair[0] for pair in pairs), tuple(pair[1] if len(pair) > 1 else None for pair in pairs))
 
 
-def _halves(pair: str, within: str) -> list[str]:
+def _halves(pair: str, within: re.Pattern[str]) -> list[str]:
     """What stands before and after a pattern; the empty one parts the first letter from the others, as in Java."""
-    if within:
-        return re.split(within, pair, maxsplit=1, flags=re.ASCII)
+    if within.pattern:
+        return within.split(pair, maxsplit=1)
     return [part for part in (pair[:1], pair[1:]) if part] or [""]
 
 

@@ -58,6 +58,7 @@ _OF_DAYS: dict[str, Write] = {
     "LLLL": lambda t: MONTHS[t.month - 1],
     **_number("d", lambda t: t.day),
     **_number("D", lambda t: t.timetuple().tm_yday, 3),
+    "F": lambda t: str((t.day - 1) % 7 + 1),
     **dict.fromkeys(("E", "EE", "EEE"), lambda t: DAYS[t.weekday()][:3]),
     "EEEE": lambda t: DAYS[t.weekday()],
     **{

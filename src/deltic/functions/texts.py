@@ -146,23 +146,6 @@ def _soundex(text: str) -> str:
     return result[:4].ljust(4, "0")
 
 
-def _split(text: str, pattern: str, limit: int) -> tuple[str, ...]:
-    """The parts between the matches of a pattern, at most this many where the limit is above zero."""
-    parts: list[str] = []
-    begin = 0
-    for result in re.finditer(pattern, text, re.ASCII):
-        if len(parts) + 1 == limit:
-            break
-        parts.append(text[begin : result.start()])
-        begin = result.end()
-    return (*parts, text[begin:])
-
-
-def _replaced(text: str, pattern: str, replacement: str) -> str:
-    """The text with all matches of a pattern replaced, those of nothing after others, too."""
-    return re.sub(pattern, replacement, text, flags=re.ASCII)
-
-
 def _letters(text: str, limit: int) -> tuple[str, ...]:
     """The letters of a text, of which the last part has the rest where there is a limit; an empty text is one part."""
     return tuple(text) or ("",) if not 0 < limit < len(text) else (*text[: limit - 1], text[limit - 1 :])
@@ -377,7 +360,6 @@ FUNCTIONS |= by_rows(
             TEXTS, "list_transform(regexp_extract_all({0}, {1}, {2}), lambda x: coalesce(x, ''))"
         ),
         "regexp_replace": Function(TEXT, "regexp_replace({0}, {1}, {2}, 'g')"),
-        "replaced": Function(TEXT, python=_replaced),
         "rlike": Function(BOOL, "regexp_matches({0}, {1})"),
         "regexp_count": Function(INT, "CAST(len(regexp_extract_all({0}, {1})) AS INTEGER)"),
         "like": Function(BOOL, "{0} LIKE {1} ESCAPE {2}", (TEXT, TEXT, TEXT)),
@@ -419,7 +401,6 @@ FUNCTIONS |= by_rows(
         "substring_index": Function(TEXT, "", (TEXT, TEXT, INT), python=_substring_index),
         "luhn_check": Function(BOOL, takes=(TEXT,), python=_passes_luhn),
         "soundex": Function(TEXT, takes=(TEXT,), python=_soundex),
-        "split_up_to": Function(TEXTS, python=_split),
         "letters": Function(TEXTS, python=_letters),
         "levenshtein_up_to": Function(INT, python=_bounded_distance),
         "bounded_text": Function(

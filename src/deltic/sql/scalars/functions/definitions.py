@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from deltic.sql.scalars.coercion import as_signed
 from deltic.sql.scalars.functions.rules import array_of, array_or_null, map_or_null, to
 from deltic.sql.scalars.operators import INTERVALS, Mismatch
 from deltic.sql.scalars.typed import Typed
@@ -67,14 +68,8 @@ _DEFINITIONS: dict[str, str] = {
     "instr (text STRING, part STRING, start INT, occurrence INT = 1)": (
         "spark_instr_from(text, part, start, occurrence)"
     ),
-    "rlike, regexp, regexp_like (text STRING, pattern pattern)": "spark_rlike(text, pattern)",
-    "regexp_count (text STRING, pattern pattern)": "spark_regexp_count(text, pattern)",
-    "regexp_substr (text STRING, pattern pattern)": "nullif(spark_regexp_extract(text, pattern, 0), '')",
-    "regexp_instr (text STRING, pattern pattern)": (
-        "CASE WHEN spark_rlike(text, pattern)"
-        " THEN length(spark_regexp_extract(text, '(?s:^(.*?))(?:' || pattern || ')', 1)) + 1"
-        " WHEN text IS NOT NULL THEN 0 END"
-    ),
+    "regexp_substr (text STRING, pattern any)": "nullif(regexp_extract(text, pattern, 0), '')",
+    "regexp_instr (text STRING, pattern pattern)": "spark_java_regexp_instr(text, pattern)",
     "regexp_instr (text STRING, pattern pattern, group INT)": "if(group IS NULL, NULL, regexp_instr(text, pattern))",
     "levenshtein (a STRING, b STRING, most INT)": "try_spark_levenshtein_up_to(a, b, most)",
     "parse_url (url STRING, part STRING)": (
@@ -290,8 +285,8 @@ kind("map_or_null")(lambda value, _: map_or_null(value))
 
 @kind("whole")
 def _whole(value: Typed, function: str) -> Typed:
-    """An INT, which no number with a fraction stands for."""
-    type_ = value.type.type
-    if not (value.is_null or type_.is_integer or type_ is Type.STRING):
+    """An INT, for which neither a BIGINT nor a number with a fraction stands."""
+    type_ = as_signed(value.type.type)
+    if not (value.is_null or (type_.is_integer and type_ is not Type.INT64) or type_ is Type.STRING):
         raise Mismatch(f"{function} takes an INT here")
     return to(value, Type.INT32)

@@ -14,6 +14,7 @@ from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.duckdb import takes_pattern
 from deltic.functions.charsets import CHARSETS
 from deltic.functions.formats import HOLE, is_hole
+from deltic.functions.java_patterns import PART_OF_REPLACEMENT, compiled
 from deltic.functions.json import steps_of
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
@@ -50,58 +51,75 @@ def concat_ws(separator: Typed, *parts: Typed) -> Typed:
 
 @kind("pattern")
 def pattern_of(argument: Typed, name: str) -> Typed:
-    """A regular expression that Java and DuckDB see alike."""
-    text = _NAMED_GROUP.sub("(?P<", literal_of(argument, f"the pattern of {name}", sample="(x)"))
-    if _ELSEWHERE.search(text):
-        raise Mismatch("the pattern has look-around, back references or classes that DuckDB's engine RE2 does not have")
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise Mismatch(f"the pattern is no regular expression: {error}") from None
-    if not takes_pattern(text):
-        raise Mismatch("the pattern is larger than DuckDB's engine RE2 takes; repeat less")
-    return constant(text, TEXT)
+    """A regular expression; one that is a literal has to be right."""
+    own = to(argument, TEXT)
+    if is_literal(own.expression) and not takes_pattern(written := own.expression.name) and compiled(written) is None:
+        raise Mismatch(f"the pattern of {name} is no regular expression")
+    return own
 
 
-def _group(pattern: Typed, group: Typed | None) -> Typed:
-    """The number of a group that the pattern has; the first where none is asked for."""
-    number = 1 if group is None else int(literal_of(group, "the number of the group", INT, "0"))
-    if not 0 <= number <= re.compile(pattern.expression.name).groups:
-        raise Mismatch(f"the pattern has no group {number}")
-    return constant(number, INT)
+def shared_pattern(argument: Typed, name: str) -> Typed | None:
+    """A literal that RE2 reads as Java does; None for another pattern, which Python reads for each row."""
+    own = pattern_of(argument, name)
+    if is_null_of_a_type(own.expression):
+        literal_of(own, f"the pattern of {name}", sample="(x)")
+    written = _NAMED_GROUP.sub("(?P<", own.expression.name) if is_literal(own.expression) else None
+    is_shared = written is not None and not _ELSEWHERE.search(written) and takes_pattern(written)
+    return constant(written, TEXT) if is_shared else None
+
+
+def _searched(name: str, text: Typed, pattern: Typed) -> Typed:
+    """Whether a pattern is in a text, or how often."""
+    known, own = shared_pattern(pattern, name), to(text, TEXT)
+    return apply(f"java_{name}", own, to(pattern, TEXT)) if known is None else apply(name, own, known)
+
+
+rule("rlike", "regexp", "regexp_like", of="rlike")(partial(_searched, "rlike"))
+rule("regexp_count", of="regexp_count")(partial(_searched, "regexp_count"))
 
 
 def _extracted(name: str, text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
-    """The text of a pattern's group at the first match, or at every match."""
-    known = pattern_of(pattern, name)
-    return apply(name, to(text, TEXT), known, _group(known, group))
+    """The text of a pattern's group, the first where none is asked for, at the first match, or at every match."""
+    known, own = shared_pattern(pattern, name), to(text, TEXT)
+    number = constant(1, INT) if group is None else to(group, INT)
+    if is_literal(number.expression) and is_literal(pattern.expression):
+        found, place = compiled(pattern.expression.name), int(literal_of(number, "the group", INT))
+        if found is not None and not 0 <= place <= found.groups:
+            raise Mismatch(f"the pattern has no group {place}")
+    if known is None or not is_literal(number.expression):
+        return apply(f"java_{name}", own, to(pattern, TEXT), number)
+    return apply(name, own, known, number)
 
 
 rule("regexp_extract")(partial(_extracted, "regexp_extract"))
 rule("regexp_extract_all")(partial(_extracted, "regexp_extract_all"))
 
 
-@rule("regexp_replace", of="regexp_replace replaced")
+@rule("regexp_replace", of="regexp_replace java_regexp_replace")
 def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Typed | None = None) -> Typed:
     """Every match, from a position on, replaced; $1 in the replacement is what the first group holds."""
     if position is not None:
         return _replaced_from(text, pattern, replacement, int(literal_of(position, "the position", INT, "1")))
-    written = literal_of(replacement, "the replacement of regexp_replace")
-    if _UNFINISHED.search(_PART_OF_REPLACEMENT.sub("", written)):
+    known, own, written = shared_pattern(pattern, "regexp_replace"), to(text, TEXT), to(replacement, TEXT)
+    if known is None or not is_literal(written.expression) or _is_of_nothing(known):
+        return apply("java_regexp_replace", own, to(pattern, TEXT), written)
+    parts = list(PART_OF_REPLACEMENT.finditer(written.expression.name))
+    if any(part["wrong"] for part in parts):
         raise Mismatch(r"in the replacement of regexp_replace, $ must precede a digit, and \ a letter or sign")
-    own = constant(_PART_OF_REPLACEMENT.sub(_for_duckdb, written), TEXT)
-    known = pattern_of(pattern, "regexp_replace")
-    expression = re.compile(known.expression.name)
-    numbers = [int(part["group"]) for part in _PART_OF_REPLACEMENT.finditer(written) if part["group"]]
-    if numbers and max(numbers) > expression.groups:
+    if any(len(part["group"] or "") > 1 for part in parts):
+        return apply("java_regexp_replace", own, to(pattern, TEXT), written)
+    numbers = [int(part["group"]) for part in parts if part["group"]]
+    found = compiled(pattern.expression.name)
+    if numbers and found is not None and max(numbers) > found.groups:
         raise Mismatch(f"the pattern has no group {max(numbers)}")
-    is_of_nothing = expression.match("") is not None  # of which RE2 replaces fewer than Java
-    return apply("replaced" if is_of_nothing else "regexp_replace", to(text, TEXT), known, own)
+    put = constant(PART_OF_REPLACEMENT.sub(_for_duckdb, written.expression.name), TEXT)
+    return apply("regexp_replace", own, known, put)
 
 
-_PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9])", re.DOTALL)
-"""A sign that stands for itself, and the number of a group, in a replacement of Java's."""
-_UNFINISHED = re.compile(r"[\\$]")
+def _is_of_nothing(pattern: Typed) -> bool:
+    """Whether a pattern has matches of nothing, which RE2 sees otherwise than Java."""
+    found = compiled(pattern.expression.name)
+    return found is not None and found.match("") is not None
 
 
 def _for_duckdb(part: re.Match[str]) -> str:
@@ -136,24 +154,17 @@ def get_json_object(text: Typed, path: Typed) -> Typed:
     return attempt("get_json_object", to(text, TEXT), constant(written, TEXT))
 
 
-@rule("split", of="split split_up_to letters")
+@rule("split", of="split java_split letters")
 def split(text: Typed, pattern: Typed, limit: Typed | None = None) -> Typed:
     """The parts between the matches of a pattern, at most this many where a limit above zero is given."""
-    known = pattern_of(pattern, "split")
-    if limit is not None:
-        return _split_up_to(to(text, TEXT), known, to(limit, INT))
-    if re.compile(known.expression.name).fullmatch("") and known.expression.name:
-        raise Mismatch("the pattern of split must not match the empty text")
-    return apply("split", to(text, TEXT), known)
-
-
-def _split_up_to(text: Typed, pattern: Typed, limit: Typed) -> Typed:
-    written = pattern.expression.name
-    if not written:
-        return attempt("letters", text, limit)
-    if re.compile(written).match(""):
-        raise Mismatch("the pattern of split must not match the empty text")
-    return attempt("split_up_to", text, pattern, limit)
+    known, own = shared_pattern(pattern, "split"), to(text, TEXT)
+    most = constant(-1, INT) if limit is None else to(limit, INT)
+    is_empty = known is not None and not known.expression.name
+    if is_empty and limit is not None:
+        return attempt("letters", own, most)
+    if known is None or limit is not None or (not is_empty and _is_of_nothing(known)):
+        return apply("java_split", own, to(pattern, TEXT), most)
+    return apply("split", own, known)
 
 
 def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:

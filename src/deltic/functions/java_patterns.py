@@ -1,0 +1,114 @@
+"""Java's regular expressions in Python's `re`: what RE2 has none of, and patterns from data.
+
+Both have look-around, back references, possessive quantifiers and atomic groups. What Java alone has, such as
+classes of Unicode, makes a pattern undefined here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.values.types import Type
+
+_OF_JAVA = re.compile(r"\\(?P<sign>.)|\(\?<(?=[A-Za-z])|(?P<unknown>&&|\[\[|\(\?[a-z]*[ud])", re.DOTALL)
+_SIGNS = {"z": r"\Z", "Z": r"(?=\n?\Z)", "h": r"[ \t\u00a0]", "e": r"\x1b"}
+"""What has another name in Python."""
+_UNKNOWN = frozenset("pPGXRkQENHVux")
+PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9]+)|(?P<wrong>[\\$])", re.DOTALL)
+"""A sign that stands for itself, the number of a group, and what Java rejects, in a replacement."""
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str] | None:
+    """A pattern of Java's; None where it is none, or has what Python lacks."""
+    try:
+        return re.compile(_OF_JAVA.sub(_for_python, pattern), re.ASCII)
+    except (re.error, OverflowError):
+        return None
+
+
+def _for_python(part: re.Match[str]) -> str:
+    if part["unknown"] or part["sign"] in _UNKNOWN:
+        raise re.error(f"{part[0]} has no like in Python")
+    return _SIGNS.get(part["sign"], part[0]) if part["sign"] else "(?P<"
+
+
+def _of_pattern(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a text and a pattern, None where the pattern is none."""
+
+    def result(text: str, pattern: str, *others: Any) -> Any:
+        known = compiled(pattern)
+        return None if known is None else compute(known, text, *others)
+
+    return result
+
+
+def _extracted(pattern: re.Pattern[str], text: str, group: int) -> str | None:
+    if not 0 <= group <= pattern.groups:
+        return None
+    found = pattern.search(text)
+    return (found[group] or "") if found else ""
+
+
+def _extracted_all(pattern: re.Pattern[str], text: str, group: int) -> tuple[str, ...] | None:
+    if not 0 <= group <= pattern.groups:
+        return None
+    return tuple(found[group] or "" for found in pattern.finditer(text))
+
+
+def _replaced(pattern: re.Pattern[str], text: str, replacement: str) -> str | None:
+    """The text with all matches of a pattern replaced, those of nothing after others, too."""
+    parts = list(PART_OF_REPLACEMENT.finditer(replacement))
+    if any(part["wrong"] or int((part["group"] or "0")[:1]) > pattern.groups for part in parts):
+        return None
+
+    def written(part: re.Match[str], found: re.Match[str]) -> str:
+        digits = part["group"]
+        if digits is None:
+            return part["sign"]
+        size = next(n for n in range(len(digits), 0, -1) if n == 1 or int(digits[:n]) <= pattern.groups)
+        return (found[int(digits[:size])] or "") + digits[size:]
+
+    return pattern.sub(lambda found: PART_OF_REPLACEMENT.sub(lambda part: written(part, found), replacement), text)
+
+
+def _place(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.search(text)
+    return found.start() + 1 if found else 0
+
+
+def _split(pattern: re.Pattern[str], text: str, limit: int) -> tuple[str, ...]:
+    """The parts between the matches of a pattern, at most this many where the limit is above zero."""
+    parts: list[str] = []
+    begin = 0
+    for found in pattern.finditer(text):
+        if len(parts) + 1 == limit:
+            break
+        if found.end() > 0:  # no part is before an empty match at the start
+            parts.append(text[begin : found.start()])
+            begin = found.end()
+    return (*parts, text[begin:])
+
+
+def _function(result: Type, compute: Callable[..., Any]) -> Function:
+    return Function(result, python=_of_pattern(compute), partial=True, failure=lambda _: _WRONG)
+
+
+_WRONG = "the pattern is no regular expression, or has no such group"
+_TEXTS = Type.array(Type.STRING.or_null)
+FUNCTIONS |= by_rows(
+    "Java's look-around, back references and patterns from data have no kernel",
+    {
+        "java_rlike": _function(Type.BOOLEAN, lambda pattern, text: pattern.search(text) is not None),
+        "java_regexp_count": _function(Type.INT32, lambda pattern, text: sum(1 for _ in pattern.finditer(text))),
+        "java_regexp_extract": _function(Type.STRING, _extracted),
+        "java_regexp_extract_all": _function(_TEXTS, _extracted_all),
+        "java_regexp_replace": _function(Type.STRING, _replaced),
+        "java_regexp_instr": _function(Type.INT32, _place),
+        "java_split": _function(_TEXTS, _split),
+    },
+)
