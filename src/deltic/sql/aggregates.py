@@ -87,6 +87,8 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAg
         raise source.error(call, f"the aggregate {asked.name} is not supported in a maintained view", hint)
     if asked.order and asked.name not in _ORDERED:
         raise source.error(call, f"{asked.name} takes no order of rows")
+    if asked.is_distinct and asked.name in ("mode", "percentile_cont", "percentile_disc"):
+        raise source.error(call, f"{asked.name} takes no DISTINCT", "select the distinct values in a subquery")
     result = rule(asked)
     if asked.is_distinct and not all(ACCUMULATORS[made.function].of_sets for made in result.calls):
         result = replace(result, inputs=tuple(map(comparable, result.inputs)), is_distinct=True)

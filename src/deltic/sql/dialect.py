@@ -78,6 +78,14 @@ def _relation(parser: SparkParser) -> exp.Expression:
     return exp.Subquery(this=query) if query else exp.Table(this=parser._parse_table_part())
 
 
+def _of_pairs(kind: type[exp.Func], given: list[exp.Expression]) -> exp.Func:
+    """Build an aggregate of two columns, maybe of distinct pairs."""
+    match given:
+        case [exp.Distinct(expressions=[first, *others])]:
+            given = [exp.Distinct(expressions=[first]), *others]
+    return kind.from_arg_list(given)
+
+
 def _position(parser: SparkParser) -> exp.Expression:
     """Parse position('a' IN x), which is Spark's locate, or position('a', x)."""
     start = parser._index
@@ -159,7 +167,10 @@ def _step(part: exp.JSONPathPart) -> str:
 class DelticParser(SparkParser):
     """Spark's parser, which keeps scalar functions as names with arguments."""
 
-    FUNCTIONS: ClassVar[dict[str, Any]] = {n: build for n, build in SparkParser.FUNCTIONS.items() if n not in _SCALAR}
+    FUNCTIONS: ClassVar[dict[str, Any]] = {
+        **{n: build for n, build in SparkParser.FUNCTIONS.items() if n not in _SCALAR},
+        **{kind.sql_name(): partial(_of_pairs, kind) for kind in (exp.Corr, exp.CovarPop, exp.CovarSamp)},
+    }
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         **{n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX},
         **{name: partial(_windows, name=name) for name in _WINDOWS},
@@ -368,6 +379,20 @@ class DelticParser(SparkParser):
             node = node.this
         if isinstance(node, exp.Func):
             node.meta["called"] = called.lower()
+        return result
+
+    def _parse_extract(self) -> exp.Extract | exp.Anonymous:
+        """Parse EXTRACT, whose field keeps its letters in names of columns."""
+        field = self._curr.text if self._curr else ""
+        result = super()._parse_extract()
+        result.meta["field"] = field
+        return result
+
+    def _parse_interval(self, *args: Any, **options: Any) -> exp.Add | exp.Interval | None:
+        """Parse an interval; one of several units is a sum that is written as one constant."""
+        result = super()._parse_interval(*args, **options)
+        if isinstance(result, exp.Add):
+            result.meta["constant"] = True
         return result
 
     def _parse_respect_or_ignore_nulls(self, this: exp.Expr | None) -> exp.Expr | None:

@@ -223,6 +223,7 @@ class _Block:
     def _named(self, node: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
         """Replace names of selected expressions, where no column has that name."""
         by_name = {item.name.lower(): item.node for item in reversed(items)}
+        names = [item.name.lower() for item in items]
 
         def is_alias(part: exp.Expression) -> bool:
             if not isinstance(part, exp.Column) or part.db or self._values.rows.find(part):
@@ -233,7 +234,10 @@ class _Block:
             return (part.table or part.name).lower() in by_name
 
         def meant(part: exp.Expression) -> exp.Expression:
-            whole = exp.Paren(this=by_name[(part.text("table") or part.name).lower()].copy())
+            name = (part.text("table") or part.name).lower()
+            if names.count(name) > 1:
+                raise self._scope.source.error(part, f"{name} is ambiguous: it is selected twice", "rename one of them")
+            whole = exp.Paren(this=by_name[name].copy())
             return exp.Dot(this=whole, expression=part.this.copy()) if part.text("table") else whole
 
         return replaced(self._meant(node), is_alias, meant)
@@ -328,7 +332,10 @@ class _Block:
 
     def _written_out(self, node: exp.Expression) -> exp.Expression:
         """Expand named windows in an expression."""
-        named = {w.this.name.lower(): w for w in self._select.args.get("windows") or ()}
+        named: dict[str, exp.Window] = {}
+        for window in self._select.args.get("windows") or ():
+            if named.setdefault(window.this.name.lower(), window) is not window:
+                raise self._scope.source.error(window.this, f"WINDOW defines {window.this.name} twice")
         return written_out(node, named, self._values)
 
     # The end

@@ -40,6 +40,7 @@ DEFAULTS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "sort_array": (1, ("true",)),
     "split": (2, ("-1",)),
     "str_to_map": (1, (",", ":")),
+    "time_bucket": (2, ("TIMESTAMP '1970-01-01 00:00:00'",)),
     "unix_timestamp": (0, ("current_timestamp()", _TIME)),
 }
 """By name: how many arguments come before those with a default, and these."""

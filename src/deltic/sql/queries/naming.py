@@ -17,6 +17,7 @@ from deltic.sql.queries.default_arguments import with_defaults
 from deltic.sql.queries.subqueries import used_by
 from deltic.sql.queries.time_windows import is_time_window
 from deltic.sql.queries.values import BlockValues
+from deltic.sql.scalars.intervals import is_calendar_interval
 from deltic.sql.scalars.literals import adjacent, is_number
 from deltic.sql.scalars.operators import INTERVALS
 from deltic.sql.text import span_of
@@ -114,6 +115,8 @@ class _Names:
         """The text of an expression."""
         if spoken := node.meta.get("spoken"):
             return str(spoken)
+        if node.meta.get("constant"):
+            return self.interval(node)
         if sign := _SIGNS.get(type(node)):
             return self._of_times(node) or f"({self.text(node.this)} {sign} {self.text(node.expression)})"
         writer = next((write for kind, write in _WRITERS.items() if isinstance(node, kind)), None)
@@ -149,9 +152,10 @@ class _Names:
         if types[0] is Type.DATE and of_days:
             days = f"extractansiintervaldays({added})"
             return f"date_add({self.text(sides[0])}, {days if isinstance(node, exp.Add) else f'(- {days})'})"
-        if types[0] is Type.DATE and types[1] not in (*_TIMES, *INTERVALS):
+        is_moved = types[0] in _TIMES and (types[1] in INTERVALS or is_calendar_interval(sides[1]))
+        if types[0] is Type.DATE and types[1] not in _TIMES and not is_moved:
             return f"date_{'add' if isinstance(node, exp.Add) else 'sub'}({self.text(sides[0])}, {added})"
-        if types[0] in _TIMES and types[1] in INTERVALS:
+        if is_moved:
             return f"{self.text(sides[0])} {_SIGNS[type(node)]} {added}"
         return ""
 
@@ -376,7 +380,8 @@ class _Names:
         call = node.this.this if isinstance(node.this, exp.IgnoreNulls | exp.RespectNulls) else node.this
         if isinstance(call, exp.Lag | exp.Lead):
             rows = self.text(call.args.get("offset") or exp.Literal.number(1))
-            bound = (f"-{rows}" if isinstance(call, exp.Lag) else rows).removeprefix("--") + " FOLLOWING"
+            is_back = isinstance(call, exp.Lag) and rows != "0"
+            bound = (f"-{rows}" if is_back else rows).removeprefix("--") + " FOLLOWING"
             return f"ROWS BETWEEN {bound} AND {bound}"
         spec = node.args.get("spec")
         if spec is None:
@@ -468,6 +473,7 @@ _ARGUMENTS = (
     "default",
     "quantile",
     "accuracy",
+    "count",
     "separator",
     "start",
     "length",
@@ -530,7 +536,7 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[_Names, exp.Expression], str]] = {
     exp.Exists: _Names.exists,
     exp.Query: _Names.query,
     exp.Anonymous: _Names.call,
-    exp.Extract: lambda names, node: f"extract({node.name} FROM {names.text(node.expression)})",
+    exp.Extract: lambda names, node: f"extract({node.meta['field']} FROM {names.text(node.expression)})",
     exp.Trim: _Names.trim,
     exp.StrPosition: _Names.position,
     exp.Overlay: _Names.overlay,

@@ -17,6 +17,7 @@ from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.queries.words import written
+from deltic.sql.types import written as name_of_type
 
 _GIVEN = "\0given"
 
@@ -85,7 +86,7 @@ def _pivoted(
     columns = column.expressions if isinstance(column, exp.Tuple) else [column]
     values = plain.expressions if isinstance(plain, exp.Tuple) else [plain]
     pairs = zip(columns, values, strict=False)
-    tests = [exp.NullSafeEQ(this=c.copy(), expression=v.copy()) for c, v in pairs]
+    tests = [exp.NullSafeEQ(this=c.copy(), expression=_as_column(v, c, given)) for c, v in pairs]
     where = exp.Where(this=exp.and_(*tests))
     source = given.scope.source
     listed = f"{source.written(column)} IN ({source.written(plain)})"
@@ -100,6 +101,14 @@ def _pivoted(
         rows = exp.Filter(this=exp.Count(this=exp.Star()), expression=where.copy())
         chosen = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=chosen)
     return exp.Alias(this=chosen, alias=exp.to_identifier(name, quoted=True))
+
+
+def _as_column(value: exp.Expression, column: exp.Expression, given: BlockValues) -> exp.Expression:
+    """A value of the list in the type of the column that it is compared with."""
+    own, type_ = given.typed(value).type.type, given.typed(column).type.type
+    if own is type_ or not type_.is_ordered:
+        return value.copy()
+    return exp.Cast(this=value.copy(), to=exp.DataType.build(name_of_type(type_), dialect="spark"))
 
 
 def _shown(value: exp.Expression, given: BlockValues) -> str:

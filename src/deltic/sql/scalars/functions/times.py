@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
 from deltic.functions.calendar import EPOCH
+from deltic.functions.intervals import between
 from deltic.functions.patterns import READABLE, WRITABLE, open_brackets, parts_of
 from deltic.functions.times import IN_MONTHS, SPANS
 from deltic.sql.scalars import conditions, operators
@@ -64,8 +65,10 @@ def extract(field: str, value: Typed) -> Typed:
     """A field of a date or time."""
     name = _FIELDS.get(field.lower())
     if (fields := _OF_INTERVALS.get(value.type.type)) is not None:
-        if name not in fields:
-            raise Mismatch(f"the fields of this interval are {', '.join(fields)}")
+        known = between(*(value.fields or operators.ALL_FIELDS[value.type.type]))
+        own = [part for part in fields if part.removesuffix("s").upper() in known]
+        if name not in own:
+            raise Mismatch(f"the fields of this interval are {', '.join(own)}")
         return attempt(f"{name.removesuffix('s')}_of_interval", value)
     if name is None:
         raise Mismatch(f"the fields of a date or time are {', '.join(sorted(set(_FIELDS.values())))}")
