@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from heapq import nlargest
 from itertools import takewhile
 from threading import Lock
 from typing import Any
 
-from deltic.engine.result import ComponentReport
 from deltic.passwords import redacted
 from deltic.pipeline.epochs.report import EpochReport
 from deltic.server.minutes import Minutes
@@ -144,7 +143,7 @@ def _described(
         "phases": dict(report.phases),
         "work": {view: seconds[view] for view in _most(seconds)},
         "visited": {view: round(visited[view]) for view in _most(visited)},
-        "components": list(map(_component, report.components)),
+        "components": list(map(asdict, report.components)),
         "late": {each.table: each.count for each in report.late},
         "plan": report.plan,
         "definitions": None if report.extension is None else str(report.extension),
@@ -154,14 +153,3 @@ def _described(
 def _most(amounts: Mapping[str, float]) -> list[str]:
     """The views with the largest values."""
     return nlargest(_MOST, amounts, key=amounts.__getitem__)
-
-
-def _component(component: ComponentReport) -> dict[str, Any]:
-    return {
-        "relations": component.relations,
-        "strategy": component.strategy,
-        "action": component.action,
-        "reason": component.reason,
-        "rows_visited": component.rows_visited,
-        "seconds": component.seconds,
-    }

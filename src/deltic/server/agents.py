@@ -15,7 +15,6 @@ from mcp_types import ToolAnnotations
 
 from deltic import __version__
 from deltic.errors import DelticError
-from deltic.pipeline.names import find
 from deltic.server.describing import described_catalog
 from deltic.server.json_rows import columns_of, listed, pattern_of, plain, weighted
 from deltic.server.service import Answer, Service
@@ -99,9 +98,7 @@ class AgentTools:
 
     def _pattern(self, relation: str, row: dict[str, Any]) -> dict[str, Any]:
         self._catch_up()
-        pipeline = self._service.pipeline
-        schema = find(relation, "table or view", {**pipeline.tables, **pipeline.views})
-        return pattern_of(relation, schema, row)
+        return pattern_of(relation, self._service.pipeline[relation].schema, row)
 
 
 def _saying_why(tool: Callable[P, T]) -> Callable[P, T]:

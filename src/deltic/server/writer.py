@@ -83,7 +83,8 @@ class ServiceWriter:
         self._keys = RequestKeys(pipeline.positions, limits.keys)
         self._waiting: deque[_Write | _Work] = deque()
         self._changed = Condition()
-        self._is_closing = False
+        self.is_closing = False
+        """Whether it takes no further work."""
         self._last: tuple[int, int] = (0, 0)
         self._thread = Thread(target=self._run, name="deltic writer", daemon=True)
         self._thread.start()
@@ -92,11 +93,6 @@ class ServiceWriter:
     def waiting(self) -> int:
         """The number of waiting changes."""
         return len(self._waiting)
-
-    @property
-    def is_closing(self) -> bool:
-        """Whether it takes no further work."""
-        return self._is_closing
 
     def writers_of(self, epoch: int) -> int:
         """The number of transactions in the last epoch; 1 for other epochs."""
@@ -119,13 +115,13 @@ class ServiceWriter:
     def close(self) -> None:
         """Take no further work, and end once all waiting work is done."""
         with self._changed:
-            self._is_closing = True
+            self.is_closing = True
             self._changed.notify()
         self._thread.join()
 
     def _put(self, item: _Write | _Work) -> None:
         with self._changed:
-            if self._is_closing:
+            if self.is_closing:
                 raise BusyError("the server is stopping, and takes no more changes; send it to the next one")
             if len(self._waiting) >= self._limits.waiting:
                 raise BusyError(
@@ -155,7 +151,7 @@ class ServiceWriter:
     def _next(self) -> list[_Write | _Work]:
         """The next step: one piece of work, or the transactions before it; nothing at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_closing)
+            self._changed.wait_for(lambda: self._waiting or self.is_closing)
             is_work = bool(self._waiting) and isinstance(self._waiting[0], _Work)
             count = 1 if is_work else sum(1 for _ in islice(self._writes(), self._limits.group))
             return [self._waiting.popleft() for _ in range(count)]

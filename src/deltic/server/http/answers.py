@@ -9,6 +9,7 @@ import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import Response
 
+from deltic.engine.arrow_stream import to_stream
 from deltic.errors import DelticError
 from deltic.pipeline.io.render import header_line, json_lines, text_lines
 from deltic.server.http.bodies import ALIASES, ARROW, CSV, JSON, JSON_LINES
@@ -77,10 +78,7 @@ def _lines(lines: pa.ChunkedArray) -> bytes:
 
 
 def _arrow(answer: Answer) -> bytes:
-    rows, sink = answer.rows.to_arrow(), pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return bytes(sink.getvalue())
+    return bytes(to_stream(answer.rows.to_arrow()))
 
 
 _FORMS: Mapping[str, Callable[[Answer], bytes]] = {JSON: _json, JSON_LINES: _json_lines, CSV: _csv, ARROW: _arrow}

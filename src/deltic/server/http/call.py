@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from deltic.errors import DelticError, StoppedError
-from deltic.pipeline.names import find
 from deltic.server.service import Service
 from deltic.server.users import User
 from deltic.values.types import Schema
@@ -44,9 +43,8 @@ class HttpCall:
 
     def schema(self) -> Schema:
         """The columns of that table or view."""
-        pipeline = self.service.pipeline
         try:
-            return find(str(self.request.path_params["name"]), "table or view", {**pipeline.tables, **pipeline.views})
+            return self.service.pipeline[str(self.request.path_params["name"])].schema
         except DelticError as error:
             raise MissingError(str(error)) from None
 

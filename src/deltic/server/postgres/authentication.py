@@ -13,6 +13,7 @@ import logging
 import re
 import secrets
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pygwire import messages as wire
@@ -70,32 +71,23 @@ class Exchange:
         return f"v={base64.b64encode(hmac.digest(server, signed, 'sha256')).decode()}"
 
 
-class Passwords:
-    """Verifiers of passwords; an unknown user fails only in the last step, like a wrong password."""
-
-    def __init__(self, users: Users) -> None:
-        self._users, self._nobody = users, verifier(secrets.token_urlsafe())
-
-    def known(self, name: str) -> User | None:
-        """The user of a name who has a password."""
-        user = self._users.named(name)
-        return user if user is not None and user.password else None
-
-    def exchange(self, name: str) -> Exchange:
-        """The server's part of one exchange with a client."""
-        user = self.known(name)
-        return Exchange(self._nobody if user is None else user.password)
+@cache
+def _nobody() -> str:
+    """The verifier for unknown users, who fail only in the last step, like a wrong password."""
+    return verifier(secrets.token_urlsafe())
 
 
-async def authenticate(stream: MessageStream, name: str, passwords: Passwords | None) -> User:
-    """Authenticate a client; without passwords every client is an owner. Raises PostgresError."""
-    user = ANYONE if passwords is None else await _exchanged(stream, name, passwords)
+async def authenticate(stream: MessageStream, name: str, users: Users | None) -> User:
+    """Authenticate a client; without users every client is an owner. Raises PostgresError."""
+    user = ANYONE if users is None else await _exchanged(stream, name, users)
     await stream.send(wire.AuthenticationOk())
     return user
 
 
-async def _exchanged(stream: MessageStream, name: str, passwords: Passwords) -> User:
-    exchange = passwords.exchange(name)
+async def _exchanged(stream: MessageStream, name: str, users: Users) -> User:
+    user = users.named(name)
+    password = user.password if user is not None else ""
+    exchange = Exchange(password or _nobody())
     try:
         await stream.send(wire.AuthenticationSASL([_MECHANISM]))
         await stream.flush()
@@ -103,7 +95,7 @@ async def _exchanged(stream: MessageStream, name: str, passwords: Passwords) -> 
         await stream.send(wire.AuthenticationSASLContinue(first.encode()))
         await stream.flush()
         final = exchange.final((await stream.password(wire.SASLResponse)).data.decode())
-        if (user := passwords.known(name)) is None:
+        if user is None or not password:
             raise ScramError("there is no such user")
         await stream.send(wire.AuthenticationSASLFinal(final.encode()))
     except (ScramError, ValueError) as error:

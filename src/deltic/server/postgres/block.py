@@ -27,19 +27,15 @@ class Block:
     def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
         self._service, self._warn = service, warn
         self.status: Status = "I"
-        self._transaction: Transaction | None = None
-        self._savepoints: list[tuple[str, int]] = []
-
-    @property
-    def transaction(self) -> Transaction | None:
+        self.transaction: Transaction | None = None
         """The changes that were made so far; None where there are none."""
-        return self._transaction
+        self._savepoints: list[tuple[str, int]] = []
 
     def opened(self) -> Transaction:
         """The transaction that takes the next change."""
-        if self._transaction is None:
-            self._transaction = self._service.begin()
-        return self._transaction
+        if self.transaction is None:
+            self.transaction = self._service.begin()
+        return self.transaction
 
     async def bracket(self, statement: ClientStatement, signal: StopSignal) -> str:
         """Run BEGIN, COMMIT, ROLLBACK, SAVEPOINT or RELEASE, and return the tag. Raises what a commit raises."""
@@ -75,7 +71,7 @@ class Block:
         if self.status == "I":
             raise statement.error(0, f"{word} can only be used in transaction blocks", "BEGIN opens one", "25P01")
         if word == "SAVEPOINT":
-            self._savepoints.append((name, len(self._transaction.operations) if self._transaction else 0))
+            self._savepoints.append((name, len(self.transaction.operations) if self.transaction else 0))
             return
         place = next((n for n in reversed(range(len(self._savepoints))) if self._savepoints[n][0] == name), None)
         if place is None:
@@ -85,12 +81,12 @@ class Block:
             return
         del self._savepoints[place + 1 :]
         self.status = "T"
-        if self._transaction is not None:
-            self._transaction.rewind(self._savepoints[place][1])
+        if self.transaction is not None:
+            self.transaction.rewind(self._savepoints[place][1])
 
     async def commit(self, signal: StopSignal) -> int:
         """Commit the changes, if any; return the number of rows that the last one affected."""
-        transaction, self._transaction = self._transaction, None
+        transaction, self.transaction = self.transaction, None
         if transaction is None:
             return 0
         committed = await asyncio.wrap_future(self._service.submit(transaction, signal=signal))
@@ -112,6 +108,6 @@ class Block:
 
     def discard(self) -> None:
         """Discard the changes."""
-        transaction, self._transaction = self._transaction, None
+        transaction, self.transaction = self.transaction, None
         if transaction is not None and transaction.is_open:
             transaction.discard()

@@ -59,52 +59,40 @@ class OpenCursor:
         self.table, self.given = pa.concat_tables([*left, following.arrived(is_first=not left)]), 0
 
 
-class Cursors:
+class Cursors(dict[str, OpenCursor]):
     """The cursors of a session, by their names."""
 
-    def __init__(self) -> None:
-        self._cursors: dict[str, OpenCursor] = {}
-
-    def __getitem__(self, name: str) -> OpenCursor:
-        """Raises PostgresError where there is none of the name."""
-        if name not in self._cursors:
-            raise PostgresError("34000", f'cursor "{name}" does not exist')
-        return self._cursors[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._cursors
+    def __missing__(self, name: str) -> OpenCursor:
+        raise PostgresError("34000", f'cursor "{name}" does not exist')
 
     def declare(self, name: str, outcome: ResultRows | FollowedView) -> None:
         """Add a cursor; raises PostgresError where there is one of the name."""
-        if name in self._cursors:
+        if name in self:
             raise PostgresError("42P03", f'cursor "{name}" already exists')
-        self._cursors[name] = OpenCursor(outcome)
+        self[name] = OpenCursor(outcome)
 
     def move(self, statement: ClientStatement) -> ResultRows | Done:
         """FETCH, MOVE and CLOSE."""
         if statement.words[0] == "CLOSE":
-            self._close(statement)
+            for name in list(self) if statement.words[1:] == ["ALL"] else [statement.tokens[-1].text]:
+                self[name].close()
+                del self[name]
             return Done("CLOSE CURSOR")
         count, name = fetched(statement)
         cursor = self[name]
         part = cursor.take(count)
         return ResultRows(cursor.fields, part, "FETCH") if statement.words[0] == "FETCH" else Done(f"MOVE {len(part)}")
 
-    def _close(self, statement: ClientStatement) -> None:
-        names = list(self._cursors) if statement.words[1:] == ["ALL"] else [statement.tokens[-1].text]
-        for name in names:
-            self[name].close()
-            del self._cursors[name]
-
     def end_transaction(self) -> None:
         """Close all cursors but those FOR SUBSCRIBE."""
-        self._cursors = {name: each for name, each in self._cursors.items() if isinstance(each.outcome, FollowedView)}
+        for name in [name for name, each in self.items() if not isinstance(each.outcome, FollowedView)]:
+            del self[name]
 
     def close(self) -> None:
         """Close all cursors."""
-        for cursor in self._cursors.values():
+        for cursor in self.values():
             cursor.close()
-        self._cursors.clear()
+        self.clear()
 
 
 def fetched(statement: ClientStatement) -> tuple[int | None, str]:

@@ -14,7 +14,7 @@ from pygwire import messages as wire
 
 from deltic.errors import DelticError
 from deltic.server.listening import Address, Tls
-from deltic.server.postgres.authentication import Passwords, authenticate
+from deltic.server.postgres.authentication import authenticate
 from deltic.server.postgres.catalog.answers import PostgresCatalog
 from deltic.server.postgres.connection import Connection
 from deltic.server.postgres.errors import PostgresError
@@ -37,8 +37,7 @@ class Clients:
     """
 
     def __init__(self, service: Service, users: Users | None, tls: ssl.SSLContext | None) -> None:
-        self._service, self._tls = service, tls
-        self._passwords = None if users is None else Passwords(users)
+        self._service, self._users, self._tls = service, users, tls
         self._catalog = PostgresCatalog()
         self._connections: dict[int, tuple[bytes, Connection]] = {}
         self._processes = count(1)
@@ -102,12 +101,12 @@ class Clients:
         name = given.pop("user", "")
         if not name:
             raise PostgresError("28000", "no user name is given in the startup packet", severity="FATAL")
-        if self._passwords is not None and self._tls is not None and not is_encrypted:
+        if self._users is not None and self._tls is not None and not is_encrypted:
             hint = "connect with sslmode=require"
             raise PostgresError("28000", "passwords are taken on encrypted connections", hint=hint, severity="FATAL")
         if len(self._connections) >= self._service.limits.connections:
             raise PostgresError("53300", "sorry, too many clients already", severity="FATAL")
-        user = await authenticate(stream, name, self._passwords)
+        user = await authenticate(stream, name, self._users)
         database = given.pop("database", name)
         given = {name: value for name, value in given.items() if name not in ("options", "replication")}
         client = Client(name, user, stream.address, database, next(self._processes), Settings(name, given))

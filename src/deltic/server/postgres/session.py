@@ -30,6 +30,7 @@ from deltic.server.service import Answer
 from deltic.server.tracing import span
 from deltic.server.users import Role, require
 from deltic.sql.statements.ordering import KEY
+from deltic.values.words import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -437,8 +438,8 @@ class ClientSession:
             self._refuse_read_only(statement)
             require(self.client.user, Role.WRITER, "a change of a table")
             return CopyIn(name, fields, copy.options)
-        names = ", ".join(_quoted(field.name) for field in fields)
-        (asked,) = statements(f"SELECT {names} FROM {_quoted(name)}")
+        names = ", ".join(quoted(field.name) for field in fields)
+        (asked,) = statements(f"SELECT {names} FROM {quoted(name)}")
         return CopyOut(await self._work(self._answer, asked, ()), copy.options)
 
     async def copied(self, copy: CopyIn, rows: pa.Table) -> Done:
@@ -455,10 +456,6 @@ def _trace_of(statement: ClientStatement) -> dict[str, str]:
     """The client's trace, where a comment names it as sqlcommenter writes it."""
     found = _TRACE.search(statement.whole)
     return {} if found is None else {"traceparent": found[1]}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> ResultRows:
