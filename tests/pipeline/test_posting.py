@@ -45,7 +45,7 @@ def insert(pipelines, table, frame):
     for pipeline in pipelines:
         with pipeline.transaction() as change:
             change.insert(table, frame)
-            given.append(change._operations[-1].rows)
+            given.append(change.operations[-1].rows)
     return given[0]
 
 
@@ -117,7 +117,7 @@ def test_changes_by_key_of_a_dataframe_do_not_pass_the_driver(spark, tmp_path):
         for pipeline in pipelines:
             with pipeline.transaction() as change:
                 getattr(change, kind)("sale", frame)
-                given = change._operations[-1]
+                given = change.operations[-1]
             assert isinstance(getattr(given, "rows", None), StagedRows) is (pipeline is pipelines[0])
             assert len(pipeline["sale"]) == rows
         same(pipelines, "income", "sale")

@@ -168,14 +168,12 @@ def _leave(shell: Shell, _: str) -> None:
     shell.ended = True
 
 
-def _toggle_times(shell: Shell, _: str) -> None:
-    shell.times = not shell.times
-    print(f"times are {'shown' if shell.times else 'not shown'}")
+def _toggle(option: str, what: str) -> Callable[[Shell, str], None]:
+    def toggle(shell: Shell, _: str) -> None:
+        setattr(shell, option, is_shown := not getattr(shell, option))
+        print(f"{what} are {'shown' if is_shown else 'not shown'}")
 
-
-def _toggle_changes(shell: Shell, _: str) -> None:
-    shell.changes = not shell.changes
-    print(f"changes of views are {'shown' if shell.changes else 'not shown'}")
+    return toggle
 
 
 def _describe(shell: Shell, name: str) -> None:
@@ -190,8 +188,12 @@ _COMMANDS = (
     _Command((".tables", r"\dt"), "tables and views", _statement("SHOW TABLES;")),
     _Command((r"\dv",), "views", _statement("SHOW VIEWS;")),
     _Command((".schema", r"\d"), "the columns of a table or view, its key and more", _describe, "NAME"),
-    _Command((".timer", r"\timing"), "show how long statements take, or do so no more", _toggle_times),
-    _Command((".changes",), "show which rows of views a statement changed, or do so no more", _toggle_changes),
+    _Command((".timer", r"\timing"), "show how long statements take, or not", _toggle("times", "times")),
+    _Command(
+        (".changes",),
+        "show which rows of views a statement changed, or not",
+        _toggle("changes", "changes of views"),
+    ),
     _Command((".help", r"\?", "help"), "this text", _help),
     _Command((".quit", ".exit", r"\q", "quit", "exit"), "leave, as Ctrl-D does", _leave),
 )

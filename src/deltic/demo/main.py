@@ -141,7 +141,9 @@ class Demo:
         measured: list[float] = []
         with self.report.working(f"epoch {epoch.number}: recomputing from scratch, for comparison"):
             if self._compared:
-                seconds, result = self._spark_s(replay, is_last)
+                assert replay.pipeline.spark is not None
+                tables = replay.tables.tables()
+                seconds, result = recompute_in_spark(replay.pipeline.spark, tables, replay.pipeline, every_row=is_last)
                 measured.append(seconds)
                 self.differences += result
             if is_last or not measured:
@@ -149,12 +151,6 @@ class Demo:
                 measured.append(seconds)
                 self.differences += differences(replay.pipeline, fresh, every_row=is_last)
         return replace(epoch, recomputation=measured[0])
-
-    def _spark_s(self, replay: Replay, is_last: bool) -> tuple[float, list[ViewDifference]]:
-        """Spark's recomputation of its views."""
-        assert replay.pipeline.spark is not None
-        tables = replay.tables.tables()
-        return recompute_in_spark(replay.pipeline.spark, tables, replay.pipeline, every_row=is_last)
 
     def write(self, pipeline: Pipeline) -> None:
         """The views as Parquet, by Spark, in few files: each costs it more than its rows do; and the chart."""

@@ -36,16 +36,12 @@ class Tree:
 
     def __init__(self, files: Mapping[str, bytes] | Mapping[str, Path]) -> None:
         self._contents: dict[str, bytes | Path] = {**files}
-        self._modules = module_names(files)
-
-    @property
-    def modules(self) -> Mapping[str, str]:
+        self.modules: Mapping[str, str] = module_names(files)
         """The module name of each path."""
-        return self._modules
 
     def path_of(self, module: str) -> str | None:
         """The path of a module, None when there is none of the name."""
-        return next((path for path, name in self._modules.items() if name == module), None)
+        return next((path for path, name in self.modules.items() if name == module), None)
 
     def contents(self, path: str) -> bytes | Path:
         """The text of the file at a path, or where on disk it is; KeyError when there is no such file."""
@@ -55,17 +51,17 @@ class Tree:
         """The file at a path, with its text and module name; KeyError when there is none."""
         contents = self._contents[path]
         text = contents.read_bytes() if isinstance(contents, Path) else contents
-        return SourceFile(path, self._modules[path], text)
+        return SourceFile(path, self.modules[path], text)
 
     def apply(self, edit: Edit) -> TreeChange:
         """Makes the edit; what it changes is found by parsing the files involved, before and after."""
         contents = {path: text for path, text in {**self._contents, **edit.files}.items() if text is not None}
         same_files = contents.keys() == self._contents.keys()
-        modules = self._modules if same_files else module_names(contents)
-        renamed = {path for path, name in self._modules.items() if modules.get(path, name) != name}
+        modules = self.modules if same_files else module_names(contents)
+        renamed = {path for path, name in self.modules.items() if modules.get(path, name) != name}
         touched = renamed | edit.files.keys()
         old = self._facts(touched)
-        self._contents, self._modules = contents, modules
+        self._contents, self.modules = contents, modules
         new = self._facts(touched)
         change = FactChange.between(set().union(*old.values()), set().union(*new.values()))
         return TreeChange({**dict.fromkeys(old, frozenset[Fact]()), **new}, change)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -39,13 +39,12 @@ from deltic.pipeline.rows.coerce import optional_columns, to_table
 from deltic.pipeline.rows.tabular import updates, with_key_alone
 from deltic.pipeline.spark.posting import posted
 from deltic.progress import step_began, step_ended
+from deltic.sql.statements.effect import Effect
+from deltic.sql.statements.parameters import Args
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from deltic.sql.statements.effect import Effect
-    from deltic.sql.statements.parameters import Args
 
 
 class _Phase(enum.Enum):
@@ -85,9 +84,11 @@ class Transaction:
         engine_of: AnswerEngine,
         spark: SparkSession | None,
     ) -> None:
-        self._epochs, self._terms, self._engine_of, self._spark = epochs, terms, engine_of, spark
+        self._epochs, self._engine_of, self._spark = epochs, engine_of, spark
+        self.terms = terms
+        self.operations: list[Operation] = []
+        """The changes so far, in order; none after the end of the with-block."""
         self._definitions = epochs.last.definitions
-        self._operations: list[Operation] = []
         self._phase = _Phase.UNUSED
         self._seen: int | None = None
         self._counted: tuple[int, ...] = ()
@@ -159,7 +160,7 @@ class Transaction:
         result = effects(text, file, self._epochs.last.definitions, args)
         for effect in result:
             self._refuse_refreshed(effect.table)
-        self._operations += result
+        self.operations += result
 
     def append(self, table: str, rows: Changed, rounded: Mapping[str, RoundedValues] = MappingProxyType({})) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
@@ -177,13 +178,13 @@ class Transaction:
         self._require(_Phase.OPEN)
         batch = TableBatch(rows) if isinstance(rows, pa.Table) else rows
         if batch.count():
-            self._operations.append(RowChange(table, batch))
+            self.operations.append(RowChange(table, batch))
 
     def add(self, effect: Effect) -> None:
         """Add the change that a statement of SQL makes to a table."""
         self._require(_Phase.OPEN)
         self._refuse_refreshed(effect.table)
-        self._operations.append(effect)
+        self.operations.append(effect)
 
     def check(self) -> None:
         """Raise what a commit would raise now. It commits nothing, and others may commit meanwhile."""
@@ -214,11 +215,11 @@ class Transaction:
     def _tried(self) -> Iterator[tuple[Prepared, tuple[int, ...]]]:
         """Run the epoch of the changes so far, and abort it. Yield it with the numbers of rows that changes affect."""
         self._require(_Phase.OPEN)
-        with self._epochs.writing(self._terms.timeout):
+        with self._epochs.writing(self.terms.timeout):
             self._check_unmoved()
             self._check_defined()
-            manager = self._manager(self._operations)
-            with self._prepare(manager.batches(self._operations)) as epoch:
+            manager = self._manager(self.operations)
+            with self._prepare(manager.batches(self.operations)) as epoch:
                 yield epoch, tuple(manager.affected)
 
     def commit(self) -> None:
@@ -228,11 +229,11 @@ class Transaction:
         """
         self._require(_Phase.OPEN)
         self._phase = _Phase.DISCARDED
-        self._terms.refuse()
-        with self._epochs.writing(self._terms.timeout):
+        self.terms.refuse()
+        with self._epochs.writing(self.terms.timeout):
             self._check_unmoved()
             self._check_defined()
-            self._take(*self._applied(self._operations, self._terms.positions))
+            self._take(*self._applied(self.operations, self.terms.positions))
 
     def commit_with(
         self, others: Sequence[Transaction] = (), positions: Mapping[str, Any] = MappingProxyType({})
@@ -245,16 +246,16 @@ class Transaction:
         everyone = (self, *others)
         for each in everyone:
             each._require(_Phase.OPEN)
-            each._terms.refuse()
-        with self._epochs.writing(self._terms.timeout):
+            each.terms.refuse()
+        with self._epochs.writing(self.terms.timeout):
             self._check_unmoved()
             for each in everyone:
                 each._check_defined()
-            operations = [operation for each in everyone for operation in each._operations]
-            agreed = ChainMap(*(dict(each._terms.positions) for each in everyone), dict(positions))
+            operations = [operation for each in everyone for operation in each.operations]
+            agreed = ChainMap(*(dict(each.terms.positions) for each in everyone), dict(positions))
             report, result, affected = self._applied(operations, dict(agreed))
             for each in everyone:
-                count = len(each._operations)
+                count = len(each.operations)
                 each._take(report, result, affected[:count])
                 affected = affected[count:]
 
@@ -265,7 +266,7 @@ class Transaction:
         affects.
         """
         manager = self._manager(operations)
-        logged = LoggedEpoch(manager.batches(operations), self._terms.conflicts, positions)
+        logged = LoggedEpoch(manager.batches(operations), self.terms.conflicts, positions)
         self._check_counted(manager.affected)
         with self._prepare(logged.batches) as epoch:
             report = report_of(epoch.result, epoch.number)
@@ -276,18 +277,18 @@ class Transaction:
         rounded = {f"{table}.{c}": of for table, each in self._rounded.items() for c, of in each.columns.items()}
         self._report = replace(report, rounded=rounded) if rounded else report
         self._result, self._affected = result, tuple(affected)
-        self._phase, self._operations = _Phase.COMMITTED, []
+        self._phase, self.operations = _Phase.COMMITTED, []
 
     def rewind(self, count: int) -> None:
         """Forget the changes after the first `count`: what ROLLBACK TO a savepoint does."""
         self._require(_Phase.OPEN)
-        del self._operations[count:]
+        del self.operations[count:]
         self._counted = self._counted[:count]
 
     def discard(self) -> None:
         """Drop the changes; the end of the block then does nothing."""
         self._require(_Phase.OPEN)
-        self._phase, self._operations = _Phase.DISCARDED, []
+        self._phase, self.operations = _Phase.DISCARDED, []
 
     def of(self, view: str) -> Delta:
         """How the transaction changed a view; raises DelticError before the end of the with-block."""
@@ -311,23 +312,13 @@ class Transaction:
         return self._affected
 
     @property
-    def operations(self) -> Sequence[Operation]:
-        """The changes so far, in order; none after the end of the with-block."""
-        return self._operations
-
-    @property
-    def terms(self) -> TransactionTerms:
-        """The options of this transaction."""
-        return self._terms
-
-    @property
     def was_looked_at(self) -> bool:
         """Whether its commit depends on what a preview showed, or on numbers of rows."""
         return self._seen is not None or bool(self._counted)
 
     def __repr__(self) -> str:
         if self.is_open:
-            count = len(self._operations)
+            count = len(self.operations)
             return f"an open transaction: {count_of(count, 'change')}, not committed yet"
         if self._phase is not _Phase.COMMITTED:
             return f"the transaction {self._phase.value}"
@@ -355,11 +346,9 @@ class Transaction:
         self._phase = _Phase.OPEN
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self.is_open:
-            if kind is None and self._terms.is_kept:
+            if kind is None and self.terms.is_kept:
                 self.commit()
             else:
                 self.discard()
@@ -367,29 +356,29 @@ class Transaction:
     async def __aenter__(self) -> Transaction:
         return self.__enter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Commit in another thread. A task that is cancelled meanwhile ends after that: `is_committed` tells."""
-        await finished(partial(self.__exit__, kind, error, traceback))
+        await finished(partial(self.__exit__, kind))
 
     def _manager(self, operations: Sequence[Operation]) -> ChangeManager:
         """Return the manager that resolves operations, for the present tables."""
-        if not self._epochs.have_begun and any(map(_reads, operations)):
+        if not self._epochs.have_begun and any(
+            isinstance(operation, Effect) and operation.reads for operation in operations
+        ):
             self._epochs.begin()
         last = self._epochs.last
         return ChangeManager(
             last.definitions.catalog.tables,
             last.version,
-            self._terms.conflicts,
+            self.terms.conflicts,
             self._prepare,
             self._changed_by,
             self._epochs.are_late,
-            partial(self._epochs.settled, self._terms.conflicts),
+            partial(self._epochs.settled, self.terms.conflicts),
         )
 
     def _prepare(self, batches: Batches) -> Prepared:
-        return self._epochs.prepare(batches, self._terms.conflicts, self._terms.token, self._terms.late)
+        return self._epochs.prepare(batches, self.terms.conflicts, self.terms.token, self.terms.late)
 
     def _changed_by(self, effect: Effect, version: Version) -> Sequence[pa.Table]:
         """Return the deleted and inserted rows of a statement, over these tables and views."""
@@ -420,7 +409,7 @@ class Transaction:
         """Raise DefinitionsMovedError if a table or view that it changes or reads was redefined."""
         last = self._epochs.last
         now, then = last.definitions.catalog, self._definitions.catalog
-        for operation in self._operations:
+        for operation in self.operations:
             if isinstance(operation, RowChange | KeyedChange):
                 is_same = now is then or now.tables.get(operation.table) == then.tables[operation.table]
                 moved = "" if is_same else operation.table
@@ -462,11 +451,11 @@ class Transaction:
         with _telling(kind):
             if (result := posted(rows, table, columns, weight, self._epochs.site, rounding)) is not None:
                 if result.count():
-                    self._operations.append(RowChange(table.name, result, updates))
+                    self.operations.append(RowChange(table.name, result, updates))
                 return
             batch = to_table(table.name, columns, rows, rounding=rounding)
         if len(batch):
-            self._operations.append(KeyedChange(kind, table.name, batch))
+            self.operations.append(KeyedChange(kind, table.name, batch))
 
     def _table(self, name: str) -> CatalogTable:
         self._require(_Phase.OPEN)
@@ -503,11 +492,6 @@ def _telling(operation: str) -> Iterator[None]:
         yield
     except DataError as error:
         raise error.of(operation) from error.__cause__
-
-
-def _reads(operation: Operation) -> bool:
-    """Return whether an operation is a statement that reads tables or views."""
-    return not isinstance(operation, RowChange | KeyedChange) and operation.reads
 
 
 def what_ifs(

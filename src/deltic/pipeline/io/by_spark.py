@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.executors.spark.job import collected
 from deltic.engine.executors.spark.job_descriptions import described
 from deltic.engine.executors.spark.stalled_jobs import watched
@@ -83,10 +84,7 @@ def _packed(split: FileSplit, layout: FileLayout, limit: int | None) -> Iterator
     rejected = 0
     try:
         for batch in read(split, layout):
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.table.schema) as writer:
-                writer.write_table(batch.table)
-            yield pickle.dumps((sink.getvalue().to_pybytes(), batch.rejects, batch.lines))
+            yield pickle.dumps((to_stream(batch.table).to_pybytes(), batch.rejects, batch.lines))
             rejected += len(batch.rejects)
             if limit is not None and rejected > limit:
                 return
@@ -98,7 +96,7 @@ def _unpacked(packed: pa.Buffer) -> ParsedRows:
     """Return a batch that a task has sent, or raise its DataError."""
     match pickle.loads(packed):
         case (bytes(rows), tuple(rejects), int(lines)):
-            return ParsedRows(pa.ipc.open_stream(rows).read_all(), rejects, lines)
+            return ParsedRows(of_stream(rows), rejects, lines)
         case diagnostics:
             raise DataError(diagnostics)
 

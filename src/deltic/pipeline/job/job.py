@@ -7,13 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pyarrow as pa
-
 from deltic.engine.conflicts import Conflicts
 from deltic.errors import ChangeError, DataError, DelticError, count_of
 from deltic.pipeline.definitions.front_end import FrontEnd
 from deltic.pipeline.definitions.front_ends import DATALOG, front_end_of
-from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import EpochFiles, epochs
 from deltic.pipeline.io.directives import PLAIN, Interface, TextForm, catalog_interface, check_inside, interface
 from deltic.pipeline.io.loader import Loader, Rejects, RowReader
@@ -165,17 +162,11 @@ class _Job:
         self._last: str | None = pipeline.positions.get(POSITION)
 
     def load(self, initial: EpochFiles) -> None:
-        """The first epoch: files of facts are sets, in which equal rows are one."""
+        """The first epoch, unless the state has it."""
         if self._last is not None:
             self.outcome.notes.append(f"the state continues after {self._last}; what came before is not read again")
-            return
-        started, rejected = time.perf_counter(), self._rejects.count
-        tables = self._read(initial)
-        reading = time.perf_counter() - started
-        with self._watch.step("loading the facts"), self._transaction("normalize", initial) as change:
-            while tables:
-                change.insert(*tables.popitem())
-        self._done(EpochDone(initial.name, change.report, reading, 0.0, self._rejects.count - rejected))
+        else:
+            self._apply(initial, "normalize", is_first=True)
 
     def follow(self, following: Sequence[EpochFiles], conflicts: Conflicts) -> None:
         """Apply the epochs of changes, up to the first rejected one."""
@@ -214,32 +205,26 @@ class _Job:
             message = f"{late:,} rows came too late and were" if late > 1 else "1 row came too late and was"
             self.outcome.notes.append(f"{message} left out; see {self._publisher.late_folder}")
 
-    def _apply(self, epoch: EpochFiles, conflicts: Conflicts) -> None:
+    def _apply(self, epoch: EpochFiles, conflicts: Conflicts, is_first: bool = False) -> None:
+        """Apply an epoch; the first one has files of facts, which are sets, in which equal rows are one."""
         started, rejected = time.perf_counter(), self._rejects.count
-        tables = self._read(epoch)
-        reading = time.perf_counter() - started
-        with self._watch.step(f"epoch {epoch.name}"), self._transaction(conflicts, epoch) as change:
-            for table, rows in tables.items():
-                change.append(table, rows)
-        writing = self._write(epoch.name, change)
-        for late in change.report.late:
-            self._publisher.write_late(epoch.name, late)
-        self._done(EpochDone(epoch.name, change.report, reading, writing, self._rejects.count - rejected))
-
-    def _read(self, epoch: EpochFiles) -> dict[str, pa.Table]:
         with self._watch.step(f"reading {epoch.name}"):
-            return self._loader.load(epoch.files)
-
-    def _write(self, epoch: str, change: Transaction) -> float:
-        started = time.perf_counter()
-        with self._watch.step(f"writing the changes of {epoch}"):
-            self._publisher.write_changes(epoch, change, self._pipeline)
-        return time.perf_counter() - started
-
-    def _transaction(self, conflicts: Conflicts, epoch: EpochFiles) -> Transaction:
-        return self._pipeline.transaction(conflicts, positions={POSITION: epoch.name})
-
-    def _done(self, done: EpochDone) -> None:
-        self._last = done.name
+            tables = self._loader.load(epoch.files)
+        reading = time.perf_counter() - started
+        with (
+            self._watch.step("loading the facts" if is_first else f"epoch {epoch.name}"),
+            self._pipeline.transaction(conflicts, positions={POSITION: epoch.name}) as change,
+        ):
+            for table in list(tables):
+                (change.insert if is_first else change.append)(table, tables.pop(table))
+        writing, self._last = 0.0, epoch.name
+        if not is_first:
+            began = time.perf_counter()
+            with self._watch.step(f"writing the changes of {epoch.name}"):
+                self._publisher.write_changes(epoch.name, change, self._pipeline)
+            writing = time.perf_counter() - began
+            for late in change.report.late:
+                self._publisher.write_late(epoch.name, late)
+        done = EpochDone(epoch.name, change.report, reading, writing, self._rejects.count - rejected)
         self.outcome.epochs.append(done)
         self._watch.epoch(done)

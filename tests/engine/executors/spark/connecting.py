@@ -86,7 +86,7 @@ def check_posting(spark: SparkSession, folder: Path) -> None:
     pipeline.sql("CREATE VIEW both AS SELECT count(*) AS n FROM files JOIN frame USING (id)")
     with pipeline.transaction() as change:
         change.insert("frame", spark.range(1000, 3 * MANY))
-        given = change._operations[-1].rows
+        given = change.operations[-1].rows
     assert isinstance(given, StagedRows)
     assert all(message.file for message in given.messages)
     assert change.report.bytes_written > given.report.written > 8 * MANY
