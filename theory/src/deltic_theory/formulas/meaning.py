@@ -9,24 +9,11 @@ import operator
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+from deltic_theory.formulas import syntax as s
 from deltic_theory.formulas.relations import NO_ROWS, Model, Row, Rows, select, universal
-from deltic_theory.formulas.syntax import (
-    And,
-    Atom,
-    Bottom,
-    Compare,
-    Equal,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Top,
-    term_value,
-)
 
 Columns = tuple[str, ...]
-F = TypeVar("F", bound=Formula)
+F = TypeVar("F", bound=s.Formula)
 Meaning = Callable[[F, Columns, Model], Rows]
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -37,7 +24,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "≠": operator.ne,
 }
 
-MEANINGS: dict[type[Formula], Meaning[Any]] = {}
+MEANINGS: dict[type[s.Formula], Meaning[Any]] = {}
 
 
 def meaning(construct: type[F]) -> Callable[[Meaning[F]], Meaning[F]]:
@@ -50,7 +37,7 @@ def meaning(construct: type[F]) -> Callable[[Meaning[F]], Meaning[F]]:
     return register
 
 
-def denote(formula: Formula, columns: Columns, model: Model) -> Rows:
+def denote(formula: s.Formula, columns: Columns, model: Model) -> Rows:
     """⟦formula⟧ over the schema `columns`, which must contain its free variables; the model must have a universe.
 
     Examples
@@ -80,43 +67,24 @@ def satisfying(columns: Columns, model: Model, test: Callable[[dict[str, Any]], 
     return frozenset(row for row in everything(columns, model) if test(dict(zip(columns, row, strict=True))))
 
 
-@meaning(Top)
-def _top(formula: Top, columns: Columns, model: Model) -> Rows:
-    return everything(columns, model)
-
-
-@meaning(Bottom)
-def _bottom(formula: Bottom, columns: Columns, model: Model) -> Rows:
-    return NO_ROWS
-
-
-@meaning(Atom)
-def _atom(formula: Atom, columns: Columns, model: Model) -> Rows:
+@meaning(s.Atom)
+def _atom(formula: s.Atom, columns: Columns, model: Model) -> Rows:
     rows = model.rows(formula.relation, formula.version)
 
     def arguments(binding: dict[str, Any]) -> Row:
-        return tuple(term_value(term, binding) for term in formula.terms)
+        return tuple(s.term_value(term, binding) for term in formula.terms)
 
     return satisfying(columns, model, lambda binding: arguments(binding) in rows)
 
 
-@meaning(And)
-def _and(formula: And, columns: Columns, model: Model) -> Rows:
-    return denote(formula.left, columns, model) & denote(formula.right, columns, model)
+@meaning(s.Compare)
+def _compare(formula: s.Compare, columns: Columns, model: Model) -> Rows:
+    holds = COMPARISONS[formula.operator]
+    return satisfying(columns, model, lambda b: holds(s.term_value(formula.left, b), s.term_value(formula.right, b)))
 
 
-@meaning(Or)
-def _or(formula: Or, columns: Columns, model: Model) -> Rows:
-    return denote(formula.left, columns, model) | denote(formula.right, columns, model)
-
-
-@meaning(Not)
-def _not(formula: Not, columns: Columns, model: Model) -> Rows:
-    return everything(columns, model) - denote(formula.body, columns, model)
-
-
-@meaning(Exists)
-def _exists(formula: Exists, columns: Columns, model: Model) -> Rows:
+@meaning(s.Exists)
+def _exists(formula: s.Exists, columns: Columns, model: Model) -> Rows:
     """σ_Γ of the body over Γ ∪ {x}; a column of the quantified name is not the quantified variable."""
     others = tuple(name for name in columns if name != formula.variable)
     inner = (*others, formula.variable)
@@ -126,17 +94,14 @@ def _exists(formula: Exists, columns: Columns, model: Model) -> Rows:
     return frozenset(row for row in everything(columns, model) if select([row], columns, others) <= result)
 
 
-@meaning(Forall)
-def _forall(formula: Forall, columns: Columns, model: Model) -> Rows:
-    return denote(Not(Exists(formula.variable, Not(formula.body))), columns, model)
-
-
-@meaning(Equal)
-def _equal(formula: Equal, columns: Columns, model: Model) -> Rows:
-    return satisfying(columns, model, lambda b: term_value(formula.left, b) == term_value(formula.right, b))
-
-
-@meaning(Compare)
-def _compare(formula: Compare, columns: Columns, model: Model) -> Rows:
-    holds = COMPARISONS[formula.operator]
-    return satisfying(columns, model, lambda b: holds(term_value(formula.left, b), term_value(formula.right, b)))
+MEANINGS |= {
+    s.Top: lambda formula, columns, model: everything(columns, model),
+    s.Bottom: lambda formula, columns, model: NO_ROWS,
+    s.And: lambda formula, *over: denote(formula.left, *over) & denote(formula.right, *over),
+    s.Or: lambda formula, *over: denote(formula.left, *over) | denote(formula.right, *over),
+    s.Not: lambda formula, *over: everything(*over) - denote(formula.body, *over),
+    s.Forall: lambda formula, *over: denote(s.Not(s.Exists(formula.variable, s.Not(formula.body))), *over),
+    s.Equal: lambda formula, columns, model: satisfying(
+        columns, model, lambda b: s.term_value(formula.left, b) == s.term_value(formula.right, b)
+    ),
+}

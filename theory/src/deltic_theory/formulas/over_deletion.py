@@ -16,33 +16,13 @@ from typing import Any
 
 from deltic_theory.boolean import Change
 from deltic_theory.fixpoints import least_fixpoint
+from deltic_theory.formulas import syntax as s
 from deltic_theory.formulas.derivative import RULES, Derivatives, Rule
-from deltic_theory.formulas.programs import (
-    NO_FACTS,
-    Facts,
-    FormulaProgram,
-    TableChanges,
-    Tables,
-    everything_removed,
-)
-from deltic_theory.formulas.syntax import (
-    BOTTOM,
-    And,
-    Atom,
-    Bottom,
-    Compare,
-    Equal,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Top,
-    parts,
-    rebuild,
-)
+from deltic_theory.formulas.programs import NO_FACTS, Facts, FormulaProgram, TableChanges, Tables, everything_removed
 
-CORE: frozenset[type[Formula]] = frozenset({Top, Bottom, Atom, And, Or, Not, Exists, Forall, Equal, Compare})
+CORE: frozenset[type[s.Formula]] = frozenset(
+    {s.Top, s.Bottom, s.Atom, s.And, s.Or, s.Not, s.Exists, s.Forall, s.Equal, s.Compare}
+)
 
 
 def over_deletion(program: FormulaProgram, tables: Tables, changes: TableChanges, facts: Facts) -> Change[Facts]:
@@ -74,41 +54,33 @@ def over_deletion(program: FormulaProgram, tables: Tables, changes: TableChanges
     return Change(NO_FACTS, least_fixpoint(more, NO_FACTS))
 
 
-def loss_rules(derived: frozenset[str]) -> Mapping[type[Formula], Rule[Any]]:
+def loss_rules(derived: frozenset[str]) -> Mapping[type[s.Formula], Rule[Any]]:
     """Δ and ∇ from above: no check for other derivations, and guards that only grow with the derived relations."""
 
-    def upper(formula: Formula) -> Formula:
-        return without_negative(formula, derived, negative=False)
-
-    def up_and(formula: And, d: Derivatives) -> Formula:
+    def up_and(formula: s.And, d: Derivatives) -> s.Formula:
         t, u = formula.left, formula.right
-        return (d.up(t) & d.next(upper(u))) | (d.next(upper(t)) & d.up(u))
+        later = [d.next(without_negative(part, derived, negative=False)) for part in (t, u)]
+        return (d.up(t) & later[1]) | (later[0] & d.up(u))
 
-    def either(formula: Or, d: Derivatives) -> Formula:
-        return d.down(formula.left) | d.down(formula.right)
-
-    def some_up(formula: Exists | Forall, d: Derivatives) -> Formula:
-        return Exists(formula.variable, d.up(formula.body))
-
-    def some_down(formula: Exists | Forall, d: Derivatives) -> Formula:
-        return Exists(formula.variable, d.down(formula.body))
-
+    either: Rule[Any] = Rule(
+        lambda f, d: s.Exists(f.variable, d.up(f.body)), lambda f, d: s.Exists(f.variable, d.down(f.body))
+    )
     return {
         **RULES,
-        And: Rule(up_and, RULES[And].down),
-        Or: Rule(RULES[Or].up, either),
-        Exists: Rule(some_up, some_down),
-        Forall: Rule(some_up, some_down),
+        s.And: Rule(up_and, RULES[s.And].down),
+        s.Or: Rule(RULES[s.Or].up, lambda f, d: d.down(f.left) | d.down(f.right)),
+        s.Exists: either,
+        s.Forall: either,
     }
 
 
-def without_negative(formula: Formula, derived: frozenset[str], negative: bool) -> Formula:
+def without_negative(formula: s.Formula, derived: frozenset[str], negative: bool) -> s.Formula:
     """The formula made larger: derived relations that occur under an odd number of negations read as ⊥."""
-    if isinstance(formula, Atom):
-        return BOTTOM if negative and formula.relation in derived else formula
-    under = negative != isinstance(formula, Not)
-    return rebuild(formula, lambda part: without_negative(part, derived, under))
+    if isinstance(formula, s.Atom):
+        return s.BOTTOM if negative and formula.relation in derived else formula
+    under = negative != isinstance(formula, s.Not)
+    return s.rebuild(formula, lambda part: without_negative(part, derived, under))
 
 
-def _is_core(formula: Formula) -> bool:
-    return type(formula) in CORE and all(map(_is_core, parts(formula)))
+def _is_core(formula: s.Formula) -> bool:
+    return type(formula) in CORE and all(map(_is_core, s.parts(formula)))

@@ -10,32 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from deltic_theory.formulas import syntax as s
 from deltic_theory.formulas.aggregates import Aggregate, results
 from deltic_theory.formulas.meaning import COMPARISONS, Columns
 from deltic_theory.formulas.relations import Model, Rows
 from deltic_theory.formulas.simplify import conjuncts, simplify
-from deltic_theory.formulas.syntax import (
-    And,
-    Atom,
-    Bottom,
-    Compare,
-    Equal,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Term,
-    Top,
-    Var,
-    term_value,
-    term_variables,
-)
 from deltic_theory.formulas.text import text
 
 Binding = dict[str, Any]
 Names = frozenset[str]
-F = TypeVar("F", bound=Formula)
+F = TypeVar("F", bound=s.Formula)
 
 
 class NotRangeRestrictedError(ValueError):
@@ -53,33 +37,33 @@ class Solver(Generic[F]):
     solve: Callable[[F, Binding, Model], Iterator[Binding]]
 
 
-SOLVERS: dict[type[Formula], Solver[Any]] = {}
+SOLVERS: dict[type[s.Formula], Solver[Any]] = {}
 
 
-def evaluable(formula: Formula, bound: Names) -> bool:
+def evaluable(formula: s.Formula, bound: Names) -> bool:
     """Whether `formula` can be evaluated once the variables in `bound` are."""
     solver = SOLVERS.get(type(formula))
     return solver is not None and solver.evaluable(formula, bound)
 
 
-def solve(formula: Formula, binding: Binding, model: Model) -> Iterator[Binding]:
+def solve(formula: s.Formula, binding: Binding, model: Model) -> Iterator[Binding]:
     """The extensions of `binding` to the free variables of `formula` that satisfy it; some may come repeatedly."""
     return SOLVERS[type(formula)].solve(formula, binding, model)
 
 
-def holds(formula: Formula, binding: Binding, model: Model) -> bool:
+def holds(formula: s.Formula, binding: Binding, model: Model) -> bool:
     """Whether some extension of `binding` satisfies `formula`."""
     return next(solve(formula, binding, model), None) is not None
 
 
-def evaluate(formula: Formula, columns: Columns, model: Model) -> Rows:
+def evaluate(formula: s.Formula, columns: Columns, model: Model) -> Rows:
     """⟦formula⟧ over `columns`, its free variables in any order; NotRangeRestrictedError where it has no such value.
 
     Examples
     --------
-    >>> from deltic_theory.formulas.syntax import atom
+    >>> from deltic_theory.formulas.syntax import atom, exists
     >>> model = Model({"e": {(1, 2), (2, 3)}})
-    >>> sorted(evaluate(Exists("z", atom("e", "x", "z") & atom("e", "z", "y")), ("x", "y"), model))
+    >>> sorted(evaluate(exists("z", atom("e", "x", "z") & atom("e", "z", "y")), ("x", "y"), model))
     [(1, 3)]
     >>> evaluate(~atom("e", "x", "y"), ("x", "y"), model)
     Traceback (most recent call last):
@@ -87,14 +71,14 @@ def evaluate(formula: Formula, columns: Columns, model: Model) -> Rows:
     deltic_theory.formulas.range_restricted.NotRangeRestrictedError: not range-restricted in x, y: ¬e(x, y)
     """
     simple = simplify(formula)
-    if isinstance(simple, Bottom):
+    if isinstance(simple, s.Bottom):
         return frozenset()
     if not evaluable(simple, frozenset()) or not simple.free() >= set(columns):
         raise NotRangeRestrictedError(f"not range-restricted in {', '.join(columns)}: {text(formula)}")
     return frozenset(tuple(result[name] for name in columns) for result in solve(simple, {}, model))
 
 
-def ordered(formula: And, bound: Names) -> list[Formula] | None:
+def ordered(formula: s.And, bound: Names) -> list[s.Formula] | None:
     """The conjuncts in an order in which each is evaluable; None where there is none."""
     waiting, order = conjuncts(formula), []
     while waiting:
@@ -107,46 +91,38 @@ def ordered(formula: And, bound: Names) -> list[Formula] | None:
     return order
 
 
-def negated(formula: Formula) -> Formula:
+def negated(formula: s.Formula) -> s.Formula:
     """¬T with the negation moved inwards, so that what T forbids can bind variables."""
     match formula:
-        case Not(body):
+        case s.Not(body):
             return body
-        case And(left, right):
+        case s.And(left, right):
             return negated(left) | negated(right)
-        case Or(left, right):
+        case s.Or(left, right):
             return negated(left) & negated(right)
-        case Forall(variable, body):
-            return Exists(variable, negated(body))
+        case s.Forall(variable, body):
+            return s.Exists(variable, negated(body))
         case _:
-            return Not(formula)
+            return s.Not(formula)
 
 
-def _nothing(formula: Formula, binding: Binding, model: Model) -> Iterator[Binding]:
-    return iter(())
-
-
-def _itself(formula: Formula, binding: Binding, model: Model) -> Iterator[Binding]:
-    return iter([binding])
-
-
-def _atom_evaluable(formula: Atom, bound: Names) -> bool:
-    plain = {term.name for term in formula.terms if isinstance(term, Var)}
+def _atom_evaluable(formula: s.Atom, bound: Names) -> bool:
+    plain = {term.name for term in formula.terms if isinstance(term, s.Var)}
     return formula.free() <= bound | plain
 
 
-def _atom(formula: Atom, binding: Binding, model: Model) -> Iterator[Binding]:
+def _atom(formula: s.Atom, binding: Binding, model: Model) -> Iterator[Binding]:
     for row in model.rows(formula.relation, formula.version):
         extended = dict(binding)
         for term, value in zip(formula.terms, row, strict=True):
-            if isinstance(term, Var):
+            if isinstance(term, s.Var):
                 extended.setdefault(term.name, value)
-        if row == tuple(term_value(term, extended) for term in formula.terms):
+        if row == tuple(s.term_value(term, extended) for term in formula.terms):
             yield extended
 
 
-def _and(formula: And, binding: Binding, model: Model) -> Iterator[Binding]:
-    def follow(order: list[Formula], found: Binding) -> Iterator[Binding]:
+def _and(formula: s.And, binding: Binding, model: Model) -> Iterator[Binding]:
+    def follow(order: list[s.Formula], found: Binding) -> Iterator[Binding]:
         if not order:
             yield found
             return
@@ -156,68 +132,55 @@ def _and(formula: And, binding: Binding, model: Model) -> Iterator[Binding]:
     return follow(ordered(formula, frozenset(binding)) or [], binding)
 
 
-def _or_evaluable(formula: Or, bound: Names) -> bool:
+def _or_evaluable(formula: s.Or, bound: Names) -> bool:
     same = formula.left.free() | bound == formula.right.free() | bound
     return same and evaluable(formula.left, bound) and evaluable(formula.right, bound)
 
 
-def _or(formula: Or, binding: Binding, model: Model) -> Iterator[Binding]:
+def _or(formula: s.Or, binding: Binding, model: Model) -> Iterator[Binding]:
     yield from solve(formula.left, binding, model)
     yield from solve(formula.right, binding, model)
 
 
-def _not_evaluable(formula: Not, bound: Names) -> bool:
-    return formula.free() <= bound and evaluable(formula.body, bound)
+def _absent(part: Callable[[Any], s.Formula]) -> Solver[Any]:
+    """The solver of a formula that holds where the part does not, which it only tests."""
+
+    def solved(formula: s.Formula, binding: Binding, model: Model) -> Iterator[Binding]:
+        return iter([] if holds(part(formula), binding, model) else [binding])
+
+    return Solver(lambda formula, bound: formula.free() <= bound and evaluable(part(formula), bound), solved)
 
 
-def _not(formula: Not, binding: Binding, model: Model) -> Iterator[Binding]:
-    if not holds(formula.body, binding, model):
-        yield binding
-
-
-def _exists_evaluable(formula: Exists, bound: Names) -> bool:
-    return evaluable(formula.body, bound - {formula.variable})
-
-
-def _exists(formula: Exists, binding: Binding, model: Model) -> Iterator[Binding]:
+def _exists(formula: s.Exists, binding: Binding, model: Model) -> Iterator[Binding]:
     x = formula.variable
     outside = {name: value for name, value in binding.items() if name != x}
     for result in solve(formula.body, outside, model):
         yield {**{name: value for name, value in result.items() if name != x}, **binding}
 
 
-def _forall_evaluable(formula: Forall, bound: Names) -> bool:
-    return formula.free() <= bound and evaluable(negated(formula), bound)
-
-
-def _forall(formula: Forall, binding: Binding, model: Model) -> Iterator[Binding]:
-    if not holds(negated(formula), binding, model):
-        yield binding
-
-
-def _equal_evaluable(formula: Equal, bound: Names) -> bool:
+def _equal_evaluable(formula: s.Equal, bound: Names) -> bool:
     return any(
-        term_variables(known) <= bound and (isinstance(other, Var) or term_variables(other) <= bound)
+        s.term_variables(known) <= bound and (isinstance(other, s.Var) or s.term_variables(other) <= bound)
         for known, other in _sides(formula)
     )
 
 
-def _equal(formula: Equal, binding: Binding, model: Model) -> Iterator[Binding]:
+def _equal(formula: s.Equal, binding: Binding, model: Model) -> Iterator[Binding]:
     for known, other in _sides(formula):
-        if term_variables(known) <= binding.keys():
-            value = term_value(known, binding)
-            extended = {other.name: value, **binding} if isinstance(other, Var) else binding
-            if term_value(other, extended) == value:
+        if s.term_variables(known) <= binding.keys():
+            value = s.term_value(known, binding)
+            extended = {other.name: value, **binding} if isinstance(other, s.Var) else binding
+            if s.term_value(other, extended) == value:
                 yield extended
             return
 
 
-def _sides(formula: Equal) -> tuple[tuple[Term, Term], tuple[Term, Term]]:
+def _sides(formula: s.Equal) -> tuple[tuple[s.Term, s.Term], tuple[s.Term, s.Term]]:
     return (formula.left, formula.right), (formula.right, formula.left)
 
 
-def _compare(formula: Compare, binding: Binding, model: Model) -> Iterator[Binding]:
-    if COMPARISONS[formula.operator](term_value(formula.left, binding), term_value(formula.right, binding)):
+def _compare(formula: s.Compare, binding: Binding, model: Model) -> Iterator[Binding]:
+    if COMPARISONS[formula.operator](s.term_value(formula.left, binding), s.term_value(formula.right, binding)):
         yield binding
 
 
@@ -252,16 +215,16 @@ def _aggregate(formula: Aggregate, binding: Binding, model: Model) -> Iterator[B
 
 SOLVERS.update(
     {
-        Top: Solver(lambda formula, bound: True, _itself),
-        Bottom: Solver(lambda formula, bound: True, _nothing),
-        Atom: Solver(_atom_evaluable, _atom),
-        And: Solver(lambda formula, bound: ordered(formula, bound) is not None, _and),
-        Or: Solver(_or_evaluable, _or),
-        Not: Solver(_not_evaluable, _not),
-        Exists: Solver(_exists_evaluable, _exists),
-        Forall: Solver(_forall_evaluable, _forall),
-        Equal: Solver(_equal_evaluable, _equal),
-        Compare: Solver(lambda formula, bound: formula.free() <= bound, _compare),
+        s.Top: Solver(lambda formula, bound: True, lambda formula, binding, model: iter([binding])),
+        s.Bottom: Solver(lambda formula, bound: True, lambda formula, binding, model: iter(())),
+        s.Atom: Solver(_atom_evaluable, _atom),
+        s.And: Solver(lambda formula, bound: ordered(formula, bound) is not None, _and),
+        s.Or: Solver(_or_evaluable, _or),
+        s.Not: _absent(lambda formula: formula.body),
+        s.Exists: Solver(lambda formula, bound: evaluable(formula.body, bound - {formula.variable}), _exists),
+        s.Forall: _absent(negated),
+        s.Equal: Solver(_equal_evaluable, _equal),
+        s.Compare: Solver(lambda formula, bound: formula.free() <= bound, _compare),
         Aggregate: Solver(_aggregate_evaluable, _aggregate),
     }
 )

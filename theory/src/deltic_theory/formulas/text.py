@@ -5,27 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from deltic_theory.formulas.syntax import (
-    And,
-    Atom,
-    Bottom,
-    Compare,
-    Equal,
-    Exists,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Plus,
-    Term,
-    Top,
-    Var,
-    Version,
-)
+from deltic_theory.formulas import syntax as s
 
-F = TypeVar("F", bound=Formula)
+F = TypeVar("F", bound=s.Formula)
 
-TEXTS: dict[type[Formula], Callable[[Any], str]] = {}
+TEXTS: dict[type[s.Formula], Callable[[Any], str]] = {}
 
 
 def prints(construct: type[F]) -> Callable[[Callable[[F], str]], Callable[[F], str]]:
@@ -38,78 +22,50 @@ def prints(construct: type[F]) -> Callable[[Callable[[F], str]], Callable[[F], s
     return register
 
 
-def text(formula: Formula) -> str:
+def text(formula: s.Formula) -> str:
     """The formula as the papers write it; a construct without a text of its own shows as its dataclass.
 
     Examples
     --------
-    >>> from deltic_theory.formulas.syntax import atom
-    >>> text(atom("p", "x") & ~Exists("y", atom("child", "x", "y") & ~atom("treeP", "y")))
+    >>> from deltic_theory.formulas.syntax import atom, exists
+    >>> text(atom("p", "x") & ~exists("y", atom("child", "x", "y") & ~atom("treeP", "y")))
     'p(x) ∧ ¬∃y.(child(x, y) ∧ ¬treeP(y))'
     """
     return TEXTS.get(type(formula), repr)(formula)
 
 
-def term_text(term: Term) -> str:
+def term_text(term: s.Term) -> str:
     """A term as text."""
-    if isinstance(term, Var):
+    if isinstance(term, s.Var):
         return term.name
-    if isinstance(term, Plus):
+    if isinstance(term, s.Plus):
         return f"{term_text(term.left)} + {term_text(term.right)}"
     return str(term.value)
 
 
-def _tight(formula: Formula) -> str:
+def _tight(formula: s.Formula) -> str:
     """The text as an operand of ¬ or the body of a quantifier."""
-    return f"({text(formula)})" if isinstance(formula, And | Or | Equal | Compare) else text(formula)
+    return f"({text(formula)})" if isinstance(formula, s.And | s.Or | s.Equal | s.Compare) else text(formula)
 
 
-@prints(Top)
-def _top(formula: Top) -> str:
-    return "⊤"
+def _operands(formula: s.And | s.Or, sign: str, dual: type[s.And] | type[s.Or]) -> str:
+    return sign.join(f"({text(t)})" if isinstance(t, dual) else text(t) for t in (formula.left, formula.right))
 
 
-@prints(Bottom)
-def _bottom(formula: Bottom) -> str:
-    return "⊥"
-
-
-@prints(Atom)
-def _atom(formula: Atom) -> str:
+def _atom(formula: s.Atom) -> str:
     plain = f"{formula.relation}({', '.join(map(term_text, formula.terms))})"
-    return plain if formula.version is Version.OLD else f"{formula.version.value}({plain})"
+    return plain if formula.version is s.Version.OLD else f"{formula.version.value}({plain})"
 
 
-@prints(And)
-def _and(formula: And) -> str:
-    return " ∧ ".join(f"({text(t)})" if isinstance(t, Or) else text(t) for t in (formula.left, formula.right))
-
-
-@prints(Or)
-def _or(formula: Or) -> str:
-    return " ∨ ".join(f"({text(t)})" if isinstance(t, And) else text(t) for t in (formula.left, formula.right))
-
-
-@prints(Not)
-def _not(formula: Not) -> str:
-    return f"¬{_tight(formula.body)}"
-
-
-@prints(Exists)
-def _exists(formula: Exists) -> str:
-    return f"∃{formula.variable}.{_tight(formula.body)}"
-
-
-@prints(Forall)
-def _forall(formula: Forall) -> str:
-    return f"∀{formula.variable}.{_tight(formula.body)}"
-
-
-@prints(Equal)
-def _equal(formula: Equal) -> str:
-    return f"{term_text(formula.left)} = {term_text(formula.right)}"
-
-
-@prints(Compare)
-def _compare(formula: Compare) -> str:
-    return f"{term_text(formula.left)} {formula.operator} {term_text(formula.right)}"
+TEXTS |= {
+    s.Top: lambda formula: "⊤",
+    s.Bottom: lambda formula: "⊥",
+    s.Atom: _atom,
+    s.And: lambda formula: _operands(formula, " ∧ ", s.Or),
+    s.Or: lambda formula: _operands(formula, " ∨ ", s.And),
+    s.Not: lambda formula: f"¬{_tight(formula.body)}",
+    s.Exists: lambda formula: f"∃{formula.variable}.{_tight(formula.body)}",
+    s.Forall: lambda formula: f"∀{formula.variable}.{_tight(formula.body)}",
+    s.Equal: lambda formula: f"{term_text(formula.left)} = {term_text(formula.right)}",
+    s.Compare: lambda formula: f"{term_text(formula.left)} {formula.operator} {term_text(formula.right)}",
+}
