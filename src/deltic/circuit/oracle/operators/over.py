@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -13,6 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.oracle.operators.aggregate import aggregate
 from deltic.circuit.oracle.pointwise import Row, Rows, means_with_change
+from deltic.functions.calendar import months_later
 from deltic.values import in_order
 from deltic.values.numbers import EXACT
 from deltic.values.types import Schema, Type
@@ -99,18 +99,12 @@ def _compare(value: Any, origin: Any, distance: int | Decimal, unit: ops.Unit) -
 def _moved(value: Any, distance: int | Decimal, unit: ops.Unit) -> Any:
     """The value at that distance; OverflowError or ValueError where there is none."""
     if unit is ops.Unit.MONTHS:
-        return _months_later(value, int(distance))
+        return months_later(value, int(distance))
     if isinstance(value, float):
         return value + float(distance)
     if isinstance(value, datetime | timedelta):
         return value + timedelta(microseconds=int(distance))
     return value + timedelta(days=int(distance)) if isinstance(value, date) else EXACT.add(value, Decimal(distance))
-
-
-def _months_later(value: Any, months: int) -> Any:
-    """The same day that many months later, or the last day of a shorter month."""
-    year, month = divmod(value.year * 12 + value.month - 1 + months, 12)
-    return value.replace(year=year, month=month + 1, day=min(value.day, calendar.monthrange(year, month + 1)[1]))
 
 
 Function = Callable[[_Partition, ops.WindowCall, int], Any]
