@@ -38,6 +38,7 @@ _VALUES = {
     "caches",
     "depth",
     "extras",
+    "immutable",
     "values",
 }
 _FUNCTIONS = _VALUES | {"functions"}
@@ -61,6 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "extras": {"errors"},
     "without_pandas": set(),
     "html": set(),
+    "immutable": set(),
     "trusted": {"errors"},
     "duck": set(),
     "caches": {"errors", "trusted"},

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from deltic.catalog.definitions import CatalogTable, FixedValue, FormerTable
 from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, did_you_mean
+from deltic.immutable import Immutable
 from deltic.values.types import Column, Kind, Schema, Type
 
 
-@dataclass(frozen=True)
-class Alteration(ABC):
+class Alteration(Immutable, ABC):
     """One change of a table; `names` are the columns that it drops or renames, under their old names."""
 
     @property
@@ -30,7 +30,6 @@ class Alteration(ABC):
         """The altered table."""
 
 
-@dataclass(frozen=True)
 class AddColumn(Alteration):
     """A new column, with one `value` in all rows.
 
@@ -56,7 +55,6 @@ class AddColumn(Alteration):
         return _with(table, columns, sources, storing=(*table.storing, *_said(self.storing)))
 
 
-@dataclass(frozen=True)
 class DropColumn(Alteration):
     """Drop a column."""
 
@@ -80,7 +78,6 @@ class DropColumn(Alteration):
         return _with(table, columns, [column.name for column in columns], storing=storing)
 
 
-@dataclass(frozen=True)
 class RenameColumn(Alteration):
     """Rename a column."""
 
@@ -101,7 +98,6 @@ class RenameColumn(Alteration):
         return _with(table, columns, table.schema.names, storing=storing, key=key)
 
 
-@dataclass(frozen=True)
 class MoveColumn(Alteration):
     """Move a column after another one, or to the front for ""."""
 
@@ -119,7 +115,6 @@ class MoveColumn(Alteration):
         return _with(table, columns, [column.name for column in columns])
 
 
-@dataclass(frozen=True)
 class ChangeType(Alteration):
     """Give a column a wider type that has all of its values."""
 
@@ -141,7 +136,6 @@ class ChangeType(Alteration):
         return _with(table, columns, table.schema.names, storing=_stored(table, storing))
 
 
-@dataclass(frozen=True)
 class SetNullable(Alteration):
     """Let a column be NULL, or forbid it."""
 
@@ -156,7 +150,6 @@ class SetNullable(Alteration):
         return _with(table, columns, table.schema.names)
 
 
-@dataclass(frozen=True)
 class SetDefault(Alteration):
     """Set the default of a column, as a constant of SQL, "" for NULL; existing rows stay as they are."""
 
@@ -169,7 +162,6 @@ class SetDefault(Alteration):
         return _with(table, table.schema.columns, table.schema.names, storing=_stored(table, storing))
 
 
-@dataclass(frozen=True)
 class SetKey(Alteration):
     """Set the key: a table with a key is a set, one without is a bag."""
 
@@ -187,7 +179,6 @@ class SetKey(Alteration):
         return _with(table, columns, table.schema.names, key=key, is_bag=not key)
 
 
-@dataclass(frozen=True)
 class RenameTable(Alteration):
     """Rename the table."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+from deltic.immutable import Immutable
 
-@dataclass(frozen=True)
-class Definition:
+
+class Definition(Immutable):
     """How a relation is computed; `reads` names the fields that hold the relations whose changes it follows."""
 
     reads: ClassVar[tuple[str, ...]] = ()
@@ -50,7 +51,6 @@ class Definition:
         return iter(())
 
 
-@dataclass(frozen=True)
 class OfSource(Definition):
     """A relation that follows the changes of one relation, `source`, and by default has its columns."""
 
@@ -61,7 +61,6 @@ class OfSource(Definition):
         return ((i, self.source, i) for i in range(columns))
 
 
-@dataclass(frozen=True)
 class OfInputs(Definition):
     """A relation that is computed from all rows of other relations, its `inputs`."""
 
@@ -79,7 +78,6 @@ class OfInputs(Definition):
         return replace(self, inputs=tuple(names[name] for name in self.inputs))
 
 
-@dataclass(frozen=True)
 class Table(Definition):
     """A base table of that name."""
 
@@ -93,7 +91,6 @@ class Table(Definition):
         return "table"
 
 
-@dataclass(frozen=True)
 class FixedRows(Definition):
     """A constant set of rows."""
 
@@ -107,7 +104,6 @@ class FixedRows(Definition):
         return f"constant {{{', '.join(map(repr, self.rows))}}}"
 
 
-@dataclass(frozen=True)
 class Derived(Definition):
     """The sum of the rows that the relation's rules derive; if `distinct`, the set of them."""
 

@@ -14,18 +14,17 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from deltic.circuit.expressions import show
+from deltic.immutable import Immutable
 from deltic.program.histories import BY_ITERATION
 from deltic.program.queries import VARIABLE, Term, replace_columns, show_term, variable_name, variables_of
 
 _LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(Immutable):
     """A logical formula over variables."""
 
 
-@dataclass(frozen=True)
 class Holds(Formula):
     """An atom: the relation has this row; `mark` is "", "'", "Δ" or "∇"."""
 
@@ -34,35 +33,30 @@ class Holds(Formula):
     mark: str = ""
 
 
-@dataclass(frozen=True)
 class Where(Formula):
     """A condition on values."""
 
     condition: exp.Expression
 
 
-@dataclass(frozen=True)
 class All(Formula):
     """A conjunction."""
 
     parts: tuple[Formula, ...]
 
 
-@dataclass(frozen=True)
 class Any(Formula):
     """A disjunction."""
 
     parts: tuple[Formula, ...]
 
 
-@dataclass(frozen=True)
 class Not(Formula):
     """A negation."""
 
     part: Formula
 
 
-@dataclass(frozen=True)
 class Exists(Formula):
     """An existential quantifier: the part holds for some values of the variables."""
 
@@ -79,7 +73,6 @@ class Case:
     local: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
 class Aggregated(Formula):
     """The term `result` is the aggregate of the first terms of all cases."""
 

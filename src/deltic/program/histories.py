@@ -16,7 +16,6 @@ BY_ITERATION = " by iteration"
 """The suffix of the name of a recursive relation's history."""
 
 
-@dataclass(frozen=True)
 class Historical(Definition):
     """A relation in the body of a recursion that is not monotone, with the changes of its rows at each iteration.
 
@@ -37,7 +36,6 @@ class PriorityOrder:
         return f"{'least' if self.least else 'greatest'} {self.column} first"
 
 
-@dataclass(frozen=True)
 class History(Historical):
     """The sum of the rows that the relation's rules derive, at each iteration.
 
@@ -57,7 +55,6 @@ class History(Historical):
         return result if self.admission is None else f"{result}, {self.admission}"
 
 
-@dataclass(frozen=True)
 class Examined(Historical):
     """A function of each group of relation `source`, at each iteration; without a function, the set of its rows.
 
@@ -96,7 +93,6 @@ class Examined(Historical):
         return f"{'the next' if self.delay else 'each'} iteration's {self._what()}"
 
 
-@dataclass(frozen=True)
 class RelationFunctionDefinition(OfInputs, Historical, ABC):
     """A function of whole relations, at each iteration."""
 
@@ -118,7 +114,6 @@ class RelationFunctionDefinition(OfInputs, Historical, ABC):
         yield f"  {self.cost}"
 
 
-@dataclass(frozen=True)
 class Nested(RelationFunctionDefinition):
     """A relation of a nested fixpoint, which is computed at each iteration from its `inputs` there."""
 
@@ -141,7 +136,6 @@ class Nested(RelationFunctionDefinition):
         return f"each iteration's recursion {digest} of {', '.join(self.inputs)}, {self.component}"
 
 
-@dataclass(frozen=True)
 class Applied(RelationFunctionDefinition):
     """The result of a user-defined operator at each iteration, from its `inputs` there."""
 

@@ -5,8 +5,6 @@ Catches a conjunct that reads an old value for a new one, and a change that the 
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -197,7 +195,6 @@ def test_formulas_with_aggregates(formula, model):
 
 
 def test_a_construct_without_a_rule_has_the_minus_derivative():
-    @dataclasses.dataclass(frozen=True)
     class Most(Formula):
         one: Formula
         two: Formula
@@ -218,7 +215,6 @@ def test_a_construct_without_a_rule_has_the_minus_derivative():
 def test_a_construct_with_a_rule_of_its_own():
     """Symmetric difference: what either part gains or loses flips, unless both do."""
 
-    @dataclasses.dataclass(frozen=True)
     class Either(Formula):
         left: Formula
         right: Formula

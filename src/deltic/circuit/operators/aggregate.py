@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.edges import EdgeType, ZSetType
@@ -44,7 +43,6 @@ def show_parameter(parameter: Parameter) -> str:
     return str(parameter).upper() if isinstance(parameter, bool) else repr(parameter)
 
 
-@dataclass(frozen=True)
 class Aggregate(Operator):
     """GROUP BY: for each group of rows with equal `keys`, the keys and the aggregates [DBSP §8.1].
 
@@ -53,7 +51,6 @@ class Aggregate(Operator):
     a count of them 0. The files in `circuit.accumulators` define the functions.
     """
 
-    keyword: ClassVar[str] = "aggregate"
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
 
@@ -84,11 +81,8 @@ class Aggregate(Operator):
         return "[" + ", ".join((*map(word, self.keys), *map(str, self.calls))) + "]"
 
 
-@dataclass(frozen=True)
 class AggregateDelta(Aggregate):
     """aggregate(i + d) − aggregate(i), computed on the groups of d alone; its inputs are i and d."""
-
-    keyword: ClassVar[str] = "aggregate_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return change_of(super().output((delta_of(self, inputs),), depth))

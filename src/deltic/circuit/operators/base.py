@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.errors import CircuitError
+from deltic.immutable import Immutable
 from deltic.values.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit
 
 
-@dataclass(frozen=True)
-class Operator(ABC):
+class Operator(Immutable, ABC):
     """A node's label: a frozen dataclass whose fields are its parameters."""
 
     keyword: ClassVar[str]
+    """Its name in the text form: that of the class, unless it has another."""
     rule: ClassVar[str] = "§9.4.1 single node"
     """The rule of [DBSP §9.4] that puts it into a circuit."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.keyword = cls.__dict__.get("keyword", re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower())
 
     @property
     def reach(self) -> int:
@@ -65,7 +71,6 @@ class Operator(ABC):
         return zsets
 
 
-@dataclass(frozen=True)
 class NamedOperator(Operator):
     """An operator whose name is its argument in the text form."""
 
@@ -75,7 +80,6 @@ class NamedOperator(Operator):
         return word(self.name)
 
 
-@dataclass(frozen=True)
 class Clocked(Operator):
     """An operator with state, which counts the time of some circuit; with `outer` 0 its own circuit's.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import NamedOperator, changes
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
 Input = TypeVar("Input")
 
 
-@dataclass(frozen=True)
 class Apply(NamedOperator):
     """A user's operator without a derivative or a state; it is recomputed."""
-
-    keyword: ClassVar[str] = "apply"
 
     @property
     def called(self) -> str:
@@ -60,21 +56,15 @@ def _received(kind: type[Apply], custom: CustomOperator, name: str) -> Apply:
     return kind(name)
 
 
-@dataclass(frozen=True)
 class Maintain(Apply):
     """A user's operator that has a derivative or a state."""
 
-    keyword: ClassVar[str] = "maintain"
 
-
-@dataclass(frozen=True)
 class MaintainDelta(Apply):
     """The change of `Maintain` from a₁, Δa₁, …, aₙ, Δaₙ, and optionally the change of a relation without columns.
 
     When that relation gets its one row, the function's value for empty inputs is added.
     """
-
-    keyword: ClassVar[str] = "maintain_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         zsets, pairs = self.zsets(inputs), self.pairs(inputs)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
 
 
-@dataclass(frozen=True)
 class Distinct(Operator):
     """The rows of positive weight, each with weight one [DBSP Def. 6.3]."""
-
-    keyword: ClassVar[str] = "distinct"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
@@ -18,14 +17,12 @@ RefreshPolicy = Literal["", "auto", "incremental", "full"]
 """When a recursion is recomputed: when that is estimated to be cheaper, never, or in every step that affects it."""
 
 
-@dataclass(frozen=True)
 class Import(Operator):
     """Input number `index` of the operator around the body: δ₀ of it in a bracket, E of it in a fixpoint.
 
     [DBSP Def. 5.1, §5.1.4]
     """
 
-    keyword: ClassVar[str] = "import"
     rule: ClassVar[str] = "§9.4.6 bracketing"
     index: int
     type: ZSetType
@@ -40,14 +37,12 @@ class Import(Operator):
         return str(self.index)
 
 
-@dataclass(frozen=True)
 class Feedback(NamedOperator):
     """A recursive relation as the body sees it: z⁻¹ of the body's output of that name.
 
     A set, or a bag; in the derivative of a body it carries changes and `is_set` is false.
     """
 
-    keyword: ClassVar[str] = "feedback"
     rule: ClassVar[str] = "§9.4.4 back-edge"
     schema: Schema
     is_set: bool = True
@@ -59,7 +54,6 @@ class Feedback(NamedOperator):
         return ZSetType(self.schema, self.is_set, depth)
 
 
-@dataclass(frozen=True)
 class Fixpoint(Operator):
     """The least fixpoint of `body` from the empty relations, for mutually recursive relations.
 
@@ -69,7 +63,6 @@ class Fixpoint(Operator):
     an engine recomputes it instead of updating it; "" leaves that to the engine.
     """
 
-    keyword: ClassVar[str] = "fixpoint"
     rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
     refresh: RefreshPolicy = ""
@@ -110,7 +103,6 @@ def check_imports(operator: Operator, body: Circuit, inputs: Sequence[EdgeType],
         operator.refuse(f"its body must be built at depth {depth + 1}, not {body.depth}", inputs)
 
 
-@dataclass(frozen=True)
 class FixpointDelta(Operator):
     """The derivative of a fixpoint: the changes of the inputs to the changes of the relations.
 
@@ -118,7 +110,6 @@ class FixpointDelta(Operator):
     of the imports arrive at iteration 0 and changes of the feedbacks at each later one [DBSP §7.2].
     """
 
-    keyword: ClassVar[str] = "fixpoint_delta"
     rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
     derivative: Circuit
@@ -135,7 +126,6 @@ class FixpointDelta(Operator):
         return (("body", self.body), ("derivative", self.derivative))
 
 
-@dataclass(frozen=True)
 class BundleRelation(NamedOperator):
     """One relation of a bundle."""
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator, change_of, changes
 from deltic.values.types import Column, Schema
 
 
-@dataclass(frozen=True)
 class Join(Operator):
     """The n-ary natural join on shared column names, weights multiplied; a product where none is shared.
 
     NULL equals NULL here, and in every other operator that compares rows.
     """
-
-    keyword: ClassVar[str] = "join"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         zsets = self.zsets(inputs)
@@ -31,48 +27,36 @@ class Join(Operator):
         return ZSetType(Schema(tuple(columns.values())), all(z.is_set for z in zsets), zsets[0].depth)
 
 
-@dataclass(frozen=True)
 class Antijoin(Operator):
     """The rows of the first input that have no match in the second, a set, on the second's columns."""
-
-    keyword: ClassVar[str] = "antijoin"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return _left_of(self, inputs)
 
 
-@dataclass(frozen=True)
 class JoinDelta(Operator):
     """(a₁ + Δa₁) ⋈ … ⋈ (aₙ + Δaₙ) − a₁ ⋈ … ⋈ aₙ as a sum with one change in each term [DBSP Thm 4.5].
 
     Its inputs are a₁, Δa₁, …, aₙ, Δaₙ.
     """
 
-    keyword: ClassVar[str] = "join_delta"
-
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return change_of(Join().output(changes(self, inputs), depth))
 
 
-@dataclass(frozen=True)
 class AntijoinDelta(Operator):
     """(a + Δa) ▷ (b + Δb) − a ▷ b as Δa ▷ (b + Δb) − a ⋈ Δb, for sets b and b + Δb; its inputs are a, Δa, b, Δb."""
-
-    keyword: ClassVar[str] = "antijoin_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         left, right = changes(self, self.zsets(inputs, 4))
         return change_of(Antijoin().output((left, replace(right, is_set=True)), depth))
 
 
-@dataclass(frozen=True)
 class Semijoin(Operator):
     """a ⋉ b: the rows of the first input that have a match in the second, a set, on the second's columns.
 
     It equals the join of both: a set over columns of the first input leaves weights and columns unchanged.
     """
-
-    keyword: ClassVar[str] = "semijoin"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         left, type_ = _left_of(self, inputs), Join().output(inputs, depth)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from sqlglot import exp
 
@@ -16,7 +14,6 @@ from deltic.values.types import Column, Schema, Type
 from deltic.values.words import word
 
 
-@dataclass(frozen=True)
 class Map(Operator):
     """Project and compute: output column i is `expressions[i]`; weights of rows that become equal add up.
 
@@ -24,7 +21,6 @@ class Map(Operator):
     derives nothing. Other maps keep every row, and an expression that may be NULL needs a nullable column.
     """
 
-    keyword: ClassVar[str] = "map"
     columns: tuple[Column, ...]
     expressions: tuple[exp.Expression, ...]
     partial: bool = False
@@ -60,11 +56,9 @@ class Map(Operator):
         return f"[{written}]" + " partial" * self.partial
 
 
-@dataclass(frozen=True)
 class Filter(Operator):
     """The rows for which the predicate is true (neither false nor NULL)."""
 
-    keyword: ClassVar[str] = "filter"
     predicate: exp.Expression
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
@@ -80,11 +74,8 @@ class Filter(Operator):
         return f"[{show(self.predicate)}]"
 
 
-@dataclass(frozen=True)
 class Plus(Operator):
     """The group's addition of one or more Z-sets of one schema; UNION ALL."""
-
-    keyword: ClassVar[str] = "plus"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         zsets = self.zsets(inputs)
@@ -93,18 +84,14 @@ class Plus(Operator):
         return ZSetType(zsets[0].schema, len(zsets) == 1 and zsets[0].is_set, zsets[0].depth)
 
 
-@dataclass(frozen=True)
 class Negate(Operator):
     """The group's negation."""
-
-    keyword: ClassVar[str] = "negate"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
         return ZSetType(source.schema, False, source.depth)
 
 
-@dataclass(frozen=True)
 class Keep(NamedOperator):
     """Its input, which engines materialize as a relation; it is called `name` unless that name is taken.
 
@@ -112,20 +99,16 @@ class Keep(NamedOperator):
     computed within each query that reads it.
     """
 
-    keyword: ClassVar[str] = "keep"
-
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return self.zsets(inputs, 1)[0]
 
 
-@dataclass(frozen=True)
 class FlatMap(Operator):
     """Each row once for every value that a generator yields for it, in a new last column [DBSP §8.1.4, §11.2.5].
 
     Linear: a value that is yielded twice counts twice. `generator` is one of `deltic.circuit.generators`.
     """
 
-    keyword: ClassVar[str] = "flat_map"
     column: str
     generator: str
     expressions: tuple[exp.Expression, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
 class Bracket(Operator):
     """∫ ∘ body ∘ δ₀: each input arrives once, at the first iteration of the body; its sinks are added up.
 
@@ -30,7 +29,6 @@ class Bracket(Operator):
     set this is known without it.
     """
 
-    keyword: ClassVar[str] = "bracket"
     rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
     is_set: bool = False
@@ -67,11 +65,9 @@ class Bracket(Operator):
         return (("body", self.body),)
 
 
-@dataclass(frozen=True)
 class Call(Operator):
     """A whole circuit as an operator, lifted to the depth of the node; its inputs are its sources, in order."""
 
-    keyword: ClassVar[str] = "call"
     rule: ClassVar[str] = "§9.4.5 lifting"
     circuit: Circuit
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator, change_of, delta_of
@@ -47,7 +46,6 @@ def check_parts(operator: Operator, keys: Sequence[str], order: Sequence[Order],
         operator.refuse("a column partitions once", [source])
 
 
-@dataclass(frozen=True)
 class Top(Operator):
     """Of the rows with equal `keys`, in `order`, at most `limit` rows from number `offset` on.
 
@@ -55,7 +53,6 @@ class Top(Operator):
     ascending with NULL first, so that the result is deterministic.
     """
 
-    keyword: ClassVar[str] = "top"
     keys: tuple[str, ...]
     order: tuple[Order, ...]
     limit: int | None
@@ -74,11 +71,8 @@ class Top(Operator):
         return f"[{' '.join(filter(None, (show_parts(self.keys, self.order), limit, offset)))}]"
 
 
-@dataclass(frozen=True)
 class TopDelta(Top):
     """top(i + d) − top(i), computed on the partitions of d alone; its inputs are i and d."""
-
-    keyword: ClassVar[str] = "top_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return change_of(super().output((delta_of(self, inputs),), depth))

@@ -6,7 +6,6 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import ClassVar
 
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.edges import EdgeType, ZSetType
@@ -172,7 +171,6 @@ class WindowCall:
         return f"{' '.join(parts)} AS {word(self.name)}"
 
 
-@dataclass(frozen=True)
 class Over(Operator):
     """Each row with the values of window functions over the rows with equal `keys`, in `order`.
 
@@ -181,7 +179,6 @@ class Over(Operator):
     so that the result is deterministic.
     """
 
-    keyword: ClassVar[str] = "over"
     keys: tuple[str, ...]
     order: tuple[Order, ...]
     calls: tuple[WindowCall, ...]
@@ -277,11 +274,8 @@ class Over(Operator):
         return f"[{parts}{': ' if parts else ''}{', '.join(map(str, self.calls))}]"
 
 
-@dataclass(frozen=True)
 class OverDelta(Over):
     """over(i + d) − over(i), computed on the partitions of d alone; its inputs are i and d."""
-
-    keyword: ClassVar[str] = "over_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         return change_of(super().output((delta_of(self, inputs),), depth))

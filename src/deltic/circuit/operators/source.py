@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
@@ -12,7 +12,6 @@ from deltic.values.text import to_literal
 from deltic.values.types import Schema
 
 
-@dataclass(frozen=True)
 class Source(NamedOperator):
     """An input table; `is_set` when its rows have weight one, as in Datalog and in tables with a key.
 
@@ -20,7 +19,6 @@ class Source(NamedOperator):
     text form omits it. It says how rows may be changed, and so which orders to arrange them in.
     """
 
-    keyword: ClassVar[str] = "source"
     rule: ClassVar[str] = "§9.2 port"
     schema: Schema
     is_set: bool = True
@@ -33,11 +31,9 @@ class Source(NamedOperator):
         return ZSetType(self.schema, self.is_set, depth)
 
 
-@dataclass(frozen=True)
 class Constant(Operator):
     """A fixed set of rows."""
 
-    keyword: ClassVar[str] = "constant"
     schema: Schema
     rows: tuple[tuple[Any, ...], ...]
 
@@ -58,11 +54,9 @@ class Constant(Operator):
         return ", ".join(repr(to_literal(value, c.type)) for value, c in zip(row, self.schema, strict=True))
 
 
-@dataclass(frozen=True)
 class Sink(NamedOperator):
     """A view: an output of the circuit under a name."""
 
-    keyword: ClassVar[str] = "sink"
     rule: ClassVar[str] = "§9.2 port"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:

@@ -6,7 +6,6 @@ In a cycle a back-edge leads from a `Close` to the `BackEdge` of the same name, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
@@ -15,11 +14,9 @@ from deltic.values.types import Schema
 from deltic.values.words import word
 
 
-@dataclass(frozen=True)
 class Integrate(Clocked):
     """I: the sum of all changes so far [DBSP Def. 3.27]; `is_set` when the sum is a set."""
 
-    keyword: ClassVar[str] = "integrate"
     is_set: bool = False
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
@@ -28,11 +25,8 @@ class Integrate(Clocked):
         return ZSetType(source.schema, self.is_set, source.depth)
 
 
-@dataclass(frozen=True)
 class Differentiate(Clocked):
     """D: the difference between the current and the previous value of a stream [DBSP Def. 3.25]."""
-
-    keyword: ClassVar[str] = "differentiate"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
@@ -40,11 +34,9 @@ class Differentiate(Clocked):
         return ZSetType(source.schema, False, source.depth)
 
 
-@dataclass(frozen=True)
 class Delay(Clocked):
     """z⁻¹: the value of the previous step, zero at first [DBSP Def. 3.4]."""
 
-    keyword: ClassVar[str] = "delay"
     rule: ClassVar[str] = "§9.4.2 delay node"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
@@ -52,11 +44,8 @@ class Delay(Clocked):
         return self.zsets(inputs, 1)[0]
 
 
-@dataclass(frozen=True)
 class DistinctDelta(Operator):
     """H(i, d) = distinct(i + d) − distinct(i), computed on the support of d alone [DBSP Prop. 6.12]."""
-
-    keyword: ClassVar[str] = "distinct_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         old, delta = self.zsets(inputs, 2)
@@ -65,14 +54,12 @@ class DistinctDelta(Operator):
         return ZSetType(delta.schema, False, delta.depth)
 
 
-@dataclass(frozen=True)
 class BackEdge(Clocked):
     """z⁻¹ of the input of the `Close` of the same name in the same circuit; zero at first.
 
     `is_set` requires that input to be a set.
     """
 
-    keyword: ClassVar[str] = "back_edge"
     rule: ClassVar[str] = "§9.4.4 back-edge"
     name: str
     schema: Schema
@@ -87,11 +74,9 @@ class BackEdge(Clocked):
         return f"{word(self.name)} {super().arguments()}".rstrip()
 
 
-@dataclass(frozen=True)
 class Close(NamedOperator):
     """The start of a back-edge: the `BackEdge` of its name outputs the input of this node one step later."""
 
-    keyword: ClassVar[str] = "close"
     rule: ClassVar[str] = "§9.4.4 back-edge"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:

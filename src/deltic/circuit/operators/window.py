@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators.base import Operator
@@ -15,7 +15,6 @@ from deltic.values.words import word
 TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 
 
-@dataclass(frozen=True)
 class Window(Operator):
     """W(v, θ): the rows of the first input whose timestamp is at least θ − `length` [DBSP §8.5].
 
@@ -27,7 +26,6 @@ class Window(Operator):
     To use the latest row as the clock, give it a map of the rows to their timestamps.
     """
 
-    keyword: ClassVar[str] = "window"
     column: str
     length: int
 
@@ -56,7 +54,6 @@ class Window(Operator):
         return f"[{word(self.column)}, {self.length}]"
 
 
-@dataclass(frozen=True)
 class WindowDelta(Operator):
     """The change of W(v, θ) from the changes Δv and Δθ; its state is the window's content and the time [DBSP §8.5].
 
@@ -64,7 +61,6 @@ class WindowDelta(Operator):
     the greatest value in the clock's changes is the greatest value in the clock.
     """
 
-    keyword: ClassVar[str] = "window_delta"
     window: Window
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:

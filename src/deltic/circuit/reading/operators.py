@@ -244,7 +244,7 @@ class _Infinite(ast.NodeTransformer):
 def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
     """The subclasses of an operator that have no parameters."""
     for below in kind.__subclasses__():
-        if hasattr(below, "keyword") and not fields(below):
+        if not fields(below):
             yield below
         yield from _without_arguments(below)
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar, dataclass_transform
+from dataclasses import field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar
 
 from deltic.datalog.syntax.source import Span
+from deltic.immutable import Immutable
 
 if TYPE_CHECKING:
     from deltic.circuit.python import PythonFunction
 
 
-@dataclass_transform(frozen_default=True)
-@dataclass(frozen=True)
-class SyntaxNode:
-    """A node with a position in the text. Equality ignores the position. Each subclass is a frozen dataclass, too."""
+class SyntaxNode(Immutable):
+    """A node with a position in the text. Equality ignores the position."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
     field_names: ClassVar[tuple[str, ...]] = ("span",)
 
     def __init_subclass__(cls) -> None:
-        cls.field_names = tuple(each.name for each in fields(dataclass(frozen=True)(cls)))
+        super().__init_subclass__()
+        cls.field_names = tuple(each.name for each in fields(cls))
 
 
 NodeT = TypeVar("NodeT", bound=SyntaxNode)

@@ -41,7 +41,6 @@ def _received(
     return GroupedAggregate(function, columns, parameters)
 
 
-@dataclass(frozen=True)
 class Grouped(OfSource):
     """The groups of relation `source`, whose first `keys` columns are the keys, with their aggregates."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from deltic.calculus.derivatives.table import FALLBACK
@@ -14,7 +14,6 @@ from deltic.program.scope import Scope, relation_of
 from deltic.program.unsupported import in_recursion, needs_fallback
 
 
-@dataclass(frozen=True)
 class Recomputed(OfInputs):
     """The result of a user's operator without a derivative, recomputed from scratch when an input changes.
 
@@ -55,7 +54,6 @@ class Recomputed(OfInputs):
         return f"{self.operator.label} of {', '.join(self.inputs)}"
 
 
-@dataclass(frozen=True)
 class Maintained(Recomputed):
     """The result of a user's operator that has a derivative or a state."""
 

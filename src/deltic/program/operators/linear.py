@@ -9,7 +9,7 @@ sets: a sum that is kept in one becomes a set.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -84,7 +84,6 @@ def keep(scope: Scope, op: ops.Keep, node: Node, number: int, wanted: str) -> st
     return scope.relation(source)
 
 
-@dataclass(frozen=True)
 class Expanded(OfSource):
     """The rows of relation `source`, each once for every value that the flatmap yields for it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
@@ -12,7 +11,6 @@ from deltic.program.definitions import OfSource
 from deltic.program.scope import Scope, relation_of
 
 
-@dataclass(frozen=True)
 class Windows(OfSource):
     """The rows of relation `source`, whose columns are `names`, with the values of the operator's calls."""
 
@@ -54,7 +52,6 @@ def over_delta(scope: Scope, op: ops.OverDelta, node: Node, number: int, wanted:
     return scope.defined(wanted, number, Windows(scope.passed("rows", change), computed, names))
 
 
-@dataclass(frozen=True)
 class TopRows(OfSource):
     """The first rows of each partition of relation `source`, as the operator selects them."""
 

@@ -9,7 +9,7 @@ fallback. A window becomes a relation; changed rows and the clock's changes are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from deltic.calculus.derivatives import derivative_of
@@ -22,7 +22,6 @@ from deltic.program.scope import Scope, bodies_of, relation_of
 from deltic.program.unsupported import in_recursion
 
 
-@dataclass(frozen=True)
 class Delayed(OfSource):
     """The contents of relation `source` one epoch ago."""
 
@@ -75,7 +74,6 @@ def differentiate(scope: Scope, op: ops.Differentiate, node: Node) -> list[Body]
     return [*scope.bodies(number), replace(past, sign=-past.sign)]
 
 
-@dataclass(frozen=True)
 class Summed(OfSource):
     """The sum, over all epochs so far, of the contents of relation `source`.
 
@@ -109,7 +107,6 @@ def distinct_delta(scope: Scope, op: ops.DistinctDelta, node: Node, number: int,
     return scope.derived(node.inputs[1], wanted, distinct=True)
 
 
-@dataclass(frozen=True)
 class Windowed(Definition):
     """The rows of relation `rows` whose value in `column` is at least the greatest of `clock` so far less `length`."""
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, dataclass_transform
 
 from sqlglot import exp
 
@@ -24,13 +24,17 @@ Kind = Literal["matched", "not matched", "not matched by source"]
 Refresh = Literal["", "auto", "incremental", "incremental strict", "full"]
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """The characters from offset `start` up to, but not, `end` of a text."""
+    """The characters from offset `start` up to, but not, `end` of a text. Each subclass is such a dataclass, too."""
 
     source: SourceText
     start: int
     end: int
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, eq=False)(cls)
 
     @property
     def text(self) -> str:
@@ -56,7 +60,6 @@ class Statement:
         return f"{result.file}:{result.line}:{result.column}"
 
 
-@dataclass(frozen=True, eq=False)
 class CreateTable(Statement):
     """CREATE TABLE; a table that takes the columns of its source has none yet.
 
@@ -75,7 +78,6 @@ class CreateTable(Statement):
         return self.table.source is not None and not self.table.schema
 
 
-@dataclass(frozen=True, eq=False)
 class CreateTableAs(Statement):
     """CREATE TABLE … AS: a table of the columns of a query, and its rows inserted."""
 
@@ -98,7 +100,6 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-@dataclass(frozen=True, eq=False)
 class CreateView(Statement):
     """CREATE VIEW; `columns` are the names that were given to them, none where the query's names count.
 
@@ -146,7 +147,6 @@ class CreateView(Statement):
         return replace(self, name=identifier)
 
 
-@dataclass(frozen=True, eq=False)
 class DeclareView(Statement):
     """DECLARE RECURSIVE VIEW: the columns of a view that its own query, or one that it reads, may read."""
 
@@ -154,7 +154,6 @@ class DeclareView(Statement):
     schema: Schema
 
 
-@dataclass(frozen=True, eq=False)
 class Drop(Statement):
     """DROP TABLE or VIEW; with `cascade` also the views that read it."""
 
@@ -164,7 +163,6 @@ class Drop(Statement):
     cascade: bool
 
 
-@dataclass(frozen=True, eq=False)
 class AlterTable(Statement):
     """ALTER TABLE; without alterations, as for properties and comments, it asks for nothing but the table."""
 
@@ -180,7 +178,6 @@ class AlterTable(Statement):
         return next((name for name in self.names if name.name.lower() == column.lower()), self.name)
 
 
-@dataclass(frozen=True, eq=False)
 class AlterView(Statement):
     """ALTER VIEW … RENAME TO, AS a query, or neither, as for properties and comments."""
 
@@ -197,7 +194,6 @@ class AlterView(Statement):
         return view.called(name)
 
 
-@dataclass(frozen=True, eq=False)
 class CreateFunction(Statement):
     """CREATE FUNCTION."""
 
@@ -207,7 +203,6 @@ class CreateFunction(Statement):
     unless_there: bool
 
 
-@dataclass(frozen=True, eq=False)
 class DropFunction(Statement):
     """DROP FUNCTION."""
 
@@ -219,7 +214,6 @@ Altering = AlterTable | AlterView
 Defining = CreateTable | CreateView | DeclareView | CreateFunction | Drop | DropFunction | Altering
 
 
-@dataclass(frozen=True, eq=False)
 class Insert(Statement):
     """INSERT INTO, or with `overwrites` INSERT OVERWRITE; no columns stand for all, or `by_name` for the query's."""
 
@@ -244,7 +238,6 @@ class OnConflict:
     condition: exp.Expression | None
 
 
-@dataclass(frozen=True, eq=False)
 class Delete(Statement):
     """DELETE FROM, or TRUNCATE TABLE; no condition stands for all rows."""
 
@@ -262,7 +255,6 @@ class Assignment:
     parts: tuple[exp.Identifier, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
 class Update(Statement):
     """UPDATE … SET …; no condition stands for all rows."""
 
@@ -286,7 +278,6 @@ class MergeClause:
     place: exp.Expression | None
 
 
-@dataclass(frozen=True, eq=False)
 class Merge(Statement):
     """MERGE INTO; `using` is a table or a query in parentheses, with the name by which the conditions know it."""
 
@@ -300,14 +291,12 @@ class Merge(Statement):
 Change = Insert | Delete | Update | Merge
 
 
-@dataclass(frozen=True, eq=False)
 class Select(Statement):
     """A query: SELECT, WITH, FROM, VALUES, TABLE, or several of them with UNION and the like."""
 
     query: exp.Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Explain(Statement):
     """EXPLAIN of a view by its name, an Identifier, or of a query: of how it is kept fresh, or of the query's rows."""
 
@@ -316,7 +305,6 @@ class Explain(Statement):
     of_rows: Literal["", "why", "why not", "lineage"] = ""
 
 
-@dataclass(frozen=True, eq=False)
 class Show(Statement):
     """SHOW of relations and others whose names fit the pattern; COLUMNS, TBLPROPERTIES, CREATE TABLE of a relation."""
 
@@ -325,7 +313,6 @@ class Show(Statement):
     pattern: str = "*"
 
 
-@dataclass(frozen=True, eq=False)
 class Describe(Statement):
     """DESCRIBE of a relation, a column of one, a function, or a query."""
 
@@ -338,14 +325,12 @@ class Describe(Statement):
 Question = Select | Explain | Show | Describe
 
 
-@dataclass(frozen=True, eq=False)
 class TransactionBracket(Statement):
     """BEGIN, COMMIT or ROLLBACK: the changes between them are one transaction."""
 
     word: Literal["begin", "commit", "rollback"]
 
 
-@dataclass(frozen=True, eq=False)
 class DeclareVariable(Statement):
     """DECLARE VARIABLE of one or several names; without a type it is that of the default, which is NULL if absent."""
 
@@ -363,14 +348,12 @@ class VariableAssignment:
     query: exp.Expression | None
 
 
-@dataclass(frozen=True, eq=False)
 class SetVariable(Statement):
     """SET VARIABLE; each assignment sees the ones before it."""
 
     assignments: tuple[VariableAssignment, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class DropVariable(Statement):
     """DROP TEMPORARY VARIABLE."""
 
@@ -378,7 +361,6 @@ class DropVariable(Statement):
     if_there: bool
 
 
-@dataclass(frozen=True, eq=False)
 class Setting(Statement):
     """SET and RESET of settings, which have the values that Spark has by default: a key shows its value."""
 
@@ -387,7 +369,6 @@ class Setting(Statement):
     is_reset: bool
 
 
-@dataclass(frozen=True, eq=False)
 class ExecuteImmediate(Statement):
     """EXECUTE IMMEDIATE of a text, with values for its parameters; `into` are the variables of its answer's row."""
 
@@ -397,7 +378,6 @@ class ExecuteImmediate(Statement):
     """The names of parameters, "" for `?`, and their values."""
 
 
-@dataclass(frozen=True, eq=False)
 class UseSchema(Statement):
     """USE of the only schema."""
 

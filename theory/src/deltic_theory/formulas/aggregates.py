@@ -9,7 +9,6 @@ is what lets aggregates be recursive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -28,7 +27,6 @@ AGGREGATES: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 """The aggregation functions; None means that there is no result."""
 
 
-@dataclass(frozen=True)
 class Aggregate(Formula):
     """result = function(value)(variables | range | body).
 

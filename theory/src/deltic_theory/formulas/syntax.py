@@ -1,8 +1,8 @@
 """The syntax of Datalog formulas: relations, ⊤, ⊥, ∧, ∨, ¬, ∃, ∀, equality and comparisons [FIX Fig. 1].
 
 A relation variable R stands for a relation, for what a change adds to it or removes from it, ΔR and ∇R, or for its next
-value, X(R) = (R ∨ ΔR) ∧ ¬∇R. Formulas are immutable and compare by structure; a new construct is a frozen dataclass
-derived from `Formula` that says which variables are free in it.
+value, X(R) = (R ∨ ΔR) ∧ ¬∇R. Formulas are immutable and compare by structure; a new construct is derived
+from `Formula` and says which variables are free in it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import enum
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from deltic.immutable import Immutable
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def term_value(term: Term, binding: Mapping[str, Any]) -> Any:
     return term.value
 
 
-class Formula:
+class Formula(Immutable):
     """A Datalog formula. Every construct is a frozen dataclass derived from this class."""
 
     def free(self) -> frozenset[str]:
@@ -83,17 +85,14 @@ class Version(enum.Enum):
     NEXT = "X"
 
 
-@dataclass(frozen=True)
 class Top(Formula):
     """⊤, the universal relation."""
 
 
-@dataclass(frozen=True)
 class Bottom(Formula):
     """⊥, the empty relation."""
 
 
-@dataclass(frozen=True)
 class Atom(Formula):
     """A relation applied to terms, one for each of its columns."""
 
@@ -105,7 +104,6 @@ class Atom(Formula):
         return frozenset().union(*map(term_variables, self.terms))
 
 
-@dataclass(frozen=True)
 class And(Formula):
     """T ∧ U."""
 
@@ -113,7 +111,6 @@ class And(Formula):
     right: Formula
 
 
-@dataclass(frozen=True)
 class Or(Formula):
     """T ∨ U."""
 
@@ -121,14 +118,12 @@ class Or(Formula):
     right: Formula
 
 
-@dataclass(frozen=True)
 class Not(Formula):
     """¬T."""
 
     body: Formula
 
 
-@dataclass(frozen=True)
 class Exists(Formula):
     """∃x.T."""
 
@@ -139,7 +134,6 @@ class Exists(Formula):
         return self.body.free() - {self.variable}
 
 
-@dataclass(frozen=True)
 class Forall(Formula):
     """∀x.T."""
 
@@ -150,7 +144,6 @@ class Forall(Formula):
         return self.body.free() - {self.variable}
 
 
-@dataclass(frozen=True)
 class Equal(Formula):
     """t = u."""
 
@@ -161,7 +154,6 @@ class Equal(Formula):
         return term_variables(self.left) | term_variables(self.right)
 
 
-@dataclass(frozen=True)
 class Compare(Formula):
     """t < u, and likewise ≤, >, ≥, ≠."""
 
@@ -181,7 +173,7 @@ F = TypeVar("F", bound=Formula)
 
 def parts(formula: Formula) -> list[Formula]:
     """The immediate subformulas, in the order of the fields."""
-    values = (getattr(formula, field.name) for field in dataclasses.fields(formula))  # type: ignore[arg-type]
+    values = (getattr(formula, field.name) for field in dataclasses.fields(formula))
     return [value for value in values if isinstance(value, Formula)]
 
 
@@ -193,10 +185,10 @@ def rebuild(formula: F, function: Callable[[Formula], Formula]) -> F:
     >>> rebuild(And(TOP, BOTTOM), Not)
     And(left=Not(body=Top()), right=Not(body=Bottom()))
     """
-    fields = [field.name for field in dataclasses.fields(formula)]  # type: ignore[arg-type]
+    fields = [field.name for field in dataclasses.fields(formula)]
     result = {name: getattr(formula, name) for name in fields}
     changed = {name: function(value) for name, value in result.items() if isinstance(value, Formula)}
-    return dataclasses.replace(formula, **changed) if changed else formula  # type: ignore[type-var]
+    return dataclasses.replace(formula, **changed) if changed else formula
 
 
 def atom(relation: str, *terms: str | int) -> Atom:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from deltic.circuit.python import digest
+from deltic.immutable import Immutable
 from deltic.values.types import Column
 from deltic_ddlog import core
 from deltic_ddlog import types as t
@@ -61,8 +62,7 @@ def _arrived(program: ResolvedProgram) -> Compiled:
     return Compiled(check_again(program))
 
 
-@dataclass(frozen=True)
-class ColumnFunction(ABC):
+class ColumnFunction(Immutable, ABC):
     """A function from values of columns, in their order. The first call compiles it."""
 
     of: Compiled
@@ -112,7 +112,6 @@ class Given:
     read: ColumnFunction
 
 
-@dataclass(frozen=True)
 class Stored(ColumnFunction):
     """The value of a type that one column has."""
 
@@ -122,7 +121,6 @@ class Stored(ColumnFunction):
         return self.of.columns.reading(self.type)
 
 
-@dataclass(frozen=True)
 class RowRecord(ColumnFunction):
     """The record of a row."""
 
@@ -133,7 +131,6 @@ class RowRecord(ColumnFunction):
         return lambda *row: form.of_row(row)
 
 
-@dataclass(frozen=True)
 class Value(ColumnFunction):
     """The value of an expression over variables."""
 
@@ -145,7 +142,6 @@ class Value(ColumnFunction):
         return reading(self.of.checked.compile_expression(self.expression, names), self.given)
 
 
-@dataclass(frozen=True)
 class Written(ColumnFunction):
     """A value as a column of its type has it; None stays."""
 
@@ -157,7 +153,6 @@ class Written(ColumnFunction):
         return function if write is same else lambda *values: write(function(*values))
 
 
-@dataclass(frozen=True)
 class Items(ColumnFunction):
     """The elements of a collection, of a type, as a column of that type has them."""
 
@@ -169,7 +164,6 @@ class Items(ColumnFunction):
         return lambda *values: list(map(write, function(*values)))
 
 
-@dataclass(frozen=True)
 class Matching(ColumnFunction):
     """The values that a pattern binds in a subject; None if the subject does not match.
 
@@ -186,7 +180,6 @@ class Matching(ColumnFunction):
         return lru_cache(maxsize=REMEMBERED)(reading(takes_apart, (subject, *self.given)))
 
 
-@dataclass(frozen=True)
 class PatternValue(ColumnFunction):
     """The value of one variable of a pattern, as a column has it if there are columns of its type.
 
@@ -208,7 +201,6 @@ class PatternValue(ColumnFunction):
         return take
 
 
-@dataclass(frozen=True)
 class PatternTest(ColumnFunction):
     """Whether a subject matches a pattern."""
 
@@ -219,7 +211,6 @@ class PatternTest(ColumnFunction):
         return lambda *values: match(*values) is not None
 
 
-@dataclass(frozen=True)
 class Guarded(ColumnFunction):
     """The function of the first values, which may only fail where all tests of values at places hold."""
 
@@ -241,7 +232,6 @@ class Guarded(ColumnFunction):
         return call
 
 
-@dataclass(frozen=True)
 class GroupedList(ColumnFunction):
     """A group of a list of values of a type, each with its number of derivations and its row.
 
