@@ -39,6 +39,7 @@ _VALUES = {
     "depth",
     "extras",
     "immutable",
+    "lazy",
     "values",
 }
 _FUNCTIONS = _VALUES | {"functions"}
@@ -63,6 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "without_pandas": set(),
     "html": set(),
     "immutable": set(),
+    "lazy": set(),
     "trusted": {"errors"},
     "duck": set(),
     "caches": {"errors", "trusted"},

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.accumulators.own import UserAggregate
 from deltic.circuit.python import PythonFunction, digest, fingerprint
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow, weighted
 from deltic.errors import EvaluationError
+from deltic.lazy import pa
 from deltic.values.types import Schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Form = Literal["rows", "arrow"]
 """The type of the functions' inputs and outputs: Z-sets of tuples, or Arrow tables with a weight column."""
@@ -149,8 +147,6 @@ class CustomOperator:
         """A result as a table with the declared columns; raises an error where it does not conform."""
         if self.form == "rows":
             return to_arrow(_zset(result, len(self.gives)), self.gives)
-        import pyarrow as pa
-
         wanted = weighted(self.gives)
         if WEIGHT not in result.column_names:
             result = result.append_column(wanted.field(WEIGHT), pa.array([1] * len(result), pa.int64()))

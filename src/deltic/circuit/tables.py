@@ -7,15 +7,13 @@ never falls; the caller that changes the tables ensures both. NULL bounds nothin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deltic import values
 from deltic.algebra.zset import ZSet
+from deltic.lazy import pa
 from deltic.values.types import Schema
 from deltic.values.types.arrow import type_of_arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 WEIGHT = "__weight__"
 """The column of the weights: +1 inserts a row, −1 deletes it."""
@@ -32,8 +30,6 @@ def from_arrow(batch: pa.Table) -> ZSet[tuple[Any, ...]]:
 
 def to_arrow(rows: ZSet[tuple[Any, ...]], schema: Schema) -> pa.Table:
     """The rows and their weights as an Arrow table."""
-    import pyarrow as pa
-
     pairs = list(rows)
     columns = [values.to_arrow((row[i] for row, _ in pairs), column.type) for i, column in enumerate(schema)]
     weights = pa.array([weight for _, weight in pairs], pa.int64())
@@ -42,8 +38,6 @@ def to_arrow(rows: ZSet[tuple[Any, ...]], schema: Schema) -> pa.Table:
 
 def weighted(schema: Schema) -> pa.Schema:
     """The Arrow schema of a batch of changes: the columns of the rows and the weights."""
-    import pyarrow as pa
-
     return schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
 
 

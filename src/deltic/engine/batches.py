@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from deltic.circuit.tables import WEIGHT
 from deltic.errors import ChangeError
+from deltic.lazy import np, pa
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-    import pyarrow as pa
 
 
 class Batch(Protocol):
@@ -60,8 +59,6 @@ class ConcatenatedBatch:
     @classmethod
     def of(cls, batches: Sequence[Batch]) -> Batch:
         """Return batches as one. Tables in memory are concatenated."""
-        import pyarrow as pa
-
         if len(batches) == 1:
             return batches[0]
         if all(isinstance(batch, TableBatch) for batch in batches):
@@ -70,8 +67,6 @@ class ConcatenatedBatch:
 
     def to_arrow(self) -> pa.Table:
         """Return the rows, with a column WEIGHT."""
-        import pyarrow as pa
-
         return pa.concat_tables([batch.to_arrow() for batch in self.batches])
 
     def count(self) -> int:
@@ -95,15 +90,11 @@ def apart(batch: Changed) -> Sequence[Changed]:
 
 def rows_of(batch: Changed) -> int:
     """Return the number of rows of a batch, not counting weights."""
-    import pyarrow as pa
-
     return int(batch.num_rows) if isinstance(batch, pa.Table) else batch.count()
 
 
 def arrow_of(table: str, batch: Changed, schema: Schema) -> pa.Table:
     """Return the rows of a table's batch in the form of `conforming`. ChangeError if they do not fit."""
-    import pyarrow as pa
-
     if isinstance(batch, TableBatch):
         return batch.table
     return conforming(table, batch if isinstance(batch, pa.Table) else batch.to_arrow(), schema)
@@ -115,8 +106,6 @@ def conforming(table: str, batch: pa.Table, schema: Schema) -> pa.Table:
     Narrower and equivalent types are converted if no value is lost. Raises ChangeError for a missing or unknown column,
     for a value that its type cannot hold, and for a NULL in a column without NULLs.
     """
-    import pyarrow as pa
-
     fields = schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
     if sorted(batch.column_names) != sorted(fields.names):
         result, wanted = (", ".join(names) for names in (batch.column_names, fields.names))
@@ -125,8 +114,6 @@ def conforming(table: str, batch: pa.Table, schema: Schema) -> pa.Table:
 
 
 def _column(table: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    import pyarrow as pa
-
     if column.null_count and not field.nullable:
         raise ChangeError(f"table {table}: column {field.name} of a batch of changes has a null; it holds none")
     try:
@@ -137,8 +124,6 @@ def _column(table: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedA
 
 def with_weights(rows: pa.Table, weights: npt.NDArray[np.int64] | int) -> pa.Table:
     """Return the rows with a column WEIGHT: these weights, or the same one for each row."""
-    import pyarrow as pa
-
     result = pa.repeat(pa.scalar(weights, pa.int64()), len(rows)) if isinstance(weights, int) else pa.array(weights)
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
     return rows.append_column(field, result) if rows.num_columns else pa.table([result], schema=pa.schema([field]))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deltic.lazy import pa, pc
 from deltic.values import in_order, of_python
 from deltic.values.types import Kind, Type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,6 @@ class Between:
 
     def mask(self, column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
         """Return the mask of a column's values in the range."""
-        import pyarrow.compute as pc
-
         result = pc.is_valid(column)
         if self.low is not None:
             result = pc.and_(result, pc.greater_equal(column, _scalar(self.low, type_)))
@@ -49,6 +45,4 @@ def has_ranges(type_: Type) -> bool:
 
 
 def _scalar(value: Any, type_: Type) -> pa.Scalar:
-    import pyarrow as pa
-
     return pa.scalar(value, type_.arrow)

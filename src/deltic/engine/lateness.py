@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.engine.conflicts import SHOWN, listed
 from deltic.errors import count_of
+from deltic.lazy import pa
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.engine.batches import Batch
 
 # The treatment of rows that come too late: leave them out and report them, or reject the epoch.

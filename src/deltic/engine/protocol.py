@@ -14,11 +14,10 @@ from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
 from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
+from deltic.lazy import np, pa
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-    import pyarrow as pa
 
     from deltic.circuit.graph import Circuit
     from deltic.engine.batches import Changed

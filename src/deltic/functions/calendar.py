@@ -6,8 +6,9 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from deltic.lazy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Numbers = npt.NDArray[np.int64]
@@ -23,8 +24,6 @@ SECOND, DAY = 1_000_000, 86_400_000_000
 
 def days_of(years: Numbers, months: Numbers, days: Numbers) -> tuple[Numbers, Any]:
     """Days since 1970 from year, month and day, and whether the date exists."""
-    import numpy as np
-
     there = (years >= 1) & (years <= 9999) & (months >= 1) & (months <= 12)
     begun = np.where(there, 12 * (years.astype(np.int64) - 1970) + months - 1, 0).astype("M8[M]")
     first, following = (month.astype("M8[D]").astype(np.int64) for month in (begun, begun + 1))
@@ -40,8 +39,6 @@ def months_later(time: Time, months: int) -> Time:
 
 def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
     """Add months to dates, and say which results are beyond the years."""
-    import numpy as np
-
     starts, day, _ = _in_month(days)
     far = abs(months) > 12 * 10_000
     wanted = starts.astype("M8[M]") + np.where(far, 0, months)
@@ -53,8 +50,6 @@ def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
 
 def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
     """The number of whole months between two instants, counted as Java does."""
-    import numpy as np
-
     days, clocks = ends // DAY - starts // DAY, ends % DAY - starts % DAY
     moved = ((days < 0) & (clocks > 0)).astype(np.int64) - ((days > 0) & (clocks < 0))
     (earlier, start, _), (later, end, _) = _in_month(starts // DAY), _in_month(ends // DAY + moved)
@@ -64,8 +59,6 @@ def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
 
 def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[Any, None]:
     """`months_between`: whole months between equal days or last days of months, else with months of 31 days."""
-    import numpy as np
-
     (later, end, is_last), (earlier, start, was_last) = (_in_month(times // DAY) for times in (laters, earliers))
     seconds = (end - start) * 86400 + laters % DAY // SECOND - earliers % DAY // SECOND
     result = later - earlier + np.where((end == start) | (is_last & was_last), 0, seconds) / (31 * 86400)
@@ -74,8 +67,6 @@ def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[An
 
 def _in_month(days: Numbers) -> tuple[Numbers, Numbers, Any]:
     """The month since 1970, the day within it, and whether it is the last day of its month."""
-    import numpy as np
-
     months = days.astype("M8[D]").astype("M8[M]")
     first, following = (month.astype("M8[D]").astype(np.int64) for month in (months, months + 1))
     return months.astype(np.int64), days - first, days == following - 1

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 from deltic.functions.calendar import DAY, EPOCH, FIRST, LAST, SECOND
 from deltic.functions.intervals import written
 from deltic.functions.reading import read_times
+from deltic.lazy import np, pa, pc
 from deltic.values import from_arrow, to_arrow
 from deltic.values.numbers import convert_number, round_float, to_decimal
 from deltic.values.text import of_exact_text
 from deltic.values.types import Kind, Type
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.functions.calendar import Numbers
 
 Conversion = Callable[[Any], Any]
@@ -50,8 +49,6 @@ def converted(column: pa.Array | pa.ChunkedArray, source: Type, target: Type, by
 
     A composite value is NULL where a part has no value; with `by_part` only that part is.
     """
-    import pyarrow as pa
-
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if column.null_count:
@@ -81,9 +78,6 @@ def converter(source: Type, target: Type, by_part: bool = False) -> Conversion:
 
 def _spread(found: pa.Array, places: Any) -> pa.Array:
     """Spread values over the positions where a mask is true, NULL at the others."""
-    import numpy as np
-    import pyarrow as pa
-
     there = np.asarray(places)
     return found.take(pa.array(np.cumsum(there) - 1, mask=~there))
 
@@ -120,9 +114,6 @@ def _instant(seconds: Decimal) -> datetime | None:
 
 
 def _of_column(column: pa.Array, source: Type, target: Type) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if target is Type.STRING:
         return _texts(column, source)
     if source is Type.STRING:
@@ -141,8 +132,6 @@ def _of_column(column: pa.Array, source: Type, target: Type) -> pa.Array:
 
 def _whole(floats: Any, target: Type) -> pa.Array:
     """Truncate floats."""
-    import numpy as np
-
     least, most = target.range
     result = np.trunc(floats)
     return _where((result >= least) & (result < most + 1), result, target)
@@ -150,16 +139,11 @@ def _whole(floats: Any, target: Type) -> pa.Array:
 
 def _where(there: Any, values: Any, target: Type) -> pa.Array:
     """Convert numbers to a type, NULL where out of range."""
-    import numpy as np
-    import pyarrow as pa
-
     return pa.array(np.where(there, values, 0).astype(np.int64), mask=~there).cast(target.arrow)
 
 
 def _seconds(instants: Numbers, target: Type) -> pa.Array:
     """Instants as numbers of seconds."""
-    import pyarrow as pa
-
     if target.is_float:
         return pa.array(instants / SECOND).cast(target.arrow)
     least, most = target.range
@@ -169,8 +153,6 @@ def _seconds(instants: Numbers, target: Type) -> pa.Array:
 
 def _instants(seconds: Any) -> pa.Array:
     """Numbers of seconds as instants."""
-    import numpy as np
-
     if seconds.dtype.kind == "f":
         with np.errstate(all="ignore"):
             result = np.trunc(seconds.astype(np.float64) * SECOND)
@@ -184,9 +166,6 @@ def _instants(seconds: Any) -> pa.Array:
 
 def lists_of(column: pa.Array | pa.ChunkedArray, part: str) -> pa.ListArray:
     """Arrays without NULL, or the `keys` or `items` of maps, as lists whose offsets start at 0."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     offsets, start = column.offsets, column.offsets[0]
     length = pc.subtract(offsets[-1], start).as_py()
@@ -208,9 +187,6 @@ def _parts(column: pa.Array, type_: Type) -> tuple[Sequence[pa.Array], Sequence[
 
 def _of_parts(column: pa.Array, source: Type, target: Type, by_part: bool) -> pa.Array:
     """Cast composite values part by part; keys of maps must have a value."""
-    import numpy as np
-    import pyarrow as pa
-
     (parts, types), (_, targets) = _parts(column, source), _parts(column, target)
     result = [converted(*part, by_part) for part in zip(parts, types, targets, strict=True)]
     needed = len(parts) if not by_part else 1 if source.kind is Kind.MAP else 0
@@ -286,9 +262,6 @@ def _writer(source: Type) -> Conversion | None:
 
 def _texts(column: pa.Array, source: Type) -> pa.Array:
     """Format values as texts, including composite ones."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if source.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         return pc.utf8_rtrim(pc.utf8_rtrim(column.cast(pa.timestamp("us")).cast(pa.string()), "0"), ".")
     if not source.is_composite:

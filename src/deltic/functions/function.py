@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from deltic.lazy import pc
 from deltic.values import numbers_of, of_numbers
 from deltic.values.types import Type
 
@@ -122,8 +123,6 @@ def kernel(name: str) -> Columns:
     """The function of pyarrow.compute of a name."""
 
     def compute(columns: Sequence[Any], count: int) -> Any:
-        import pyarrow.compute as pc
-
         return getattr(pc, name)(*columns)
 
     return compute

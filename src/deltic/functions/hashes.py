@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 from deltic.functions.function import FUNCTIONS, Function
+from deltic.lazy import pa
 from deltic.values.types import Type
 
 
 def _hashed(name: str, type_: Type, parts: Sequence[Any], count: int) -> Any:
     """The hashes of rows of Arrow columns, in one of the integer type."""
-    import pyarrow as pa
-
     from deltic.values import hashing
 
     result = getattr(hashing, name)(parts[1::2], count)

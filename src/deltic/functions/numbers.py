@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.functions.function import FUNCTIONS, Function, Vector, by_rows
+from deltic.lazy import np, pa, pc
 from deltic.values.types import Type
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
@@ -36,9 +37,6 @@ def _bround(value: float, places: int) -> float:
 
 def _by_arrow(name: str, *columns: Any) -> Any:
     """Declare a function of pyarrow.compute, which uses the same C library as Java's interpreter."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return getattr(pc, name)(*map(pa.array, columns)).to_numpy(zero_copy_only=False)
 
 
@@ -48,8 +46,6 @@ def _of_arrow(name: str) -> Vector:
 
 def _of_numpy(name: str) -> Vector:
     def compute(*columns: Any) -> tuple[Any, None]:
-        import numpy as np
-
         with np.errstate(all="ignore"):
             return getattr(np, name)(*columns), None
 
@@ -57,8 +53,6 @@ def _of_numpy(name: str) -> Vector:
 
 
 def _log1p(values: Any) -> tuple[Any, Any]:
-    import numpy as np
-
     undefined = values <= -1
     return _by_arrow("log1p", np.where(undefined, 0.0, values)), undefined
 
@@ -70,23 +64,17 @@ def _atanh(values: Any) -> tuple[Any, None]:
 
 def _power(bases: Any, exponents: Any) -> tuple[Any, None]:
     """Java's `pow`: unlike IEEE 754 it is NaN where one operand is NaN, and for 1 with an infinite exponent."""
-    import numpy as np
-
     unknown = np.isnan(exponents) | (np.isinf(exponents) & (np.abs(bases) == 1))
     return np.where(unknown, np.nan, _by_arrow("power", bases, exponents)), None
 
 
 def _factorial(numbers: Any) -> tuple[Any, Any]:
-    import numpy as np
-
     known = np.array([math.factorial(number) for number in range(21)])
     return known[np.clip(numbers, 0, 20)], (numbers < 0) | (numbers > 20)
 
 
 def _width_bucket(values: Any, low: Any, high: Any, counts: Any) -> tuple[Any, Any]:
     """`width_bucket`: the number of the equal-width bucket that contains a value."""
-    import numpy as np
-
     bounds_are_apart = np.isfinite(low) & np.isfinite(high) & (low != high)
     known = (counts > 0) & (counts < 2**63 - 1) & ~np.isnan(values) & bounds_are_apart
     is_before = np.where(low < high, values < low, values > low)
@@ -100,8 +88,6 @@ def _width_bucket(values: Any, low: Any, high: Any, counts: Any) -> tuple[Any, A
 
 def _shifted_unsigned(values: Any, places: Any, width: Any) -> tuple[Any, None]:
     """Logical shift to the right."""
-    import numpy as np
-
     mask = np.where(width == 64, -1, (1 << 32) - 1).astype(np.int64)
     bits = (values.astype(np.int64) & mask).view(np.uint64)
     result = (bits >> (places % width).astype(np.uint64)).view(np.int64)
@@ -178,9 +164,6 @@ def _digits_rounded(precision: int, scale: int, places: int) -> tuple[int, int]:
 
 def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
     """Decimals of this many places, by a mode of Arrow's; of those before the point the digits after are zero."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     decimals, (places, *_), (mode, *_) = columns if count else (columns[0], [pa.scalar(0)], [pa.scalar("up")])
     precision, scale = _digits_rounded(decimals.type.precision, decimals.type.scale, places.as_py())
     is_narrow = precision - scale + decimals.type.scale < 38
@@ -224,8 +207,6 @@ def _positive(name: str, least: str = "0") -> Function:
 
 def _true_unless(wrong: Any) -> tuple[Any, Any]:
     """TRUE, which is undefined where something is wrong."""
-    import numpy as np
-
     return np.ones(len(wrong), bool), wrong
 
 

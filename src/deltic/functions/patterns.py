@@ -12,6 +12,7 @@ from typing import Any
 from deltic.functions.calendar import DAY, EPOCH, SECOND
 from deltic.functions.function import FUNCTIONS, Function
 from deltic.functions.reading import MONTHS, read_times
+from deltic.lazy import np, pa, pc
 from deltic.values import from_arrow, of_numbers
 from deltic.values.types import Type
 
@@ -147,10 +148,6 @@ def written_time(time: datetime, pattern: str) -> str:
 
 def _columns_written(columns: Sequence[Any], count: int) -> Any:
     """Format many times, by combining cached texts of days and of clock fields."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     times, patterns = columns
     if not count:
         return pa.array([], pa.string())
@@ -175,8 +172,6 @@ class _Piece:
 
     def texts(self, numbers: Iterable[int]) -> Any:
         """The texts for values of the field."""
-        import pyarrow as pa
-
         moments = (EPOCH + timedelta(microseconds=number * self.size) for number in numbers)
         return pa.array(["".join(write(moment) for write in self.writers) for moment in moments], pa.string())
 
@@ -250,8 +245,6 @@ def _columns_read(columns: Sequence[Any], count: int) -> Any:
 
 def read_time(text: str, pattern: str) -> datetime | None:
     """Parse one text."""
-    import pyarrow as pa
-
     result: datetime | None = from_arrow(_columns_read([pa.array([text]), pa.array([pattern])], 1), Type.TIMESTAMP)[0]
     return result
 

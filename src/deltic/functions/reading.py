@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.functions.calendar import DAY, FIRST, LAST, SECOND, days_of
 from deltic.functions.zones import zone_of
+from deltic.lazy import np, pa, pc
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.functions.calendar import Numbers
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July")
@@ -25,9 +24,6 @@ def read_times(texts: pa.Array, pattern: str, *, in_zone: bool = True) -> tuple[
     (1 to 12), noon (0 to 11), half (AM, PM), minute, second, fraction and zone; `n1_year` is a year, too, where an
     option may have it again. What a text does not say is 1970-01-01 00:00:00 in UTC.
     """
-    import numpy as np
-    import pyarrow.compute as pc
-
     result = pc.extract_regex(texts, pattern)
     parts: dict[str, Any] = {}
     for field, part in zip(result.type, result.flatten(), strict=True):
@@ -51,10 +47,6 @@ def read_times(texts: pa.Array, pattern: str, *, in_zone: bool = True) -> tuple[
 
 
 def _number(parts: Mapping[str, Any], name: str, missing: int, count: int) -> Numbers:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if name not in parts:
         return np.full(count, missing)
     return np.asarray(pc.if_else(pc.equal(parts[name], ""), str(missing), parts[name]).cast(pa.int64()))
@@ -66,10 +58,6 @@ def _years(parts: Mapping[str, Any], count: int) -> Numbers:
 
 
 def _months(parts: Mapping[str, Any], count: int) -> Numbers:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     months = _number(parts, "month", 1, count)
     if "name" not in parts:
         return months
@@ -80,9 +68,6 @@ def _months(parts: Mapping[str, Any], count: int) -> Numbers:
 
 def _hours(parts: Mapping[str, Any], count: int) -> tuple[Numbers, Any]:
     """The hours of days, and where they are such: of an hour from 1 to 12 without AM or PM one in the morning."""
-    import numpy as np
-    import pyarrow.compute as pc
-
     whole, late = _number(parts, "hour", -1, count), _number(parts, "late", -1, count)
     whole = np.where(late < 0, whole, np.where((late >= 1) & (late <= 24), late % 24, late + 24))
     clock, noon = _number(parts, "clock", 12, count), _number(parts, "noon", 0, count)
@@ -93,8 +78,6 @@ def _hours(parts: Mapping[str, Any], count: int) -> tuple[Numbers, Any]:
 
 def _ahead_of_utc(zones: pa.Array, clocks: Numbers) -> tuple[Numbers, Any]:
     """How far clocks that show these times are ahead of UTC, in microseconds, and where there is such a zone."""
-    import numpy as np
-
     names = zones.dictionary_encode()
     which, ahead, known = np.asarray(names.indices), np.zeros(len(clocks), np.int64), np.ones(len(clocks), bool)
     for place, name in enumerate(names.dictionary.to_pylist()):

@@ -14,6 +14,7 @@ from typing import Any
 
 from deltic.functions.function import FUNCTIONS, Columns, Function, by_rows, kernel
 from deltic.functions.limits import MOST_LETTERS, too_long
+from deltic.lazy import pa, pc
 from deltic.values.types import Type
 
 TEXT, INT, LONG, BOOL, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BOOLEAN, Type.BINARY
@@ -198,9 +199,6 @@ def _joined(*parts: Any) -> Any:
 
 
 def _concat(columns: Sequence[Any], count: int) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     empty = pa.scalar("" if pa.types.is_string(columns[0].type) else b"", columns[0].type)
     return pc.binary_join_element_wise(*columns, empty)
 
@@ -215,8 +213,6 @@ def _of_constants(compute: Callable[..., Any]) -> Columns:
     """Compute texts by pyarrow.compute, which takes other operands as constants; None if rows have different ones."""
 
     def result(columns: Sequence[Any], count: int) -> Any:
-        import pyarrow.compute as pc
-
         texts, *others = columns
         constants = [pc.unique(other) for other in others]
         if any(len(constant) != 1 for constant in constants):
@@ -244,8 +240,6 @@ def _of_ascii(name: str) -> Columns:
     """Compute texts by a function of pyarrow.compute if all letters are ASCII, which it treats as Java does."""
 
     def result(columns: Sequence[Any], count: int) -> Any:
-        import pyarrow.compute as pc
-
         (texts,) = columns
         return getattr(pc, name)(texts) if pc.all(pc.string_is_ascii(texts)).as_py() else None
 

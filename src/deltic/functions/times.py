@@ -22,6 +22,7 @@ from deltic.functions.calendar import (
 from deltic.functions.function import FUNCTIONS, Function, by_rows, kernel
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence
 from deltic.functions.patterns import DAYS
+from deltic.lazy import np
 from deltic.values.types import Type
 
 TEXT, INT, LONG, DOUBLE = Type.STRING, Type.INT32, Type.INT64, Type.FLOAT64
@@ -199,8 +200,6 @@ def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, 
 
 def _month_starts(times: Any, months: Any, origin: Any) -> tuple[Any, Any]:
     """The last start of a window of this many months that is not after a time; one of them starts at the origin."""
-    import numpy as np
-
     passed = (times // DAY).astype("M8[D]").astype("M8[M]") - (origin // DAY).astype("M8[D]").astype("M8[M]")
     number = passed.astype(np.int64) // months
     starts, outside = _instants_later(origin, number * months)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deltic.lazy import np, pa
 from deltic.values.python import of_python, to_python
 from deltic.values.types import Kind, Type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
 # Kinds whose values in rows differ from the Python values that Arrow returns.
@@ -31,17 +29,12 @@ def from_arrow(column: pa.Array | pa.ChunkedArray, type_: Type) -> list[Any]:
 
 def to_arrow(values: Iterable[Any], type_: Type) -> pa.Array:
     """An Arrow column of values from rows."""
-    import pyarrow as pa
-
     given = (to_python(value, type_) for value in values) if type_.kind in _OTHER else values
     return pa.array(list(given), type_.arrow)
 
 
 def numbers_of(column: pa.Array, type_: Type) -> Any:
     """The numbers of a column without NULL as a numpy array; times are days or microseconds since 1970."""
-    import numpy as np
-    import pyarrow as pa
-
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return np.array(from_arrow(column, type_), np.int64)
     whole = pa.int32() if type_ is Type.DATE else pa.int64() if type_.kind in _TIMES else column.type
@@ -50,9 +43,6 @@ def numbers_of(column: pa.Array, type_: Type) -> Any:
 
 def of_numbers(numbers: Any, type_: Type, undefined: Any = None) -> pa.Array:
     """The inverse of `numbers_of`; NULL where `undefined`."""
-    import numpy as np
-    import pyarrow as pa
-
     if type_ is Type.YEAR_MONTH_INTERVAL:
         missing = np.zeros(len(numbers), bool) if undefined is None else undefined
         return to_arrow((None if gone else n for n, gone in zip(numbers.tolist(), missing, strict=True)), type_)

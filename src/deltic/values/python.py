@@ -14,6 +14,7 @@ from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
+from deltic.lazy import pa
 from deltic.values.numbers import round_float
 from deltic.values.order import in_order
 from deltic.values.types import Kind, Type
@@ -54,8 +55,6 @@ def _struct(value: Any, type_: Type) -> tuple[Any, ...]:
 
 
 def _interval(months: int) -> Any:
-    import pyarrow as pa
-
     return pa.MonthDayNano([months, 0, 0])
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from deltic import values
 from deltic.catalog import Catalog, ViewDefinitions
@@ -17,10 +17,8 @@ from deltic.circuit.tables import from_arrow
 from deltic.engine.batches import with_weights
 from deltic.engine.version import ITERATION, Version
 from deltic.errors import DelticError, UnsupportedError
+from deltic.lazy import pa, pc
 from deltic.values.types import Kind, Schema, Type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Row = tuple[Any, ...]
 Bound = Mapping[str, Any]
@@ -246,16 +244,12 @@ def entries_of(version: Version, relation: RecursiveRelation, bounds: Sequence[B
 
 def until(entries: pa.Table, at: int | None) -> pa.Table:
     """The changes of weights up to an iteration, or up to the end (None), without their iterations."""
-    import pyarrow.compute as pc
-
     kept = entries if at is None else entries.filter(pc.less_equal(entries.column(ITERATION), at))
     return kept.drop_columns([ITERATION])
 
 
 def keys_of(bounds: Sequence[Bound], schema: Schema) -> pa.Table:
     """Sets of values of the same columns as a table, without columns that are not looked up."""
-    import pyarrow as pa
-
     names = [name for name in bounds[0] if schema.types[name].kind in _LOOKED_UP]
     columns = [values.to_arrow([bound[name] for bound in bounds], schema.types[name]) for name in names]
     return pa.table(columns, names=names)

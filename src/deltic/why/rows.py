@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain, permutations
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -26,6 +26,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.engine import IncrementalEngine
 from deltic.errors import UnsupportedError
 from deltic.functions.function import PREFIX, PROVIDED, is_call
+from deltic.lazy import pa
 from deltic.values.types import Schema, Type
 from deltic.why.explanation import shown
 from deltic.why.relations import (
@@ -53,9 +54,6 @@ from deltic.why.relations import (
 )
 from deltic.why.runs import run_of
 from deltic.why.words import words_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _Binding = tuple[dict[str, Any], int]
 """Values by column, and the weight of the rows that have them."""

@@ -15,13 +15,12 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.tables import to_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.version import Version
+from deltic.lazy import pa
 from deltic.program.compiling import Compiler
 from deltic.program.nested import at_depth
 from deltic.why.relations import DefinedView, RecursionBody, SourceTable
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.why.relations import Bound, RelationScope, Rows, VersionReader
 
 _MOST = 4

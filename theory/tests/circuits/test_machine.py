@@ -87,8 +87,6 @@ def test_a_loop_without_end_is_told(monkeypatch):
 
 
 class Unknown(ops.Operator):
-    keyword = "unknown"
-
     def output(self, inputs, depth):
         return inputs[0]
 

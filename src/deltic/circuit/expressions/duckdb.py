@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -15,10 +14,8 @@ from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import column, operands_of
 from deltic.duck import of_thread
 from deltic.functions import function_of, is_call
+from deltic.lazy import pa
 from deltic.values.types import Type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def over_columns(node: exp.Expression) -> exp.Expression:
@@ -49,8 +46,6 @@ def computed(
 
     The calls read the operands, of these types, as columns a0, a1, …; these may contain NULL.
     """
-    import pyarrow as pa
-
     names = [f"a{i}" for i in range(len(operands))]
     sql, _ = _sql(node, dict(zip(names, types, strict=True)))
     is_span = result is Type.DAY_TIME_INTERVAL  # which DuckDB gives as months, days and nanoseconds
@@ -73,8 +68,6 @@ def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
 
 def _queried(sql: str, table: pa.Table) -> pa.Array:
     """The values of an expression over the columns of a table."""
-    import pyarrow as pa
-
     connection = of_thread()
     connection.register("operands", table)
     try:

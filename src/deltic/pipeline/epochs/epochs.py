@@ -34,6 +34,7 @@ from deltic.engine.prepared import Prepared, unfailing
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult, Extension
 from deltic.errors import BrokenError, DelticError
+from deltic.lazy import pa
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import ChangeHistory
@@ -44,8 +45,6 @@ from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.values.hashing import xxhash64
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.catalog import Catalog, CatalogTable
     from deltic.engine.comparing import Beside
     from deltic.engine.executors.shards.staged_rows import StagedRows, StagingArea

@@ -16,6 +16,7 @@ from deltic.engine.between import has_ranges
 from deltic.engine.version import Version
 from deltic.errors import DelticError, count_of
 from deltic.html import table
+from deltic.lazy import pa
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
@@ -24,7 +25,6 @@ from deltic.pipeline.reading.rows import Rows, Tabular, without_weights
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from deltic.sql.statements.parameters import Args

@@ -18,8 +18,6 @@ from deltic.pipeline.names import find
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.why import Explanation, WhyNot
 
 RowPattern = Sequence[Any] | Mapping[str, Any]

@@ -24,7 +24,6 @@ from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from deltic.engine.batches import Batch

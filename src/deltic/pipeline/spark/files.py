@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.engine.files.address import local_path
 from deltic.errors import DelticError
+from deltic.lazy import pa
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -53,7 +53,6 @@ def through_file(spark: SparkSession, table: pa.Table, types: StructType, direct
 
     Raises DelticError where the file cannot be written.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
     from pyspark.sql.types import StructField, StructType
 

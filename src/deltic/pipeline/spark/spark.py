@@ -20,7 +20,6 @@ from deltic.values import from_arrow
 from deltic.values.types import Schema, Type
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 

@@ -33,8 +33,6 @@ from deltic.sql.statements.ordering import KEY
 from deltic.values.words import quoted
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.pipeline.epochs.transaction import Transaction
     from deltic.pipeline.sql.planning import PlannedText
     from deltic.server.postgres.catalog.answers import PostgresCatalog

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from deltic.lazy import pa
 from deltic.values.types.value import Column, Type, ValueType
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,6 @@ class Schema:
 
     @cached_property
     def _arrow(self) -> pa.Schema:
-        import pyarrow as pa
-
         return pa.schema([pa.field(c.name, c.type.arrow, nullable=c.nullable) for c in self.columns])
 
     def __hash__(self) -> int:

@@ -6,13 +6,11 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from deltic.lazy import pa
 from deltic.values.words import word
 from deltic.without_pandas import postpone_pandas
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_PRECISION = 38
 """The most digits of a decimal, as in Spark and in Arrow's 128 bits."""
@@ -134,8 +132,6 @@ class Type:
     @cached_property
     def arrow(self) -> pa.DataType:
         """The Arrow type of a column of this type; `deltic.values.types.arrow` converts back."""
-        import pyarrow as pa
-
         match self.kind:
             case Kind.DECIMAL:
                 return pa.decimal128(self.precision, self.scale)
@@ -268,8 +264,6 @@ class Column:
 
 
 def _arrow_field(name: str, value: ValueType) -> pa.Field:
-    import pyarrow as pa
-
     return pa.field(name, value.type.arrow, nullable=value.nullable)
 
 
@@ -280,8 +274,6 @@ def _simple_arrow() -> dict[Kind, pa.DataType]:
     Months are `month_day_nano_interval` without days and nanoseconds, the only interval of months that pyarrow can
     make.
     """
-    import pyarrow as pa
-
     postpone_pandas()
     return {
         Kind.BOOLEAN: pa.bool_(),

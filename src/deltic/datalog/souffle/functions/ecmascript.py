@@ -12,13 +12,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from deltic.functions.function import Function, provide
+from deltic.lazy import pa, pc
 from deltic.values.types import Type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Ranges = tuple[tuple[int, int], ...]
 """A set of characters, as ranges of first and last codes."""
@@ -78,9 +76,6 @@ def pattern_of(text: str) -> RegexPattern:
 
 
 def _is_known_to_re2(pattern: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         pc.match_substring_regex(pa.array([""]), pattern)
     except pa.ArrowInvalid:
@@ -304,8 +299,6 @@ def _matches(pattern: str, text: str) -> bool | None:
 
 def _columns_matched(operands: Sequence[pa.Array], count: int) -> Any:
     """Match a column of texts by RE2; None for several patterns, or for few texts."""
-    import pyarrow.compute as pc
-
     patterns, texts = operands
     if count < _FEW or pc.count_distinct(patterns).as_py() != 1:
         return None
