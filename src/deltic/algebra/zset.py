@@ -22,8 +22,6 @@ class ZSet(Generic[T]):
     values, each with weight one. A Z-set never changes after it is built. Iteration yields (value, weight) pairs in
     no particular order; `repr` and `sorted_pairs` are in the order of the values.
 
-    Examples
-    --------
     >>> friends = ZSet({"ada": 1, "bob": 2})
     >>> friends + ZSet([("bob", -2), ("cy", 1)])
     ZSet({'ada': 1, 'cy': 1})
@@ -81,8 +79,6 @@ class ZSet(Generic[T]):
     def distinct_change(self, change: ZSet[T]) -> ZSet[T]:
         """H: the change of `distinct` when `change` is added; visits only the change [DBSP Prop. 6.12].
 
-        Examples
-        --------
         >>> ZSet({"a": 2, "b": 1}).distinct_change(ZSet({"a": -1, "b": -1, "c": 3}))
         ZSet({'b': -1, 'c': 1})
         """
@@ -92,8 +88,6 @@ class ZSet(Generic[T]):
     def map(self, function: Callable[[T], U]) -> ZSet[U]:
         """The image under `function`; weights of values with the same image add up.
 
-        Examples
-        --------
         >>> ZSet({-1: 2, 1: 3, 2: 1}).map(abs)
         ZSet({1: 5, 2: 1})
         """
@@ -102,8 +96,6 @@ class ZSet(Generic[T]):
     def flat_map(self, function: Callable[[T], ZSet[U] | Iterable[U]]) -> ZSet[U]:
         """The sum, over all values, of weight times the Z-set or plain values that `function` yields [DBSP §8.1.4].
 
-        Examples
-        --------
         >>> ZSet({1: 2, 3: -1}).flat_map(range)
         ZSet({0: 1, 1: -1, 2: -1})
         >>> ZSet({"a": 2}).flat_map(lambda x: ZSet({x: -1, x + x: 3}))
@@ -120,8 +112,6 @@ class ZSet(Generic[T]):
     def by(self, key: Callable[[T], K]) -> dict[K, ZSet[T]]:
         """The values with each key, with their weights [DBSP §8.1.2]. Linear.
 
-        Examples
-        --------
         >>> ZSet({"ada": 1, "bob": 2, "dora": 1}).by(len)
         {3: ZSet({'ada': 1, 'bob': 2}), 4: ZSet({'dora': 1})}
         """
@@ -133,8 +123,6 @@ class ZSet(Generic[T]):
     def product(self, other: ZSet[U]) -> ZSet[tuple[T, U]]:
         """All pairs of values; weights multiply.
 
-        Examples
-        --------
         >>> ZSet({"a": 2}).product(ZSet({1: 1, 2: -1}))
         ZSet({('a', 1): 2, ('a', 2): -2})
         """
@@ -145,8 +133,6 @@ class ZSet(Generic[T]):
     ) -> ZSet[V]:
         """`combine` of all pairs of values whose keys are equal; weights multiply. Bilinear in both Z-sets.
 
-        Examples
-        --------
         >>> edges = ZSet.of([(1, 2), (2, 3)])
         >>> edges.join(edges, lambda e: e[1], lambda e: e[0], lambda e, f: (e[0], f[1]))
         ZSet({(1, 3): 1})
@@ -162,8 +148,6 @@ class ZSet(Generic[T]):
         Linear in this Z-set, and in `other` up to distinct: for a change Δa and a change Δb of the set of keys it
         changes by Δa ▷ b′ − a ⋈ Δb.
 
-        Examples
-        --------
         >>> ZSet({"ada": 2, "bob": 1}).antijoin(ZSet.of("bcd"), lambda name: name[0], lambda letter: letter)
         ZSet({'ada': 2})
         """

@@ -29,8 +29,6 @@ def is_plain(name: str) -> bool:
 def word(name: str) -> str:
     """The name as it is written in the text form.
 
-    Examples
-    --------
     >>> word("edge"), word("a b"), word('6" pipe')
     ('edge', '"a b"', '"6"" pipe"')
     """

@@ -36,8 +36,6 @@ class Change(Generic[L]):
 class BooleanAction(Generic[L]):
     """L⋈ over any generalized Boolean algebra, with the precise minus operator [FIX Prop. 19, 23].
 
-    Examples
-    --------
     >>> from deltic_theory.lattices import FiniteSets
     >>> action = BooleanAction(FiniteSets())
     >>> sorted(action.plus(frozenset({1, 2}), action.change(frozenset({3}), frozenset({1}))))
@@ -95,8 +93,6 @@ class BooleanAction(Generic[L]):
 class CompleteBooleanAction(BooleanAction[L]):
     """L⋈ over a Boolean algebra with a top, which has all suprema and the least minus operator too.
 
-    Examples
-    --------
     >>> from deltic_theory.lattices import Powerset
     >>> action = CompleteBooleanAction(Powerset(frozenset("ab")))
     >>> action.least_minus(frozenset("a"), frozenset("a"))
@@ -155,8 +151,6 @@ def outside_bounds(
 
     None means that it is one on all of `values` and `changes`; else the first place outside the bounds.
 
-    Examples
-    --------
     >>> from deltic_theory.lattices import Powerset
     >>> sets = Powerset(frozenset("ab"))
     >>> action = CompleteBooleanAction(sets)

@@ -82,8 +82,6 @@ class Continuous(Ordered[A, D], Protocol[A, D]):
 def plus_all(action: ChangeAction[A, D], value: A, changes: Iterable[D]) -> A:
     """The value after all of `changes`, applied in order.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import NATURALS
     >>> plus_all(NATURALS, 1, [2, 3])
     6
@@ -96,8 +94,6 @@ def plus_all(action: ChangeAction[A, D], value: A, changes: Iterable[D]) -> A:
 def compose_all(monoid: Monoid[D], changes: Iterable[D]) -> D:
     """The product of `changes` in order; the empty change for none.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import WORDS
     >>> compose_all(WORDS, [("a",), ("b", "c")])
     ('a', 'b', 'c')
@@ -112,8 +108,6 @@ def compose_all(monoid: Monoid[D], changes: Iterable[D]) -> D:
 class ChangesOf(Generic[D]):
     """The changes of an action, changed by further changes: (ΔA, ΔA, ·) [FIX §2.1.1].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import NATURALS
     >>> ChangesOf(NATURALS).plus(2, 3)
     5

@@ -20,8 +20,6 @@ E = TypeVar("E")
 def coarser(left: Finite[A, D], right: Finite[A, E]) -> bool:
     """Whether what one change of `left` does to a value, some change of `right` does too [FIX Def. 10].
 
-    Examples
-    --------
     >>> from deltic_theory.finite import boolean_changes, join_changes
     >>> from deltic_theory.lattices import Powerset
     >>> sets = Powerset(frozenset("ab"))
@@ -44,8 +42,6 @@ def equivalent(left: Finite[A, D], right: Finite[A, E]) -> bool:
 def reachability(finite: Finite[A, D]) -> set[tuple[A, A]]:
     """The reachability preorder as its pairs: the functor Reach on objects [CS §3.1].
 
-    Examples
-    --------
     >>> from deltic_theory.finite import join_changes
     >>> from deltic_theory.lattices import Powerset
     >>> len(reachability(join_changes(Powerset(frozenset("a")))))
@@ -72,8 +68,6 @@ def is_descending(finite: Finite[A, D], leq: Callable[[A, A], bool]) -> bool:
 def kernel(action: ChangeAction[A, D], change: D, values: Sequence[A]) -> set[tuple[A, A]]:
     """The pairs of values that `change` makes equal: what it forgets [FIX Def. 13].
 
-    Examples
-    --------
     >>> from deltic_theory.elementary import Full
     >>> len(kernel(Full(), lambda n: n + 1, range(3))), len(kernel(Full(), lambda n: 100, range(3)))
     (3, 9)
@@ -94,8 +88,6 @@ def change_order(
 
     A preorder; two changes that act alike are below each other.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_DESCENDING
     >>> change_order(INTEGERS_DESCENDING, lambda a, b: a <= b, range(3))(5, 2)
     True
@@ -126,8 +118,6 @@ def is_sup_derivative(
 ) -> bool:
     """Whether f(a ⊕ δa) ≤ f(a) ⊕ candidate(a, δa): the candidate overshoots at most [CS §4.1.1].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_ASCENDING
     >>> small = Finite(INTEGERS_ASCENDING, range(-3, 4), range(4))
     >>> is_sup_derivative(abs, lambda a, up: up, small, INTEGERS_ASCENDING)

@@ -27,8 +27,6 @@ DC = TypeVar("DC")
 class Differentiable(Generic[A, DA, B, DB]):
     """A function together with one of its derivatives [FIX Def. 2].
 
-    Examples
-    --------
     >>> double = Differentiable(lambda n: 2 * n, lambda n, dn: 2 * dn)
     >>> double(5) + double.derivative(5, 3) == double(5 + 3)
     True
@@ -48,8 +46,6 @@ class Differentiable(Generic[A, DA, B, DB]):
 def compose(after: Differentiable[B, DB, C, DC], before: Differentiable[A, DA, B, DB]) -> Differentiable[A, DA, C, DC]:
     """The composite g ∘ f with the chain rule's derivative g′(f(a), f′(a, δa)) [FIX Thm 3].
 
-    Examples
-    --------
     >>> square = Differentiable(lambda n: n * n, lambda n, dn: 2 * n * dn + dn * dn)
     >>> fourth_power = compose(square, square)
     >>> fourth_power(2), fourth_power.derivative(2, 1)
@@ -78,8 +74,6 @@ def minus_derivative(
 
     It always exists and saves nothing: it evaluates the function again.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS
     >>> minus_derivative(abs, INTEGERS_BY_INTEGERS, INTEGERS_BY_INTEGERS).derivative(-3, 5)
     -1
@@ -91,8 +85,6 @@ def minus_derivative(
 class Partial(Generic[A, DA, B, DB, C, DC]):
     """A function of two arguments with its partial derivatives ∂₁f(a, δa, b) and ∂₂f(a, b, δb) [FIX §2.3.3].
 
-    Examples
-    --------
     >>> times = Partial(lambda a, b: a * b, lambda a, da, b: da * b, lambda a, b, db: a * db)
     >>> times.first(3, 1, 5), times.second(3, 5, 1)
     (5, 3)
@@ -108,8 +100,6 @@ def total_derivative(
 ) -> Differentiable[tuple[A, B], tuple[DA, DB], C, DC]:
     """The function of pairs, with ∂₁f(a, δa, b) · ∂₂f(a ⊕ δa, b, δb): first argument first [FIX Prop. 8].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS as Z
     >>> times = Partial(lambda a, b: a * b, lambda a, da, b: da * b, lambda a, b, db: a * db)
     >>> total_derivative(times, Z, Z).derivative((3, 5), (1, 1))

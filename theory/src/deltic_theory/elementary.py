@@ -16,8 +16,6 @@ D = TypeVar("D")
 class Empty(Generic[A, D]):
     """Â_⊥: changes from any monoid, none of which changes anything; the coarsest action.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import NATURALS
     >>> Empty(NATURALS).plus("a", 5)
     'a'
@@ -60,8 +58,6 @@ def discrete() -> Empty[A, tuple[()]]:
 class Full(Generic[A]):
     """Â_⊤: all functions A → A as changes, composed and evaluated; complete, and the finest action.
 
-    Examples
-    --------
     >>> Full().plus(99, lambda n: n + 1)
     100
     """
@@ -90,8 +86,6 @@ class Relation(Generic[A]):
     Two pairs do not compose to one pair: (b, c) then (c, d) also moves c, which (b, d) does not.
     So changes are finite sequences of pairs, the free monoid, applied one after another.
 
-    Examples
-    --------
     >>> divides = Relation(lambda b, c: c % b == 0)
     >>> step = divides.step(2, 6)
     >>> divides.plus(2, step), divides.plus(3, step)

@@ -21,8 +21,6 @@ X = TypeVar("X")
 class Finite(Generic[A, D]):
     """A change action with all its values and enough of its changes: every other acts like one of `changes`.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_MODULO_2
     >>> bit = Finite(INTEGERS_MODULO_2, (0, 1), (0, 1))
     >>> bit.reaches(0, 1), bit.is_complete(), bit.is_thin()
@@ -63,8 +61,6 @@ def meet_changes(sets: Powerset[X]) -> Finite[frozenset[X], frozenset[X]]:
 def boolean_changes(sets: Powerset[X]) -> Finite[frozenset[X], Change[frozenset[X]]]:
     """L⋈ over all subsets of a finite universe: all disjoint pairs.
 
-    Examples
-    --------
     >>> len(boolean_changes(Powerset(frozenset("ab"))).changes)
     9
     """
@@ -76,8 +72,6 @@ def boolean_changes(sets: Powerset[X]) -> Finite[frozenset[X], Change[frozenset[
 def full_changes(values: Sequence[A]) -> Finite[A, tuple[A, ...]]:
     """Â_⊤ over a finite set: all functions, as tables of the values in their order.
 
-    Examples
-    --------
     >>> len(full_changes("ab").changes)
     4
     """
@@ -104,8 +98,6 @@ class Tables(Generic[A]):
 def functions(domain: Sequence[A], codomain: Sequence[B]) -> list[Callable[[A], B]]:
     """All functions from one finite set to another.
 
-    Examples
-    --------
     >>> len(functions("ab", range(3)))
     9
     """
@@ -120,8 +112,6 @@ def some_derivative(
 ) -> dict[tuple[A, D], X] | None:
     """A derivative of `function` by search, as a table; None where the function is not differentiable.
 
-    Examples
-    --------
     >>> from deltic_theory.elementary import discrete
     >>> bits, still = full_changes((0, 1)), Finite(discrete(), (0, 1), [()])
     >>> some_derivative(lambda bit: 1 - bit, bits, still) is None

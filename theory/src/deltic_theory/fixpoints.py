@@ -44,8 +44,6 @@ def iterates(function: Callable[[A], A], start: A) -> Iterator[A]:
 def iterate(function: Callable[[A], A], count: int, bottom: A) -> A:
     """iter(f, n) = fⁿ(⊥) [FIX §6.2.1].
 
-    Examples
-    --------
     >>> iterate(lambda n: 2 * n + 1, 4, 0)
     15
     """
@@ -67,8 +65,6 @@ def least_fixpoint(function: Callable[[A], A], bottom: A, limit: int = 10_000) -
 
     The least fixpoint when f is monotone; for any f, what its iteration becomes stationary at.
 
-    Examples
-    --------
     >>> least_fixpoint(lambda n: min(2 * n + 1, 10), 0)
     10
     """
@@ -80,8 +76,6 @@ def derivative_in_count(
 ) -> D:
     """∂₂iter(f, n, m): the change from iter(f, n) to iter(f, n + m) [FIX Prop. 38].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS
     >>> double_and_one = Differentiable(lambda n: 2 * n + 1, lambda n, dn: 2 * dn)
     >>> derivative_in_count(double_and_one, 2, 1, INTEGERS_BY_INTEGERS, 0)
@@ -98,8 +92,6 @@ def recur(function: Differentiable[A, D, A, D], action: Complete[A, D], bottom: 
 
     Only the first change is a difference; each further one is the derivative of the last.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS
     >>> double_and_one = Differentiable(lambda n: 2 * n + 1, lambda n, dn: 2 * dn)
     >>> list(islice(recur(double_and_one, INTEGERS_BY_INTEGERS, 0), 4))

@@ -37,8 +37,6 @@ class Pointwise(Generic[A, B, DB]):
     Well defined on differentiable functions when B is complete, or when ΔB acts on itself completely and ⊕ is
     differentiable [FIX Thm 31]; then f ⊕ δf is differentiable again.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import NATURALS
     >>> Pointwise(NATURALS).plus(lambda n: n * n, lambda n: 1)(5)
     26
@@ -61,8 +59,6 @@ class Pointwise(Generic[A, B, DB]):
 class CompletePointwise(Pointwise[A, B, DB]):
     """The pointwise action into a complete one, which is complete [FIX §10.1; CS §3.3].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS
     >>> CompletePointwise(INTEGERS_BY_INTEGERS).minus(lambda n: n * n, lambda n: n)(5)
     20
@@ -116,8 +112,6 @@ def curry(
 ) -> Differentiable[A, DA, Callable[[B], C], Callable[[B], DC]]:
     """The function a ↦ (b ↦ f(a, b)) into the pointwise action; `empty` is the empty change of b [CS §3.2].
 
-    Examples
-    --------
     >>> times = Differentiable(lambda p: p[0] * p[1], lambda p, d: d[0] * p[1] + p[0] * d[1] + d[0] * d[1])
     >>> curry(times, 0).derivative(3, 2)(10)
     20

@@ -17,8 +17,6 @@ B = TypeVar("B")
 def check_group(group: AbelianGroup[A], values: Domain[A], equal: Equality = operator.eq, examples: int = 200) -> None:
     """The laws of an abelian group [DBSP §3.2].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import IntegersModulo
     >>> check_group(IntegersModulo(4), range(4))
     """
@@ -49,8 +47,6 @@ def check_linear(
 ) -> None:
     """That a function is a group homomorphism, and so its own derivative: f(a + b) = f(a) + f(b) [DBSP Def. 3.20].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> check_linear(lambda n: 3 * n, INTEGERS, INTEGERS, range(-3, 4))
     """
@@ -78,8 +74,6 @@ def check_incremental(
 
     `streams` yields finite streams of changes of the input; `incremental` maps each to the stream of the output's.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> check_incremental(lambda n: 3 * n, lambda s: [3 * n for n in s], INTEGERS, INTEGERS, [(1, 2), (0, -1, 5)])
     """
@@ -101,8 +95,6 @@ def check_incremental_operator(
 ) -> None:
     """As `check_incremental`, for a query that is an operator on streams, with a past, and not lifted: D ∘ Q ∘ I.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> delayed = lambda stream: [0, *stream[:-1]]
     >>> check_incremental_operator(delayed, delayed, INTEGERS, INTEGERS, [(1, 2), (0, -1, 5)])

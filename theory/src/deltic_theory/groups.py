@@ -34,8 +34,6 @@ class AbelianGroup(Protocol[A]):
 def subtract(group: AbelianGroup[A], left: A, right: A) -> A:
     """The difference left − right.
 
-    Examples
-    --------
     >>> subtract(INTEGERS, 5, 7)
     -2
     """
@@ -45,8 +43,6 @@ def subtract(group: AbelianGroup[A], left: A, right: A) -> A:
 def total(group: AbelianGroup[A], values: Iterable[A]) -> A:
     """The sum of finitely many elements; zero for none.
 
-    Examples
-    --------
     >>> total(INTEGERS, [1, 2, 3])
     6
     """
@@ -75,8 +71,6 @@ class Integers:
 class IntegersModulo:
     """The integers modulo n, as 0, …, n−1.
 
-    Examples
-    --------
     >>> IntegersModulo(3).add(2, 2), IntegersModulo(3).negate(1)
     (1, 2)
     """
@@ -98,8 +92,6 @@ class IntegersModulo:
 class ZSets:
     """Z-sets under pointwise addition of weights [DBSP §6.1].
 
-    Examples
-    --------
     >>> Z_SETS.add(ZSet({"a": 2}), ZSet({"a": -2, "b": 1}))
     ZSet({'b': 1})
     """
@@ -119,8 +111,6 @@ class ZSets:
 class Functions(Generic[X, A]):
     """Functions X → A under pointwise addition; streams over A are the case X = ℕ [DBSP Prop. 3.19].
 
-    Examples
-    --------
     >>> squares_and_cubes = Functions(INTEGERS).add(lambda t: t**2, lambda t: t**3)
     >>> [squares_and_cubes(t) for t in range(4)]
     [0, 2, 12, 36]
@@ -143,8 +133,6 @@ class Functions(Generic[X, A]):
 class FiniteMaps(Generic[X, A]):
     """Functions X → A that are zero almost everywhere, as mappings without zeros; Z-sets when A = ℤ [DBSP §6.1].
 
-    Examples
-    --------
     >>> maps = FiniteMaps(INTEGERS)
     >>> maps.add({"a": 1, "b": 2}, {"b": -2, "c": 5})
     {'a': 1, 'c': 5}
@@ -169,8 +157,6 @@ class FiniteMaps(Generic[X, A]):
 class Pairs(Generic[A, B]):
     """The product of two groups, added componentwise.
 
-    Examples
-    --------
     >>> Pairs(INTEGERS, IntegersModulo(2)).add((1, 1), (2, 1))
     (3, 0)
     """

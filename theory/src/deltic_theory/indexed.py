@@ -24,8 +24,6 @@ class IndexedZSet(Generic[K, T]):
     so are `sum` and `join` in each argument; they are their own derivatives. `aggregate` is not: `aggregate_change` is
     its derivative and visits only the groups that change.
 
-    Examples
-    --------
     >>> by_length = IndexedZSet.by(ZSet({"ada": 1, "bob": 2, "dora": 1}), len)
     >>> by_length
     IndexedZSet({3: ZSet({'ada': 1, 'bob': 2}), 4: ZSet({'dora': 1})})
@@ -58,8 +56,6 @@ class IndexedZSet(Generic[K, T]):
     def join(self, other: IndexedZSet[K, U]) -> IndexedZSet[K, tuple[T, U]]:
         """The product of both groups of each key. Bilinear; its sum is the join of the sums.
 
-        Examples
-        --------
         >>> a, b = ZSet.of(["ada", "bob"]), ZSet.of([3, 4])
         >>> IndexedZSet.by(a, len).join(IndexedZSet.by(b, lambda n: n)).sum()
         ZSet({('ada', 3): 1, ('bob', 3): 1})
@@ -73,8 +69,6 @@ class IndexedZSet(Generic[K, T]):
     def aggregate_change(self, change: IndexedZSet[K, T], function: Callable[[ZSet[T]], U]) -> ZSet[U]:
         """The change of `aggregate` when `change` is added; visits only the groups of the change.
 
-        Examples
-        --------
         >>> old = IndexedZSet.by(ZSet({(1, "a"): 1, (2, "b"): 1}), lambda row: row[0])
         >>> new = IndexedZSet.by(ZSet({(2, "b"): -1, (1, "c"): 1}), lambda row: row[0])
         >>> old.aggregate_change(new, len)
@@ -90,8 +84,6 @@ class IndexedZSet(Generic[K, T]):
         The change of a sum or a number of rows for each key is that of the change; unlike in `aggregate`, a result that
         is zero is the same as no group.
 
-        Examples
-        --------
         >>> from deltic_theory.groups import INTEGERS
         >>> by_sign = IndexedZSet.by(ZSet({3: 1, 4: 2, -7: 1}), lambda n: n > 0)
         >>> by_sign.map_groups(lambda group: sum(n * weight for n, weight in group), INTEGERS)
@@ -103,8 +95,6 @@ class IndexedZSet(Generic[K, T]):
     def nest(self) -> ZSet[tuple[K, ZSet[T]]]:
         """The nested relation: the set of the pairs of a key and its group; `unnest` is its inverse.
 
-        Examples
-        --------
         >>> IndexedZSet.by(ZSet.of([1, 2, 3]), lambda n: n % 2).nest()
         ZSet({(0, ZSet({2: 1})): 1, (1, ZSet({1: 1, 3: 1})): 1})
         """
@@ -136,8 +126,6 @@ class IndexedZSet(Generic[K, T]):
 def unnest(nested: ZSet[tuple[K, ZSet[T]]]) -> ZSet[T]:
     """The sum of the groups, each times its weight. Linear: it is a flatmap [DBSP Prop. 8.1].
 
-    Examples
-    --------
     >>> unnest(ZSet({("x", ZSet({1: 1})): 2, ("y", ZSet({1: -1, 2: 1})): 1}))
     ZSet({1: 1, 2: 1})
     """

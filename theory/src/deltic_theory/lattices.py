@@ -56,8 +56,6 @@ class BooleanAlgebra(GeneralizedBooleanAlgebra[L], Protocol[L]):
 def below(lattice: JoinSemilattice[L], left: L, right: L) -> bool:
     """The lattice's order: left ≤ right when left ∨ right = right.
 
-    Examples
-    --------
     >>> below(FiniteSets(), frozenset("a"), frozenset("ab"))
     True
     """
@@ -76,8 +74,6 @@ def join_all(lattice: JoinSemilattice[L], values: Iterable[L]) -> L:
 class FiniteSets(Generic[X]):
     """Finite sets under union and intersection, without a greatest one.
 
-    Examples
-    --------
     >>> sorted(FiniteSets().without(frozenset("abc"), frozenset("b")))
     ['a', 'c']
     """
@@ -100,8 +96,6 @@ class FiniteSets(Generic[X]):
 class Powerset(FiniteSets[X]):
     """The Boolean algebra of the subsets of a finite universe.
 
-    Examples
-    --------
     >>> sorted(Powerset(frozenset("abc")).complement(frozenset("b")))
     ['a', 'c']
     """
@@ -129,8 +123,6 @@ class JoinAction(Generic[L]):
 
     Sets under union are the instance over `FiniteSets`.
 
-    Examples
-    --------
     >>> sorted(JoinAction(FiniteSets()).plus(frozenset("a"), frozenset("b")))
     ['a', 'b']
     """
@@ -160,8 +152,6 @@ class MeetAction(Generic[L]):
 
     Sets under intersection are the instance over `Powerset`; it is not thin, as {0} ∩ {1} = {0} ∩ {2}.
 
-    Examples
-    --------
     >>> MeetAction(Powerset(frozenset("abc"))).plus(frozenset("ab"), frozenset("bc"))
     frozenset({'b'})
     """

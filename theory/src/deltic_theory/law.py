@@ -66,8 +66,6 @@ class LawViolation(AssertionError):
 def counterexample(law: Law, variables: Mapping[str, Domain[Any]], examples: int = 200) -> Counterexample | None:
     """Values for which `law` fails, as small as the search can make them; None if none was found.
 
-    Examples
-    --------
     >>> commutes = Law("not commutative", "ab = ba", ("a", "b"), operator.add, lambda a, b: b + a)
     >>> print(counterexample(commutes, {"a": ["", "x"], "b": ["", "y"]}))
     not commutative: ab = ba fails

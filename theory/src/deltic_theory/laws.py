@@ -36,8 +36,6 @@ E = TypeVar("E")
 def check_monoid(monoid: Monoid[D], changes: Domain[D], equal: Equality = operator.eq, examples: int = 200) -> None:
     """The unit and associativity laws of a monoid.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import IntegersModulo
     >>> from deltic_theory.monoids import GroupAction
     >>> check_monoid(GroupAction(IntegersModulo(3)), range(3))
@@ -68,8 +66,6 @@ def check_change_action(
 ) -> None:
     """The monoid laws of the changes and the action laws of ⊕ [FIX Def. 1].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_DESCENDING
     >>> check_change_action(INTEGERS_DESCENDING, range(-3, 4), range(4))
     """
@@ -105,8 +101,6 @@ def check_complete(
 ) -> None:
     """That `minus` is a minus operator [FIX Def. 5].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_MODULO_2
     >>> check_complete(INTEGERS_MODULO_2, (0, 1))
     """

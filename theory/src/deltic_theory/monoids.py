@@ -22,8 +22,6 @@ Letter = TypeVar("Letter", bound=Hashable)
 class MonoidAction(Generic[A]):
     """A monoid acting on itself from the right: (A, A, ·).
 
-    Examples
-    --------
     >>> MonoidAction(WORDS).plus(("a",), ("b",))
     ('a', 'b')
     """
@@ -45,8 +43,6 @@ class MonoidAction(Generic[A]):
 class GroupAction(Generic[A]):
     """An abelian group acting on itself: complete, by the difference, and thin, as differences are unique.
 
-    Examples
-    --------
     >>> GroupAction(Z_SETS).minus(ZSet({"b": 1}), ZSet({"a": 1}))
     ZSet({'a': -1, 'b': 1})
     """
@@ -74,8 +70,6 @@ class GroupAction(Generic[A]):
 class Naturals:
     """The natural numbers, changed by adding natural numbers: thin and not complete [FIX §2.1.1].
 
-    Examples
-    --------
     >>> NATURALS.between(2, 5), NATURALS.between(5, 2)
     (3, None)
     """
@@ -112,8 +106,6 @@ class Ascending(Naturals):
 class Descending:
     """ℤ₂: the integers, changed by subtracting natural numbers. Descending [CS §2].
 
-    Examples
-    --------
     >>> INTEGERS_DESCENDING.plus(3, 5), INTEGERS_DESCENDING.between(3, 5)
     (-2, None)
     """
@@ -142,8 +134,6 @@ class Descending:
 class IntegersByIntegers(GroupAction[int]):
     """ℤ₃: the integers, changed by adding integers; the order of the changes is that of the integers [CS §2].
 
-    Examples
-    --------
     >>> INTEGERS_BY_INTEGERS.minus(3, 5)
     -2
     """
@@ -161,8 +151,6 @@ class IntegersByIntegers(GroupAction[int]):
 class Words(Generic[Letter]):
     """Finite words as tuples, changed by appending words: thin and not complete [FIX §2.1.1].
 
-    Examples
-    --------
     >>> WORDS.between(("a",), ("a", "b"))
     ('b',)
     """

@@ -22,8 +22,6 @@ DY = TypeVar("DY")
 class Product(Generic[A, DA, B, DB]):
     """The product A × B: pairs of values, changed componentwise by pairs of changes [FIX Prop. 8].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import NATURALS, WORDS
     >>> Product(NATURALS, WORDS).plus((1, ("a",)), (2, ("b",)))
     (3, ('a', 'b'))
@@ -47,8 +45,6 @@ class Product(Generic[A, DA, B, DB]):
 class CompleteProduct(Product[A, DA, B, DB]):
     """The product of two complete actions, which is complete [CS §3.3].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS as Z
     >>> CompleteProduct(Z, Z).minus((5, 1), (3, 3))
     (2, -2)
@@ -99,8 +95,6 @@ class Right(Generic[B]):
 class Sum(Generic[A, DA, B, DB]):
     """The disjoint union A + B: a pair of changes, of which the value's side applies its own [FIX Prop. 9].
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import NATURALS, WORDS
     >>> Sum(NATURALS, WORDS).plus(Left(1), (2, ("b",)))
     Left(value=3)
@@ -137,8 +131,6 @@ def copairing(
 ) -> Differentiable[Left[A] | Right[B], tuple[DA, DB], C, DC]:
     """The function [f, g] out of a disjoint union, by cases, and so its derivative [FIX Prop. 9].
 
-    Examples
-    --------
     >>> from deltic_theory.derivative import Differentiable
     >>> length = Differentiable(len, lambda word, suffix: len(suffix))
     >>> either = copairing(Differentiable(lambda n: n, lambda n, dn: dn), length)

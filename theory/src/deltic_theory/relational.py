@@ -20,8 +20,6 @@ def multiply(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
 
     Bilinear. The ring has no one unless there are finitely many values: a Z-set is zero almost everywhere.
 
-    Examples
-    --------
     >>> multiply(ZSet({"a": 2, "b": 3}), ZSet({"b": -1, "c": 1}))
     ZSet({'b': -3})
     """
@@ -31,8 +29,6 @@ def multiply(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
 def union(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
     """distinct(a + b): the union of sets [DBSP §6.4.2].
 
-    Examples
-    --------
     >>> union(ZSet.of("ab"), ZSet.of("bc"))
     ZSet({'a': 1, 'b': 1, 'c': 1})
     """
@@ -42,8 +38,6 @@ def union(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
 def difference(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
     """distinct(a − b): the difference of sets [DBSP §6.4.9].
 
-    Examples
-    --------
     >>> difference(ZSet.of("ab"), ZSet.of("bc"))
     ZSet({'a': 1})
     """
@@ -53,8 +47,6 @@ def difference(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
 def positive_part(zset: ZSet[T]) -> ZSet[T]:
     """The bag of the values with positive weight, each with its weight; for bags what distinct is for sets.
 
-    Examples
-    --------
     >>> positive_part(ZSet({"a": 2, "b": -1}))
     ZSet({'a': 2})
     """
@@ -64,8 +56,6 @@ def positive_part(zset: ZSet[T]) -> ZSet[T]:
 def bag_difference(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
     """(a − b)⁺: EXCEPT ALL of bags [DBSP §8.4].
 
-    Examples
-    --------
     >>> bag_difference(ZSet({"a": 3, "b": 1}), ZSet({"a": 1, "b": 2}))
     ZSet({'a': 2})
     """
@@ -75,8 +65,6 @@ def bag_difference(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
 def bag_intersection(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
     """a − (a − b)⁺: INTERSECT ALL of bags, the least of the weights [DBSP §8.4].
 
-    Examples
-    --------
     >>> bag_intersection(ZSet({"a": 3, "b": 1}), ZSet({"a": 1, "b": 2}))
     ZSet({'a': 1, 'b': 1})
     """

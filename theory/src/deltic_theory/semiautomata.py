@@ -16,8 +16,6 @@ Letter = TypeVar("Letter", bound=Hashable)
 class Semiautomaton(Generic[State, Letter]):
     """An alphabet and a transition function T(state, letter); the states are the values of the transition's type.
 
-    Examples
-    --------
     >>> parity = Semiautomaton(("0", "1"), lambda state, bit: (state + int(bit)) % 2)
     >>> action_of(parity).plus(0, tuple("0110"))
     0
@@ -56,8 +54,6 @@ def semiautomaton_of(
 ) -> Semiautomaton[State, Letter]:
     """The semiautomaton of an action whose changes are the words over `alphabet`: T(q, σ) = q ⊕ σ.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import WORDS
     >>> semiautomaton_of(WORDS, ("a", "b")).transition(("a",), "b")
     ('a', 'b')

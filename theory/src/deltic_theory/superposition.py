@@ -19,8 +19,6 @@ F = TypeVar("F")
 class Superposition(Generic[A, D, E]):
     """The free superposition: finite sequences of changes of either kind, applied one after another.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_ASCENDING, INTEGERS_DESCENDING
     >>> both = Superposition(INTEGERS_ASCENDING, INTEGERS_DESCENDING)
     >>> both.plus(5, (Left(3), Right(4)))
@@ -58,8 +56,6 @@ class CompactSuperposition(Generic[A, D, E]):
 
     which, as δa may be empty, says that δb followed by δc equals ≀(δc, δb) followed by δb.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_ASCENDING, INTEGERS_DESCENDING
     >>> both = CompactSuperposition(INTEGERS_ASCENDING, INTEGERS_DESCENDING, lambda up, down: up)
     >>> both.compose((3, 4), (2, 1)), both.plus(5, (5, 5))
@@ -106,8 +102,6 @@ def flatten(
 def pair_of(change: tuple[Left[D] | Right[E], ...], compact: CompactSuperposition[A, D, E]) -> tuple[D, E]:
     """The pair that does what a sequence does: the homomorphism from the free to the compact superposition.
 
-    Examples
-    --------
     >>> from deltic_theory.monoids import INTEGERS_ASCENDING, INTEGERS_DESCENDING
     >>> both = CompactSuperposition(INTEGERS_ASCENDING, INTEGERS_DESCENDING, lambda up, down: up)
     >>> pair_of((Right(4), Left(3), Left(1)), both)

@@ -13,8 +13,6 @@ class IterationValues:
 
     Past the end of a list its last element repeats: the loop no longer changes there.
 
-    Examples
-    --------
     >>> lengths = IterationValues()
     >>> lengths.put((0, 0), "a"), lengths.put((0, 1), "b"), lengths.put((1, 0), "c")
     (None, None, None)

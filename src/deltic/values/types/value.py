@@ -59,8 +59,6 @@ class Type:
     scale of a decimal, the element's ValueType of an array, the Columns of a struct, and the key's Type and the value's
     ValueType of a map.
 
-    Examples
-    --------
     >>> print(Type.decimal(10, 2), Type.array(Type.STRING.or_null), Type.map(Type.STRING, Type.DATE))
     decimal(10, 2) array(string?) map(string, date)
     """

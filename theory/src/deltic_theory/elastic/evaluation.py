@@ -35,8 +35,6 @@ def semi_naive(rules: Sequence[Rule], given: Facts) -> tuple[Facts, ...]:
 def bootstrap(rules: Sequence[Rule], given: Facts) -> Proofs:
     """The proofs of each fact in the iteration in which it is first found [ELA Alg. 2].
 
-    Examples
-    --------
     >>> from deltic_theory.elastic.rules import Atom, Rule
     >>> step = Rule(Atom("p", ("x", "z")), (Atom("e", ("x", "y")), Atom("e", ("y", "z"))))
     >>> edges = frozenset({("e", (1, 2)), ("e", (1, 3)), ("e", (2, 4)), ("e", (3, 4))})
@@ -91,8 +89,6 @@ def iterations(rules: Sequence[Rule], old: Proofs, deleted: Facts, inserted: Fac
 def update(rules: Sequence[Rule], old: Proofs, deleted: Facts, inserted: Facts) -> Proofs:
     """The proofs after a change of the given facts [ELA Alg. 3].
 
-    Examples
-    --------
     >>> from deltic_theory.elastic.rules import Atom, Rule
     >>> step = Rule(Atom("p", ("x", "z")), (Atom("e", ("x", "y")), Atom("e", ("y", "z"))))
     >>> edges = frozenset({("e", (1, 2)), ("e", (1, 3)), ("e", (2, 4)), ("e", (3, 4))})

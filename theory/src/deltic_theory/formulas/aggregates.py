@@ -30,8 +30,6 @@ AGGREGATES: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 class Aggregate(Formula):
     """result = function(value)(variables | range | body).
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.syntax import atom
     >>> height = Aggregate("h", "max", "p", ("c",), atom("child", "n", "c"), atom("height", "c", "p"))
     >>> text(height), sorted(height.free())
@@ -56,8 +54,6 @@ class Aggregate(Formula):
 def results(function: str, choices: Iterable[Iterable[Any]]) -> set[Any]:
     """agg of every choice of one value from each of `choices`.
 
-    Examples
-    --------
     >>> sorted(results("sum", [[1, 2], [10]])), results("max", [])
     ([11, 12], set())
     """

@@ -30,8 +30,6 @@ class Derivatives:
 
     Relations named in `static` do not change: their Δ and ∇ are ⊥, and X leaves them as they are.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.simplify import simplify
     >>> from deltic_theory.formulas.syntax import atom
     >>> from deltic_theory.formulas.text import text

@@ -30,8 +30,6 @@ def check_formula_derivative(
 
     The models have a universe and the changes to try; `columns` contains the variables free in the formulas.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.syntax import Or, atom
     >>> from deltic_theory.formulas.derivative import Rule
     >>> grown = Model({"p": {(1,)}, "q": set()}, {"q": Change(frozenset({(2,)}), frozenset())}, (1, 2))

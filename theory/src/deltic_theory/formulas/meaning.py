@@ -40,8 +40,6 @@ def meaning(construct: type[F]) -> Callable[[Meaning[F]], Meaning[F]]:
 def denote(formula: s.Formula, columns: Columns, model: Model) -> Rows:
     """⟦formula⟧ over the schema `columns`, which must contain its free variables; the model must have a universe.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.syntax import atom
     >>> model = Model({"e": {(1, 2), (2, 3)}}, universe=(1, 2, 3))
     >>> sorted(denote(~atom("e", "x", "y"), ("x", "y"), model))

@@ -30,8 +30,6 @@ def over_deletion(program: FormulaProgram, tables: Tables, changes: TableChanges
 
     For programs monotone in their derived relations. Where a body has constructs outside the core, all is removed.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.programs import Predicate, rows_of, semantics
     >>> from deltic_theory.formulas.syntax import atom, exists
     >>> body = atom("e", "x", "y") | exists("z", atom("tc", "x", "z") & atom("e", "z", "y"))

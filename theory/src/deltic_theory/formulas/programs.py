@@ -46,8 +46,6 @@ class FormulaProgram:
 
     Formulas are evaluated by `evaluator`: without a universe by default, or by `denote` over the given universe.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.syntax import atom, exists
     >>> body = atom("e", "x", "y") | exists("z", atom("e", "x", "z") & atom("tc", "z", "y"))
     >>> closure = FormulaProgram({"tc": Predicate(("x", "y"), body)})

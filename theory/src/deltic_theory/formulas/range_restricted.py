@@ -59,8 +59,6 @@ def holds(formula: s.Formula, binding: Binding, model: Model) -> bool:
 def evaluate(formula: s.Formula, columns: Columns, model: Model) -> Rows:
     """⟦formula⟧ over `columns`, its free variables in any order; NotRangeRestrictedError where it has no such value.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.syntax import atom, exists
     >>> model = Model({"e": {(1, 2), (2, 3)}})
     >>> sorted(evaluate(exists("z", atom("e", "x", "z") & atom("e", "z", "y")), ("x", "y"), model))

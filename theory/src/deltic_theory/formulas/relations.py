@@ -26,8 +26,6 @@ NO_ROWS: Rows = frozenset()
 def select(rows: Iterable[Row], columns: Sequence[str], onto: Sequence[str]) -> Rows:
     """The selection function σ: rows over `columns` restricted to the names in `onto` [FIX Def. 24].
 
-    Examples
-    --------
     >>> sorted(select({(1, 2), (1, 3)}, ("x", "y"), ("x",)))
     [(1,)]
     """
@@ -38,8 +36,6 @@ def select(rows: Iterable[Row], columns: Sequence[str], onto: Sequence[str]) -> 
 def universal(columns: Sequence[str], universe: Iterable[Hashable]) -> Rows:
     """The universal relation U_Γ over a finite universe of values [FIX Def. 25].
 
-    Examples
-    --------
     >>> len(universal(("x", "y"), range(3)))
     9
     """
@@ -60,8 +56,6 @@ def relation_algebra(columns: Sequence[str], universe: Iterable[Hashable]) -> Po
 class Model:
     """Values for relation variables, changes for some of them, and the universe where there is one.
 
-    Examples
-    --------
     >>> model = Model({"e": {(1, 2)}}, {"e": Change(frozenset({(2, 3)}), frozenset({(1, 2)}))})
     >>> model.rows("e", Version.NEXT)
     frozenset({(2, 3)})

@@ -16,8 +16,6 @@ from deltic_theory.formulas import syntax as s
 def simplify(formula: s.Formula) -> s.Formula:
     """An equivalent formula, usually smaller and never larger.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.syntax import BOTTOM, TOP, atom
     >>> from deltic_theory.formulas.text import text
     >>> p = atom("p", "x")

@@ -180,8 +180,6 @@ def parts(formula: Formula) -> list[Formula]:
 def rebuild(formula: F, function: Callable[[Formula], Formula]) -> F:
     """The formula with `function` applied to each immediate subformula.
 
-    Examples
-    --------
     >>> rebuild(And(TOP, BOTTOM), Not)
     And(left=Not(body=Top()), right=Not(body=Bottom()))
     """
@@ -194,8 +192,6 @@ def rebuild(formula: F, function: Callable[[Formula], Formula]) -> F:
 def atom(relation: str, *terms: str | int) -> Atom:
     """R(t, …), where a string names a variable and a number is a constant.
 
-    Examples
-    --------
     >>> atom("e", "x", 3)
     Atom(relation='e', terms=(Var(name='x'), Const(value=3)), version=<Version.OLD: ''>)
     """
@@ -205,8 +201,6 @@ def atom(relation: str, *terms: str | int) -> Atom:
 def exists(*variables_and_body: str | Formula) -> Formula:
     """∃x.∃y.…T, from the variables and the body.
 
-    Examples
-    --------
     >>> exists("x", "y", TOP)
     Exists(variable='x', body=Exists(variable='y', body=Top()))
     """

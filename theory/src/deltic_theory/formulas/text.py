@@ -25,8 +25,6 @@ def prints(construct: type[F]) -> Callable[[Callable[[F], str]], Callable[[F], s
 def text(formula: s.Formula) -> str:
     """The formula as the papers write it; a construct without a text of its own shows as its dataclass.
 
-    Examples
-    --------
     >>> from deltic_theory.formulas.syntax import atom, exists
     >>> text(atom("p", "x") & ~exists("y", atom("child", "x", "y") & ~atom("treeP", "y")))
     'p(x) ∧ ¬∃y.(child(x, y) ∧ ¬treeP(y))'

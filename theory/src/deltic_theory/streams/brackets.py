@@ -22,8 +22,6 @@ class DivergenceError(ArithmeticError):
 def impulse(values: AbelianGroup[A], value: A) -> Stream[A]:
     """δ₀: the value at time 0, then zeros [DBSP Def. 5.1].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> impulse(INTEGERS, 5)
     [5 0 0 0 0 …]
@@ -38,8 +36,6 @@ def definite_integral(stream: Stream[A], bound: int = BOUND, quiet: int = 1) -> 
     D of an iteration x, f(x), f(f(x)), …; the loop exits of [DBSP §10] stop there, too. Raises DivergenceError
     when there is none before the time `bound`.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> definite_integral(Stream.of(INTEGERS, [0, 1, 2, 3]))
     6
@@ -65,8 +61,6 @@ its last element looked at is 4
 def constant(values: AbelianGroup[A], value: A) -> Stream[A]:
     """E = I ∘ δ₀: the value at all times [DBSP §5.1.4].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> constant(INTEGERS, 5)
     [5 5 5 5 5 …]
@@ -77,8 +71,6 @@ def constant(values: AbelianGroup[A], value: A) -> Stream[A]:
 def limit(stream: Stream[A], bound: int = BOUND, quiet: int = 1) -> A:
     """X = ∫ ∘ D: the value at which a stream settles [DBSP Prop. 5.3]; `quiet` and errors as for `definite_integral`.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> limit(Stream(INTEGERS, lambda t: min(t, 3)), quiet=2)
     3
@@ -89,8 +81,6 @@ def limit(stream: Stream[A], bound: int = BOUND, quiet: int = 1) -> A:
 def bracketed(operator: Callable[[Stream[A]], Stream[B]], values: AbelianGroup[A]) -> Callable[[A], B]:
     """∫ ∘ Q ∘ δ₀: the function on values that an operator on streams over `values` computes [DBSP §5.1.5].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import delay
     >>> bracketed(lambda s: s + delay(s), INTEGERS)(4)

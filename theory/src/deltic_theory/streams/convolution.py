@@ -56,8 +56,6 @@ INTEGER_RING = IntegerRing()
 def convolve(ring: CommutativeRing[A], left: Stream[A], right: Stream[A]) -> Stream[A]:
     """The Cauchy product: (a * b)[t] = Σ a[i] · b[t − i] for i ≤ t [DBSP Def. A.2].
 
-    Examples
-    --------
     >>> times = Stream(INTEGER_RING, lambda t: t)
     >>> convolve(INTEGER_RING, times, times)
     [0 0 1 4 10 …]
@@ -71,8 +69,6 @@ class PowerSeries(Generic[A]):
 
     Series over a ring form a ring [DBSP Prop. A.3]; the product of series is the Cauchy product of streams.
 
-    Examples
-    --------
     >>> PowerSeries(INTEGER_RING, Stream(INTEGER_RING, lambda t: t))
     0 + 1z⁻¹ + 2z⁻² + 3z⁻³ + 4z⁻⁴ + …
     >>> (one(INTEGER_RING) - z_inverse(INTEGER_RING)).inverse()

@@ -15,8 +15,6 @@ Time: TypeAlias = int | tuple[int, ...]
 def cut(stream: Stream[Any], time: Time) -> Stream[Any]:
     """s|≤t: the elements at times i ≤ t, zero elsewhere [DBSP Def. 3.9].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> cut(Stream(INTEGERS, lambda t: t), 2)
     [0 1 2 0 0 …]
@@ -30,8 +28,6 @@ def cut(stream: Stream[Any], time: Time) -> Stream[Any]:
 def cut_strictly(stream: Stream[Any], time: Time) -> Stream[Any]:
     """s|<t: the elements at times i < t, zero elsewhere [DBSP Def. 3.13].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> cut_strictly(Stream(INTEGERS, lambda t: t + 1), 2)
     [1 2 0 0 0 …]
@@ -49,8 +45,6 @@ def cut_strictly(stream: Stream[Any], time: Time) -> Stream[Any]:
 def at(stream: Any, time: Time) -> Any:
     """s[t₀][t₁]… for t = (t₀, t₁, …).
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> at(Stream(INTEGERS, lambda t: t + 1), 2)
     3

@@ -13,8 +13,6 @@ A = TypeVar("A")
 def integrate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:
     """I: the running sums of a finite stream.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> integrate(INTEGERS, [1, 2, 3])
     [1, 3, 6]
@@ -28,8 +26,6 @@ def integrate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:
 def differentiate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:
     """D: each element minus the one before it, the first minus zero; the inverse of I.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> differentiate(INTEGERS, [1, 3, 6])
     [1, 2, 3]

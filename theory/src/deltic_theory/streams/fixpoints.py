@@ -18,8 +18,6 @@ def fix(operator: Callable[[Stream[A]], Stream[A]], values: AbelianGroup[A]) -> 
     Each element depends on earlier ones alone, so that it can be computed; where it depends on itself, looking at it
     raises NotStrictError.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.brackets import impulse
     >>> from deltic_theory.streams.operators import delay
@@ -39,8 +37,6 @@ def fix_together(
 ) -> tuple[Stream[Any], ...]:
     """The only α₁, …, αₙ with αᵢ = Fᵢ(α₁, …, αₙ), for operators that together are strict.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.brackets import impulse
     >>> from deltic_theory.streams.operators import delay
@@ -65,8 +61,6 @@ def feedback(
 ) -> Callable[..., Stream[A]]:
     """The operator Q(s₀, …) = fix α. T(s₀, …, F(α)) for a causal T and a strict F [DBSP Cor. 3.17].
 
-    Examples
-    --------
     >>> import operator
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import delay

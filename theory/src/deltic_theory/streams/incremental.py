@@ -17,8 +17,6 @@ Operator = Callable[..., Stream[Any]]
 def incremental(operator: Operator) -> Operator:
     """Q^Δ = D ∘ Q ∘ I, with an I on each input [DBSP Def. 4.1].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> squares = lift(lambda n: n * n, INTEGERS)
     >>> incremental(squares)(Stream(INTEGERS, lambda t: 1))
@@ -30,8 +28,6 @@ def incremental(operator: Operator) -> Operator:
 def integrated(operator: Operator) -> Operator:
     """I ∘ Q ∘ D, the operator whose incremental version is Q [DBSP Prop. 4.2, inversion].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> squares = lift(lambda n: n * n, INTEGERS)
     >>> integrated(incremental(squares))(Stream(INTEGERS, lambda t: t))
@@ -43,8 +39,6 @@ def integrated(operator: Operator) -> Operator:
 def past(stream: Stream[A]) -> Stream[A]:
     """I ∘ z⁻¹: the sum of all earlier elements, the white rectangle of [DBSP §4.1] shaded.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> past(Stream(INTEGERS, lambda t: t))
     [0 0 1 3 6 …]
@@ -55,8 +49,6 @@ def past(stream: Stream[A]) -> Stream[A]:
 def incremental_bilinear(times: Operator) -> Operator:
     """(a × b)^Δ = a × b + past(a) × b + a × past(b), for a bilinear time-invariant × [DBSP Thm 4.5].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> ones = Stream(INTEGERS, lambda t: 1)
     >>> incremental_bilinear(lift(lambda m, n: m * n, INTEGERS))(ones, ones)
@@ -70,8 +62,6 @@ def quadrants(stream: Stream[Stream[A]]) -> tuple[tuple[Stream[Stream[A]], ...],
 
     The four add up to I(↑I(s)).
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.stream import nested_stream
     >>> (both, above), (left, now) = quadrants(nested_stream(INTEGERS, 2, lambda t0, t1: 1))
@@ -85,8 +75,6 @@ def quadrants(stream: Stream[Stream[A]]) -> tuple[tuple[Stream[Stream[A]], ...],
 def nested_incremental_bilinear(times: Operator) -> Operator:
     """(↑(↑(a × b))^Δ)^Δ in four products, for × on nested streams, bilinear at each time [DBSP §5.2.3].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import lift_repeatedly
     >>> from deltic_theory.streams.stream import nested_stream

@@ -17,8 +17,6 @@ A = TypeVar("A")
 def iterates(function: Callable[[A], A], values: AbelianGroup[A], start: A) -> Stream[A]:
     """fix α. δ₀(i) + z⁻¹(↑Q(α)): the stream i, Q(i), Q(Q(i)), …; the + is an *if* [DBSP Thm 5.8].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> iterates(lambda n: 3 * n, INTEGERS, 1)
     [1 3 9 27 81 …]
@@ -31,8 +29,6 @@ def while_changing(function: Callable[[A], A], values: AbelianGroup[A], start: A
 
     Q need not be monotone, nor keep zero. Raises DivergenceError when x changes still at the time `bound`.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> while_changing(lambda n: n // 2 + 1, INTEGERS, 100)
     2

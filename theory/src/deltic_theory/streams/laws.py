@@ -32,8 +32,6 @@ def check_causal(
 ) -> None:
     """That the output at a time depends on the inputs up to that time alone [DBSP Def. 3.8, Lemma 3.10].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> tomorrow = lambda s: Stream(INTEGERS, lambda t: s[t + 1])
     >>> check_causal(tomorrow, [[Stream(INTEGERS, lambda t: t)]])
@@ -53,8 +51,6 @@ def check_strict(
 ) -> None:
     """That the output at a time depends on the inputs before that time alone [DBSP Def. 3.12, §5.2.4].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> check_strict(delay, [[Stream(INTEGERS, lambda t: t)]])
     """
@@ -93,8 +89,6 @@ def check_time_invariant(
 ) -> None:
     """That the operator commutes with the delay [DBSP Def. 3.5].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import lift
     >>> check_time_invariant(lift(lambda x: 1, INTEGERS), [[Stream(INTEGERS, lambda t: t)]], (3,))
@@ -127,8 +121,6 @@ def check_equivalent(
 ) -> None:
     """That two operators are the same function, the paper's ≅, as far as `shape` reaches.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.operators import difference, integral
     >>> streams = [[Stream(INTEGERS, lambda t: t * t)]]
@@ -150,8 +142,6 @@ def check_zero_preserving(
 ) -> None:
     """zpp(f): that f(0, …) = 0; just then its lifting is time-invariant [DBSP Def. 3.6, Prop. 3.7].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> check_zero_preserving(lambda m, n: m + n + 1, [INTEGERS, INTEGERS], INTEGERS)
     Traceback (most recent call last):
@@ -175,8 +165,6 @@ def check_multilinear(
 ) -> None:
     """That f is linear in each argument while the others are fixed [DBSP Def. 3.21].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> check_multilinear(lambda m, n: m * n, [INTEGERS] * 2, INTEGERS, [range(-2, 3)] * 2)
     """
@@ -216,8 +204,6 @@ def _additive(
 def same_beginning(*shape: int) -> Equality:
     """An equality for streams, nested or not: that of their first elements.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> same_beginning(3)(Stream(INTEGERS, lambda t: t), Stream(INTEGERS, lambda t: t % 3))
     True

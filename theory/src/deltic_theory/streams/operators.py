@@ -22,8 +22,6 @@ D = TypeVar("D")
 def lift(function: Callable[..., B], values: AbelianGroup[B]) -> Callable[..., Stream[B]]:
     """↑f: the function applied at each time, to one element of each of its streams; `values` is where f ends.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> lift(lambda x: 2 * x, INTEGERS)(Stream(INTEGERS, lambda t: t))
     [0 2 4 6 8 …]
@@ -38,8 +36,6 @@ def lift(function: Callable[..., B], values: AbelianGroup[B]) -> Callable[..., S
 def lift_repeatedly(function: Callable[..., Any], values: AbelianGroup[Any], times: int) -> Callable[..., Any]:
     """↑…↑f for a function into `values`: it works on streams nested `times` deep; f itself for 0.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.stream import block, nested_stream
     >>> matrix = nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1)
@@ -54,8 +50,6 @@ def lift_repeatedly(function: Callable[..., Any], values: AbelianGroup[Any], tim
 def delay(stream: Stream[A], steps: int = 1) -> Stream[A]:
     """z⁻ᵏ: k zeros, then the stream [DBSP Def. 3.4]. Linear, time-invariant, and strict for k ≥ 1.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> delay(Stream(INTEGERS, lambda t: t))
     [0 0 1 2 3 …]
@@ -70,8 +64,6 @@ def delay(stream: Stream[A], steps: int = 1) -> Stream[A]:
 def difference(stream: Stream[A]) -> Stream[A]:
     """D(s) = s − z⁻¹(s): each element less the one before it [DBSP Def. 3.25]; the inverse of `integral`.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> difference(Stream(INTEGERS, lambda t: t))
     [0 1 1 1 1 …]
@@ -82,8 +74,6 @@ def difference(stream: Stream[A]) -> Stream[A]:
 def integral(stream: Stream[A]) -> Stream[A]:
     """I(s) = fix α. s + z⁻¹(α): the running sums [DBSP Def. 3.27].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> integral(Stream(INTEGERS, lambda t: t))
     [0 1 3 6 10 …]
@@ -94,8 +84,6 @@ def integral(stream: Stream[A]) -> Stream[A]:
 def pair(left: Stream[A], right: Stream[B]) -> Stream[tuple[A, B]]:
     """↑⟨·,·⟩: two streams as a stream of pairs.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> times = Stream(INTEGERS, lambda t: t)
     >>> pair(times, difference(times)).prefix(3)

@@ -27,8 +27,6 @@ class Stream(Generic[A]):
     everywhere [DBSP Def. 3.11]. Elements are computed once and in the order of time; one that needs itself raises
     NotStrictError. Two streams cannot be compared, only their beginnings.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> Stream(INTEGERS, lambda t: t * t)
     [0 1 4 9 16 …]
@@ -98,8 +96,6 @@ def _later_end(left: Stream[Any], right: Stream[Any]) -> int | None:
 class Streams(Generic[A]):
     """The group of streams over a group, added at each time [DBSP Prop. 3.19]; its values may be streams again.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> Streams(Streams(INTEGERS)).zero[3][4]
     0
@@ -121,8 +117,6 @@ class Streams(Generic[A]):
 def nested_streams(values: AbelianGroup[Any], depth: int) -> AbelianGroup[Any]:
     """The group of streams of streams …, `depth` deep, over a group; the group itself for depth 0 [DBSP §5.2.1].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> nested_streams(INTEGERS, 2) == Streams(Streams(INTEGERS))
     True
@@ -133,8 +127,6 @@ def nested_streams(values: AbelianGroup[Any], depth: int) -> AbelianGroup[Any]:
 def nested_stream(values: AbelianGroup[A], depth: int, function: Callable[..., A]) -> Stream[Any]:
     """The nested stream s with s[t₀][t₁]… = function(t₀, t₁, …), `depth` ≥ 1 times.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1)[3]
     [30 31 32 33 34 …]
@@ -150,8 +142,6 @@ def nested_stream(values: AbelianGroup[A], depth: int, function: Callable[..., A
 def block(stream: Any, *shape: int) -> Any:
     """The beginning of a nested stream as nested lists: the first shape[0] elements, of each the first shape[1], …
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> block(nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1), 2, 3)
     [[0, 1, 2], [10, 11, 12]]

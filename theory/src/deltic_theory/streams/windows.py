@@ -23,8 +23,6 @@ def relation_to_stream_join(
 
     `changes` are those of the relation. Linear in each stream, and time-invariant; it keeps the relation alone.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> ones = Stream(INTEGERS, lambda t: 1)
     >>> relation_to_stream_join(lift(lambda m, n: m * n, INTEGERS), ones, Stream.of(INTEGERS, [10, 0, 20]))
@@ -38,8 +36,6 @@ def convolution(functions: Sequence[Callable[[A], B]], values: AbelianGroup[B], 
 
     Where the Tᵢ are linear the operator is linear and time-invariant, and so its own incremental version.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> convolution([lambda n: n] * 3, INTEGERS, Stream(INTEGERS, lambda t: t))
     [0 1 3 6 9 …]
@@ -51,8 +47,6 @@ def convolution(functions: Sequence[Callable[[A], B]], values: AbelianGroup[B], 
 def window(within: Callable[[T, B], object], values: Stream[ZSet[T]], clock: Stream[B]) -> Stream[ZSet[T]]:
     """W(v, θ): the part of each Z-set whose values are `within` the window of their time θ[t] [DBSP §8.5].
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> clock = Stream(INTEGERS, lambda t: t)
     >>> window(lambda ts, now: ts >= now - 1, Stream(Z_SETS, lambda t: ZSet.of(range(4))), clock).prefix(3)[2]
@@ -67,8 +61,6 @@ def integral_in_window(within: Callable[[T, B], object], changes: Stream[ZSet[T]
     It keeps the window alone. They are equal where a value that once left the window never comes back into it, as
     with a clock that never goes back.
 
-    Examples
-    --------
     >>> from deltic_theory.groups import INTEGERS
     >>> clock = Stream(INTEGERS, lambda t: t)
     >>> ticks = Stream(Z_SETS, lambda t: ZSet({t: 1}))
