@@ -6,5 +6,3 @@ ZSet({'ada': 1})
 """
 
 from deltic.algebra.zset import ZSet
-
-__all__ = ["ZSet"]

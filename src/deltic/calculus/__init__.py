@@ -2,5 +2,3 @@
 
 from deltic.calculus.derivatives import DERIVATIVES, Derivative
 from deltic.calculus.incrementalize import incrementalize
-
-__all__ = ["DERIVATIVES", "Derivative", "incrementalize"]

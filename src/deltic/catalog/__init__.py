@@ -5,14 +5,3 @@ from deltic.catalog.columns import schema_of
 from deltic.catalog.definitions import CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.catalog.difference import CatalogDifference
 from deltic.catalog.external import External
-
-__all__ = [
-    "Catalog",
-    "CatalogDifference",
-    "CatalogTable",
-    "CatalogView",
-    "External",
-    "FrontEndDefinitions",
-    "ViewDefinitions",
-    "schema_of",
-]

@@ -3,8 +3,6 @@
 A circuit is an immutable, typed graph of operators over Z-sets and streams of them [DBSP §3, §9].
 """
 
-from deltic.circuit.edges import BundleType, EdgeType, ZSetType
-from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.edges import ZSetType
+from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.values.types import Column, Schema, Type
-
-__all__ = ["BundleType", "Circuit", "CircuitBuilder", "Column", "EdgeType", "Node", "Schema", "Type", "ZSetType"]

@@ -8,5 +8,3 @@ from deltic.discovery import import_files
 from deltic.functions.function import FUNCTIONS, PROVIDED, Function, call, function_of, is_call, names_in_sql, provide
 
 import_files(__name__, list(__path__))  # each file enters its functions
-
-__all__ = ["FUNCTIONS", "PROVIDED", "Function", "call", "function_of", "is_call", "names_in_sql", "provide"]

@@ -3,5 +3,3 @@
 from deltic.values.arrow import from_arrow, numbers_of, of_numbers, to_arrow
 from deltic.values.order import in_order
 from deltic.values.python import LONGEST, of_python, to_python
-
-__all__ = ["LONGEST", "from_arrow", "in_order", "numbers_of", "of_numbers", "of_python", "to_arrow", "to_python"]

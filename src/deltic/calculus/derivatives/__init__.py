@@ -4,5 +4,3 @@ from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, NodeViews
 from deltic.discovery import import_files
 
 import_files(__name__, __path__)
-
-__all__ = ["DERIVATIVES", "Derivative", "NodeViews", "Rule", "derivative_of"]

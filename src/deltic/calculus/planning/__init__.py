@@ -14,8 +14,6 @@ from deltic.calculus.planning.statistics import Statistics
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 
-__all__ = ["ALL", "COSTS", "KeptDecision", "RewriteCosts", "Rewrites", "Statistics", "planned"]
-
 
 def planned(
     circuit: Circuit,

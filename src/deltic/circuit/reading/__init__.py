@@ -1,5 +1,3 @@
 """Parsing the text form of circuits."""
 
 from deltic.circuit.reading.parser import parse_circuit
-
-__all__ = ["parse_circuit"]

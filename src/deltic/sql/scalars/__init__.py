@@ -5,21 +5,5 @@ The session's time zone is UTC: there an instant is shown, and there a text with
 
 from deltic.sql.scalars.coercion import can_coerce, coerced, common_type, converted, named_as, type_in_common, unified
 from deltic.sql.scalars.maps import comparable
-from deltic.sql.scalars.translate import Resolve, typed
+from deltic.sql.scalars.translate import typed
 from deltic.sql.scalars.typed import NULL, Typed, constant
-
-__all__ = [
-    "NULL",
-    "Resolve",
-    "Typed",
-    "can_coerce",
-    "coerced",
-    "common_type",
-    "comparable",
-    "constant",
-    "converted",
-    "named_as",
-    "type_in_common",
-    "typed",
-    "unified",
-]

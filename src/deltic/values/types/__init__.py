@@ -2,5 +2,3 @@
 
 from deltic.values.types.schema import Schema
 from deltic.values.types.value import Column, Kind, Type, ValueType
-
-__all__ = ["Column", "Kind", "Schema", "Type", "ValueType"]

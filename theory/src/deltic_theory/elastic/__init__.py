@@ -15,29 +15,5 @@ instantiations, `evaluation` the three algorithms.
     Counter({('p', (1, 3)): 1})
 """
 
-from deltic_theory.elastic.evaluation import (
-    Iteration,
-    Multiset,
-    bootstrap,
-    iterations,
-    semi_naive,
-    support,
-    update,
-)
-from deltic_theory.elastic.rules import Atom, Fact, Facts, Instantiation, Rule, instantiations
-
-__all__ = [
-    "Atom",
-    "Fact",
-    "Facts",
-    "Instantiation",
-    "Iteration",
-    "Multiset",
-    "Rule",
-    "bootstrap",
-    "instantiations",
-    "iterations",
-    "semi_naive",
-    "support",
-    "update",
-]
+from deltic_theory.elastic.evaluation import Multiset, bootstrap, iterations, semi_naive, support, update
+from deltic_theory.elastic.rules import Atom, Facts, Rule, instantiations

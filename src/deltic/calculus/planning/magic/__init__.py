@@ -14,5 +14,3 @@ by all columns, so that guards have few rows, and for relations that are declare
 """
 
 from deltic.calculus.planning.magic.search import DemandHints, PushedDemand, push_demand
-
-__all__ = ["DemandHints", "PushedDemand", "push_demand"]

@@ -6,7 +6,6 @@ from deltic.sql.scalars.functions import (
     lambdas,
     numbers,
     records,
-    refused,
     texts,
     times,
     values,
@@ -15,19 +14,3 @@ from deltic.sql.scalars.functions import (
 )
 from deltic.sql.scalars.functions.lookup import called
 from deltic.sql.scalars.functions.rules import RULES
-
-__all__ = [
-    "RULES",
-    "called",
-    "collections",
-    "csv",
-    "lambdas",
-    "numbers",
-    "records",
-    "refused",
-    "texts",
-    "times",
-    "values",
-    "variants",
-    "written",
-]

@@ -21,5 +21,3 @@ Each node becomes a state machine, each circuit a controller, and each edge a ch
 """
 
 from deltic_theory.circuits.machine.environment import DataflowMachine
-
-__all__ = ["DataflowMachine"]
