@@ -204,7 +204,7 @@ class CircuitBuilder:
         if key not in self._numbers:
             self._check_name(node.operator)
             self._numbers[key] = len(self._nodes)
-            self._nodes.append(replace(node, inputs=inputs))
+            self._nodes.append(node if inputs == node.inputs else Node(node.operator, inputs, node.type))
         return self._numbers[key]
 
     def _check_name(self, operator: Operator) -> None:

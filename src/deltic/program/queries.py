@@ -10,7 +10,7 @@ import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from sqlglot import exp
 
@@ -69,9 +69,10 @@ def term_of(expression: exp.Expression) -> Term:
     return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
 
 
-def variables_of(term: Term) -> list[int]:
+@lru_cache(maxsize=1 << 14)  # a planner asks again after each of its steps
+def variables_of(term: Term) -> tuple[int, ...]:
     """The variables of a term, in order of appearance."""
-    return [term] if isinstance(term, int) else list(map(variable_of, columns_of(term)))
+    return (term,) if isinstance(term, int) else tuple(map(variable_of, columns_of(term)))
 
 
 def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Term:

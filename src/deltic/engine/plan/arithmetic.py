@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import infer, is_literal, operands_of, type_of
+from deltic.circuit.expressions import infer, is_literal, operands_of, result_of, type_of
 from deltic.circuit.expressions.casts import never_undefined
 from deltic.engine.kernels import arithmetic as kernel
 from deltic.engine.storage.interner import is_wide
@@ -38,27 +38,45 @@ _UNSIGNED = {
 _EXTREMES: dict[type[exp.Expression], int] = {exp.Least: kernel.MINIMUM, exp.Greatest: kernel.MAXIMUM}
 _ANY_WIDTH = (*_EXTREMES, exp.Paren)
 _OF_DECIMALS = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren)
+_COMPUTED = (*_OPERATIONS, *_ANY_WIDTH, exp.Neg, exp.BitwiseNot, exp.TryCast)
 
 
-def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType]) -> bool:
+def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType], no_nulls: bool = False) -> bool:
     """Whether a search can compute the expression: numbers that are never NULL, computed in 64 bits.
 
-    Decimals are integers in units of their last digit.
+    Decimals are integers in units of their last digit. With `no_nulls`, no variable is NULL.
     """
-    result = infer(expression, types)
-    if result.nullable or not (result.type.is_integer or is_short(result.type)):
-        return False
+    return _number(expression, types, no_nulls) is not None
+
+
+def _number(expression: exp.Expression, types: Mapping[str, ValueType], no_nulls: bool) -> ValueType | None:
+    """The type of an expression that a search can compute; None if it cannot."""
     if isinstance(expression, exp.Column) or is_literal(expression):
-        return True
-    operands = operands_of(expression)
+        result = infer(expression, types)
+        is_null = result.nullable and not (no_nulls and isinstance(expression, exp.Column))
+        return ValueType(result.type) if not is_null and _is_number(result.type) else None
+    if not isinstance(expression, _COMPUTED):
+        return None
+    operands = list[ValueType]()
+    for operand in operands_of(expression):
+        if (number := _number(operand, types, no_nulls)) is None:
+            return None
+        operands.append(number)
+    result = result_of(expression, operands)
+    return result if not result.nullable and _has_instructions(expression, operands[0].type, result.type) else None
+
+
+def _is_number(type_: Type) -> bool:
+    return type_.is_integer or is_short(type_)
+
+
+def _has_instructions(expression: exp.Expression, operand: Type, result: Type) -> bool:
+    """Whether there are instructions for an operation on numbers."""
     if isinstance(expression, exp.TryCast):
-        is_known = _is_exact(infer(operands[0], types).type, result.type)
-    elif is_short(result.type):
-        is_known = isinstance(expression, _OF_DECIMALS)
-    else:
-        computes = isinstance(expression, (*_OPERATIONS, exp.Neg, exp.BitwiseNot)) and result.type.bits == 64
-        is_known = computes or isinstance(expression, _ANY_WIDTH)
-    return is_known and all(is_arithmetic(operand, types) for operand in operands)
+        return _is_number(result) and _is_exact(operand, result)
+    if is_short(result):
+        return isinstance(expression, _OF_DECIMALS)
+    return result.is_integer and (isinstance(expression, _ANY_WIDTH) or result.bits == 64)
 
 
 def is_short(type_: Type) -> bool:

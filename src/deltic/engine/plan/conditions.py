@@ -104,7 +104,7 @@ def _is_plain(side: exp.Expression) -> bool:
 
 def _is_computed(side: exp.Expression, types: Mapping[str, ValueType]) -> bool:
     """Return whether a search can compute the operand where none of its variables is NULL."""
-    return is_arithmetic(side, {name: ValueType(value.type) for name, value in types.items()})
+    return is_arithmetic(side, types, no_nulls=True)
 
 
 class ConditionAssembler(Assembler):

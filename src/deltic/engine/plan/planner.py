@@ -112,6 +112,7 @@ class Planner:
         self.conditions = list(self.body.conditions)
         self.equations = list(self.body.equations)
         self.types = {variable_name(v): value for v, value in self.body.types.items()}
+        self._tests: dict[exp.Expression, bool] = {}
         self.sought = {v for atom in self.body.atoms for v in atom.variables()}
         self.segments: list[Segment] = []
         self.steps: list[Step] = []
@@ -180,11 +181,16 @@ class Planner:
     def _test(self) -> None:
         """Test the conditions whose variables are bound."""
         self._bind_equations()
-        for condition in self._take(lambda c: self._is_bound(c) and is_test(c, self.types)):
+        for condition in self._take(lambda c: self._is_bound(c) and self._is_test(c)):
             if is_comparison(condition, self.types):
                 nullable = [v for v in variables_of(condition) if self.body.types[v].nullable]
                 self.steps += [TestStep(is_not_null(as_expression(v))) for v in nullable]
             self.steps.append(TestStep(condition))
+
+    def _is_test(self, condition: exp.Expression) -> bool:
+        if condition not in self._tests:
+            self._tests[condition] = is_test(condition, self.types)
+        return self._tests[condition]
 
     def _take(self, is_ready: Callable[[exp.Expression], bool]) -> list[exp.Expression]:
         """Remove the conditions that are ready from the pending ones, and return them."""
@@ -233,7 +239,7 @@ class Planner:
         return solve(as_expression(variable), expression, variable_name(unknown), types)
 
     def _is_bound(self, term: Term) -> bool:
-        return set(variables_of(term)) <= self.bound
+        return self.bound.issuperset(variables_of(term))
 
     def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
         """Return those of the atom's next columns that are consumed now, in order: here, all of them."""
@@ -344,7 +350,7 @@ class Planner:
     def _selected(self, probe: Probe) -> float:
         """Return the share of an atom's rows that pass the tests which can be decided once it is visited."""
         bound = self.bound | probe.variables
-        tests = (c for c in self.conditions if bound.issuperset(variables_of(c)) and is_test(c, self.types))
+        tests = (c for c in self.conditions if bound.issuperset(variables_of(c)) and self._is_test(c))
         return prod(map(self.statistics.part, tests))
 
     def _reduces(self, probe: Probe) -> bool:
