@@ -6,11 +6,11 @@ such as that of Ctrl-C, would end the process. Handlers only run in the main thr
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import os
 import signal
 import threading
 from collections.abc import Callable
-from inspect import unwrap
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -20,7 +20,7 @@ from deltic.engine.stopping import check_stopped
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2)
 
 # Without the conversion of numbers to enumerations, which each epoch would pay a dozen times.
-_handler_of, _handle = unwrap(signal.getsignal), unwrap(signal.signal)
+_handler_of, _handle = _signal.getsignal, _signal.signal
 
 _Handlers = dict[int, Callable[[int, FrameType | None], Any]]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deltic.engine.kernels.settle import NEVER, crossings, known, settle, totals, upcoming
 from deltic.engine.storage.arrangement import descriptors, parts
-from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, add_runs, consolidate, merge_runs, plain
+from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, add_runs, consolidate, merge_runs
 
 Entry = tuple[tuple[int, ...], int]
 
@@ -23,7 +23,7 @@ def make_run(entries: Counter[Entry], width: int, timed: bool) -> Run:
     kept = sorted((key, weight) for key, weight in entries.items() if weight)
     words = np.array([key[0] for key, _ in kept], np.uint64).reshape(len(kept), width).T
     times = np.array([key[1] for key, _ in kept], np.int32) if timed else NO_TIMES
-    return Run(words, times, plain(np.array([weight for _, weight in kept], np.int64)))
+    return Run(words, times, np.array([weight for _, weight in kept], np.int64))
 
 
 def entries_of(run: Run) -> list[tuple[Entry, int]]:

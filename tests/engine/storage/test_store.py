@@ -14,7 +14,7 @@ from deltic.engine.operators.binding import value_of
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.storage.arrangement import present
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.run import Run, consolidate, plain
+from deltic.engine.storage.run import Run, consolidate
 from deltic.engine.storage.state import Name, State
 from deltic.engine.storage.store import Store
 from deltic.program.definitions import Derived, Table
@@ -50,7 +50,7 @@ def change(store: Store, name: str, rows: Rows, ends: bool = True) -> None:
     raw = [domain.encode(column) for domain, column in zip(state.domains, columns, strict=True)]
     words, weights = consolidate(state.layout.pack(raw, len(rows)), np.array(list(rows.values())))
     is_set = state.kind is RelationKind.SET
-    run = state.change_set(words, weights) if is_set else Run(words, weights=plain(weights))
+    run = state.change_set(words, weights) if is_set else Run(words, weights=weights)
     state.append(run)
     state.delta = run
     if ends:

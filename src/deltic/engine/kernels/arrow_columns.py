@@ -16,7 +16,7 @@ from deltic.engine.kernels.types import Int, Ints, Table
 # How values stand in the buffers of Arrow, and what becomes of them. Columns of LEFT_OUT are not read.
 LEFT_OUT, BITS, I8, I16, I32, I64, U8, U16, U32, U64, SINGLES, DOUBLES, PAIRS, MONTHS = range(14)
 # Fields of an ArrowArray.
-_LENGTH, _OFFSET, _BUFFERS, _CHILDREN = 0, 2, 5, 6
+_LENGTH, _NULLS, _OFFSET, _BUFFERS, _CHILDREN = 0, 1, 2, 5, 6
 # Floats whose bits, without the sign, are greater are no numbers, and are read as one of them.
 _INFINITE, _NAN = 0x7FF0000000000000, 0x7FF8000000000000
 _INFINITE_32, _NAN_32 = 0x7F800000, 0x7FC00000
@@ -47,13 +47,7 @@ def _ordered_single(bits: Int) -> Int:
 
 @compiled
 def _value(code: Int, address: Int, i: Int) -> Int:
-    """The value that stands at an index of a buffer."""
-    if code == I32:
-        return np.int64(load_i32(address, i))
-    if code == I64:
-        return np.int64(load_i64(address, i))
-    if code == PAIRS:
-        return np.int64(load_i64(address, 2 * i))
+    """The value that stands at an index of a buffer, of the types that `_read` does not read at once."""
     if code == DOUBLES:
         return _ordered(load_i64(address, i))
     if code == SINGLES:
@@ -70,14 +64,28 @@ def _value(code: Int, address: Int, i: Int) -> Int:
         return np.int64(_load_u16(address, i))
     if code == U32:
         return np.int64(_load_u32(address, i))
-    if code == MONTHS:
-        return np.int64(load_i32(address, 4 * i))
     return np.int64(load_i64(address, i)) ^ np.int64(-9223372036854775808)
 
 
 @compiled
 def _bit(address: Int, i: Int) -> Int:
     return np.int64(load_u8(address, i >> 3) >> (i & 7)) & 1
+
+
+@compiled
+def _read(code: Int, address: Int, first: Int, count: Int, values: Int) -> None:
+    """Enter the values of a buffer from an index on; the type is asked once for all that are frequent."""
+    if code == I32 or code == MONTHS:
+        step = 4 if code == MONTHS else 1
+        for i in range(count):
+            store_i64(values, i, np.int64(load_i32(address, step * (first + i))))
+    elif code == I64 or code == PAIRS:
+        step = 2 if code == PAIRS else 1
+        for i in range(count):
+            store_i64(values, i, load_i64(address, step * (first + i)))
+    else:
+        for i in range(count):
+            store_i64(values, i, _value(code, address, first + i))
 
 
 @kernel
@@ -92,16 +100,16 @@ def read_columns(batch: Int, codes: Ints, columns: Table, start: Int, nullable: 
         code = codes[c]
         if code == LEFT_OUT:
             continue
-        values = columns[c, 0]
-        nulls = columns[c, 1]
+        values = columns[c, 0] + 8 * start
+        nulls = columns[c, 1] + start
         child = load_i64(children, c)
         first = load_i64(child, _OFFSET)
         buffers = load_i64(child, _BUFFERS)
-        valid = load_i64(buffers, 0)
-        data = load_i64(buffers, 1)
-        for i in range(load_i64(child, _LENGTH)):
-            there = valid == 0 or _bit(valid, first + i) == 1
-            store_i64(values, start + i, _value(code, data, first + i) if there else np.int64(0))
-            if not there:
-                store_u8(nulls, start + i, np.uint8(1))
+        valid = load_i64(buffers, 0) if load_i64(child, _NULLS) else np.int64(0)
+        count = load_i64(child, _LENGTH)
+        _read(code, load_i64(buffers, 1), first, count, values)
+        for i in range(count if valid else 0):
+            if _bit(valid, first + i) == 0:
+                store_i64(values, i, np.int64(0))
+                store_u8(nulls, i, np.uint8(1))
                 nullable[c] = 1

@@ -18,16 +18,23 @@ NEAREST = 8
 
 @kernel
 def describe(words: Words2, times: Times, weights: Weights) -> Ints:
-    """The descriptor of a run with these arrays; then its greatest time, and its weight farthest from zero."""
+    """The descriptor of a run with these arrays; then its greatest time, and its weight farthest from zero.
+
+    That weight is 0 if all are one, and the descriptor has no weights then.
+    """
     descriptor = np.zeros(6, np.int64)
     descriptor[ROWS] = words.shape[1]
     descriptor[WORDS] = words.ctypes.data
     if times.size:
         descriptor[TIMES] = times.ctypes.data
         descriptor[4] = times.max()
-    if weights.size:
+    low, high = np.int64(1), np.int64(1)
+    for weight in weights:
+        low = min(low, weight)
+        high = max(high, weight)
+    if low < high:
         descriptor[WEIGHTS] = weights.ctypes.data
-        descriptor[5] = max(weights.max(), -weights.min())
+        descriptor[5] = max(high, -low)
     return descriptor
 
 

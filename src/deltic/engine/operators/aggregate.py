@@ -13,20 +13,21 @@ import numpy as np
 from deltic.engine.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.kernels.groups import read_totals
 from deltic.engine.operators.extremes import last_column, near_groups
-from deltic.engine.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
+from deltic.engine.operators.groups import GroupedRows, Positions, starts_of_groups
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
-from deltic.engine.operators.totals import GroupTotals, differ, halves
+from deltic.engine.operators.totals import GroupTotals, halves_differ
 from deltic.engine.operators.values import Values
 from deltic.engine.storage.arrangement import descriptors
-from deltic.engine.storage.layout import Column, Domain, Raw
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain
+from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import Grouped
 from deltic.values.types import Type
 
 _AT_ONCE = 1 << 14  # groups that are looked at together
 _TOTALS = 1 << 22  # totals that are looked at together
+_SIGNS = np.array([-1, 1])  # of a group's row before a change, and of that after it
 
 
 @kernel_of(Grouped)
@@ -61,7 +62,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         self.visits.rows += len(delta)
         words, signs = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         moved, sums = consolidate(words, signs)
-        return Run(moved, weights=plain(sums))
+        return Run(moved, weights=sums)
 
     def _some_groups(self, columns: list[Raw], weights: Weights, starts: Positions) -> tuple[Words, Weights]:
         """Return the rows that some groups lose and gain, with their signs."""
@@ -82,19 +83,14 @@ class Aggregates(GroupTotals, RelationUpdater):
         except NoResult as missing:
             self.report(missing, [np.concatenate([key, key]) for key in keys])
             return self.target.no_rows()
-        there = both[:, ROWS] > 0
-        chosen = there & self._differing(there, results)
-        signs = np.repeat(np.array([-1, 1]), len(starts))[chosen]
+        there = (both[:, ROWS] > 0).reshape(2, -1)
+        differs = np.logical_or.reduce([there[0] != there[1], *map(halves_differ, results)])
+        chosen = (there & differs).ravel()
+        signs = np.repeat(_SIGNS, len(starts))[chosen]
         return self.rows([np.concatenate([key, key]) for key in keys], results, chosen), signs
-
-    def _differing(self, there: Mask, results: Sequence[Column]) -> Mask:
-        """Return for each group twice whether its row changes; rows and results are those before, and those after."""
-        was, remains = np.split(there, 2)
-        differs = np.logical_or.reduce([was != remains, *(differ(*halves(column)) for column in results)])
-        return np.concatenate([differs, differs])
 
     def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
         """Add changes to the stored totals."""
         groups, slots = np.nonzero(change)
         words = self.totals.layout.pack([*(key[groups] for key in keys), slots.view(np.uint64)], len(groups))
-        self.totals.runs = add_runs(self.totals.runs, Run(words, weights=plain(change[groups, slots])))
+        self.totals.runs = add_runs(self.totals.runs, Run(words, weights=change[groups, slots]))

@@ -18,7 +18,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.layout import Values, placed
-from deltic.engine.storage.run import Run, consolidate, plain
+from deltic.engine.storage.run import Run, consolidate
 from deltic.engine.storage.state import State
 from deltic.errors import UnsupportedError
 from deltic.program.operators.linear import Expanded
@@ -51,7 +51,7 @@ class Expansion(RelationUpdater):
         columns = (column[rows] for column in self.source.layout.unpack(delta.words))
         words = self.target.layout.pack(columns, len(values), generated)
         words, sums = consolidate(words, delta.all_weights()[rows])
-        return Run(words, weights=plain(sums))
+        return Run(words, weights=sums)
 
     def _generated(self, delta: Run) -> tuple[Rows, Values]:
         """Return the generated values, as stored, in the order of the rows, and the row of each."""

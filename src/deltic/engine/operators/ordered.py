@@ -20,7 +20,7 @@ from deltic.engine.kernels.types import Ints
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.interner import Interner, is_labelled
 from deltic.engine.storage.layout import Domain, Layout, Nulls, Raw, Sorted, Values
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, near, plain
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, near
 from deltic.engine.storage.state import Role, State
 from deltic.engine.storage.value_order import Labels
 from deltic.values.types import Type
@@ -183,7 +183,7 @@ class Ordered:
         words = self._encode(self.source.layout.unpack(delta.words), len(delta))
         words, moved = consolidate(words, delta.all_weights())
         before = self.rows.weights_of(words)
-        self.rows.runs = add_runs(self.rows.runs, Run(words, weights=plain(moved)))
+        self.rows.runs = add_runs(self.rows.runs, Run(words, weights=moved))
         self.visited += len(delta)
         starts = words & self.mask[:, None]
         new = np.ones(words.shape[1], bool)

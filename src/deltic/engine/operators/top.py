@@ -15,7 +15,7 @@ import numpy as np
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.ordered import Mask, Ordered, OrderedChange, Positions
 from deltic.engine.operators.query import Environment
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate
 from deltic.engine.storage.state import Role, State
 from deltic.program.operators.over import TopRows
 
@@ -59,7 +59,7 @@ class Ranking(RelationUpdater):
         words = self.sizes.layout.pack(keys, len(changed.first))
         old, gained = self.sizes.weights_of(words), changed.sum(changed.gained)
         moved = gained != 0
-        self.sizes.runs = add_runs(self.sizes.runs, Run(words[:, moved], weights=plain(gained[moved])))
+        self.sizes.runs = add_runs(self.sizes.runs, Run(words[:, moved], weights=gained[moved]))
         return old, old + gained
 
     def _rows(self, words: Sequence[Words], weights: Sequence[Weights]) -> Run | None:
@@ -70,7 +70,7 @@ class Ranking(RelationUpdater):
         rows, sums = (np.concatenate(list(compress(parts, moved)), axis=-1) for parts in (words, weights))
         rows, sums = rows[:, sums != 0], sums[sums != 0]
         rows, sums = consolidate(self.target.layout.pack(self.ordered.decode(rows), len(sums)), sums)
-        return Run(rows, weights=plain(sums)) if len(sums) else None
+        return Run(rows, weights=sums) if len(sums) else None
 
 
 class _Border:
@@ -106,7 +106,7 @@ class _Border:
         if moved.any():
             pairs = np.concatenate([border[:, moved], now[:, moved]], axis=1)
             words, weights = consolidate(pairs, np.concatenate([-copies[moved], left[moved]]))
-            self.kept.runs = add_runs(self.kept.runs, Run(words, weights=plain(weights)))
+            self.kept.runs = add_runs(self.kept.runs, Run(words, weights=weights))
 
     def _find(self, changed: OrderedChange) -> tuple[Words, Weights, Mask]:
         """Return the border of each partition, its copies, and whether there is one; else the greatest possible row."""

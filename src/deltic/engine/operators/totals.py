@@ -171,22 +171,13 @@ class GroupTotals:
         return self.source.relation.schema.columns[column].type
 
 
-def differ(a: Column, b: Column) -> Mask:
-    """Return where two columns have different values, or only one is NULL."""
-    (old, was_null), (new, is_null) = a, b
+def halves_differ(column: Column) -> Mask:
+    """Return where the first and the second half of a column have different values, or only one is NULL."""
+    values, nulls = column
+    old, new = values.reshape(2, -1)
     differs: Mask = old != new
-    if was_null is None and is_null is None:
+    if nulls is None:
         return differs
-    was_null = np.zeros(len(old), bool) if was_null is None else was_null
-    is_null = np.zeros(len(new), bool) if is_null is None else is_null
+    was_null, is_null = nulls.reshape(2, -1)
     result: Mask = (was_null != is_null) | (differs & ~is_null)
     return result
-
-
-def halves(column: Column) -> tuple[Column, Column]:
-    """Return the first and the second half of a column."""
-    values, nulls = column
-    middle = len(values) // 2
-    if nulls is None:
-        return (values[:middle], None), (values[middle:], None)
-    return (values[:middle], nulls[:middle]), (values[middle:], nulls[middle:])

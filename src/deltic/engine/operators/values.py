@@ -29,7 +29,7 @@ from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import is_labelled
 from deltic.engine.storage.layout import Domain, Raw
 from deltic.engine.storage.layout import Values as Held
-from deltic.engine.storage.run import Run, Words, add_runs, consolidate, merge_runs, plain
+from deltic.engine.storage.run import Run, Words, add_runs, consolidate, merge_runs
 from deltic.engine.storage.single import writer
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import GroupedAggregate
@@ -71,7 +71,7 @@ class Values:
         starts = starts_of_groups(keys, len(sums))
         before = store.weights_of(words)
         moved = sums != 0
-        store.runs = add_runs(store.runs, Run(words[:, moved], weights=plain(sums[moved])))
+        store.runs = add_runs(store.runs, Run(words[:, moved], weights=sums[moved]))
         count = np.add.reduceat(crossings(before, sums), starts)
         change[rows.groups, self.slots.present] = count
         if not (self.slots.extremes or self.slots.ranks or self.slots.wholes):

@@ -9,7 +9,7 @@ import numpy as np
 from deltic.engine.kernels.overlay import DELTA, FAR, MAX_TIME, NEAR
 from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
 from deltic.engine.kernels.thresholds import Thresholds
-from deltic.engine.storage.run import Run, Times, Weights, Words1, plain
+from deltic.engine.storage.run import Run, Times, Weights, Words1
 
 _ARRAYS = [WORDS, TIMES, WEIGHTS]
 
@@ -54,6 +54,6 @@ class LevelBuffers:
             if count:
                 words, times, weights = self._by_address[int(row[WORDS])]
                 rows = words[: width * count].reshape(width, count).copy()
-                runs.append(Run(rows, times[:count].copy(), plain(weights[:count].copy())))
+                runs.append(Run(rows, times[:count].copy(), weights[:count].copy()))
             row[ROWS] = row[MAX_TIME] = 0
         return runs

@@ -13,7 +13,7 @@ from deltic.engine.kernels.settle import NEVER, upcoming
 from deltic.engine.operators.query import Evaluation, Version
 from deltic.engine.recursion.pending import PendingRows
 from deltic.engine.storage.arrangement import descriptors, time_array
-from deltic.engine.storage.run import Run, Times, Words, add_runs, plain
+from deltic.engine.storage.run import Run, Times, Words, add_runs
 
 # Called regularly with the present iteration, 0 while the changes below are pushed. It may raise to end the epoch.
 Check = Callable[[int], None]
@@ -41,7 +41,7 @@ class LostRows:
         """Find the derivations of lost rows after `now`. Yield rows with the next iteration to look at them."""
         for time, (rows, weights) in self._derived(name, words, now).after(now):
             if len(weights):
-                run = Run(rows, time_array(len(weights), time), plain(weights))
+                run = Run(rows, time_array(len(weights), time), weights)
                 self.found[name] = add_runs(self.found[name], run)
         times = upcoming(words, descriptors(self.found[name]), now)
         following = np.flatnonzero(times != NEVER)

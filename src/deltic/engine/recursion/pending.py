@@ -22,7 +22,7 @@ from deltic.engine.kernels.heap import RELATION_BITS, Heap
 from deltic.engine.kernels.thresholds import DEFAULTS
 from deltic.engine.operators.search import Derivations
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.run import NO_WEIGHTS, Run, Times, Weights, Words, consolidate, plain
+from deltic.engine.storage.run import NO_WEIGHTS, Run, Times, Weights, Words, consolidate
 
 
 class RoundId(NamedTuple):
@@ -59,7 +59,7 @@ class PendingRows:
     def derive(self, derived: Derivations, time: int) -> None:
         """Add derivations. Those without times of their own belong to iteration `time`."""
         if derived.consolidated:
-            self.add(Run(derived.words, weights=plain(derived.weights)), time)
+            self.add(Run(derived.words, weights=derived.weights), time)
             return
         if not len(derived):
             return

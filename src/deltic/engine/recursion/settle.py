@@ -32,7 +32,7 @@ from deltic.engine.recursion.signed.reading import ByIteration
 from deltic.engine.recursion.signed.relation_function import FunctionOutput, RelationFunction
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.storage.arrangement import Descriptors, descriptors, time_array
-from deltic.engine.storage.run import Run, Times, Words, consolidate, narrow, plain
+from deltic.engine.storage.run import Run, Times, Words, consolidate, narrow
 from deltic.engine.storage.state import State
 from deltic.program.histories import delay_of
 
@@ -97,7 +97,7 @@ class Settler(ABC):
 
     def _run(self, words: Words, weights: Values, now: int) -> Run | None:
         """Return a change at an iteration; None if it is empty."""
-        return Run(words, time_array(len(weights), now), plain(weights)) if len(weights) else None
+        return Run(words, time_array(len(weights), now), weights) if len(weights) else None
 
 
 class SetSettler(Settler):
@@ -154,9 +154,9 @@ class SetSettler(Settler):
         rows, weights = select(words, counted, counted)
         if self._counts_rows and change is not None:
             assert self.state.counts is not None
-            self.state.counts.append(Run(change.words, change.times, plain(weights)))
+            self.state.counts.append(Run(change.words, change.times, weights))
         elif len(weights):
-            self.state.count(Run(rows, time_array(len(weights), now), plain(weights)))
+            self.state.count(Run(rows, time_array(len(weights), now), weights))
 
     def compact(self) -> None:
         if self._counts_rows:

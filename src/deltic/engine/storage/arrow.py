@@ -18,7 +18,7 @@ from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.layout import Column, reaches
-from deltic.engine.storage.run import Run, Weights, Words, consolidate, plain
+from deltic.engine.storage.run import Run, Weights, Words, consolidate
 from deltic.engine.storage.spilling import pieces
 from deltic.engine.storage.state import State
 from deltic.errors import ChangeError
@@ -62,19 +62,19 @@ def table_change(
     if not moved.all():
         there = moved != 0
         words, moved = words[:, there], moved[there]
-    return Run(words, weights=plain(moved)) if len(moved) else None
+    return Run(words, weights=moved) if len(moved) else None
 
 
 def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
     """Return the distinct rows of a batch, sorted, with their summed weights. Works in pieces if memory is short."""
     parts = pieces(len(weights))
     if len(parts) == 1:
-        return consolidate(state.layout.pack((), len(weights), columns), plain(weights))
+        return consolidate(state.layout.pack((), len(weights), columns), weights)
     total = CountChanges()
     for part in parts:
         some = [(values[part], None if nulls is None else nulls[part]) for values, nulls in columns]
-        words, sums = consolidate(state.layout.pack((), part.stop - part.start, some), plain(weights[part]))
-        total.add_run(Run(words, weights=plain(sums)))
+        words, sums = consolidate(state.layout.pack((), part.stop - part.start, some), weights[part])
+        total.add_run(Run(words, weights=sums))
     return total.total() or state.no_rows()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from deltic.engine.kernels.thresholds import DEFAULTS
-from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, add_runs, consolidate, merge_runs, plain
+from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, add_runs, consolidate, merge_runs
 
 # Small parts are summed once they have this many rows in total.
 _GATHERED = 1 << 20
@@ -24,13 +24,16 @@ class CountChanges:
         self.size = 0
 
     def add(self, words: Words, weights: Weights) -> None:
-        """Add rows with weights (empty: all one). Large batches are consolidated at once to save memory."""
+        """Add rows with weights (empty: all one), in arrays that do not change any more.
+
+        Large batches are consolidated at once to save memory.
+        """
         self.size += words.shape[1]
         if words.shape[1] >= self._limit:
             rows, sums = consolidate(words, weights)
-            self._keep(Run(rows, weights=plain(sums)))
+            self._keep(Run(rows, weights=sums))
         else:
-            self._small.append((words.copy(), weights.copy()))
+            self._small.append((words, weights))
             self._gathered += words.shape[1]
             if self._gathered >= _GATHERED:
                 self._fold()
@@ -44,7 +47,7 @@ class CountChanges:
         """Sum the small parts."""
         words, weights = consolidate(*_concatenate(self._small))
         self._small, self._gathered = [], 0
-        self._keep(Run(words, weights=plain(weights)))
+        self._keep(Run(words, weights=weights))
 
     def _keep(self, run: Run) -> None:
         """Keep a run. Runs of similar size are merged at once, so that shared rows take memory only once.
@@ -78,7 +81,7 @@ class CountChanges:
     def run(self) -> Run | None:
         """Return the total as a run; None if all sums are zero."""
         total = self.total()
-        return Run(total[0], weights=plain(total[1])) if total is not None and len(total[1]) else None
+        return Run(total[0], weights=total[1]) if total is not None and len(total[1]) else None
 
 
 def _concatenate(parts: list[tuple[Words, Weights]]) -> tuple[Words, Weights]:

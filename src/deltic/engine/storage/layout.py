@@ -192,12 +192,14 @@ class Sorted(Domain):
         super().extend(low, high)
 
 
-def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Column]:
+def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> Sequence[Column]:
     """Return computed columns as contiguous arrays, all of whose values have places.
 
     Raises DomainOverflow if some have none; all other domains that lack a place are extended at once.
     """
-    result = [(np.ascontiguousarray(v), None if nulls is None else np.ascontiguousarray(nulls)) for v, nulls in columns]
+    result = AddressedColumns(
+        (np.ascontiguousarray(v), None if nulls is None else np.ascontiguousarray(nulls)) for v, nulls in columns
+    )
     overflows = list[DomainOverflow]()
     for domain, (values, nulls), (low, high) in zip(domains, result, reaches(result), strict=True):
         assert nulls is None or domain.nullable or not nulls.any()

@@ -67,8 +67,9 @@ class Run:
     """Rows in ascending order of (row, time), without duplicate keys and zero weights. Immutable.
 
     `words` uint64[W, n], contiguous; `times` int[n], empty if the rows have none; `weights` int[n], empty if all are
-    one; both of any width. `max_time` is the greatest time, 0 without times. The run `is_heavy` if sums of its weights
-    with those of other runs may exceed 64 bits. `descriptor` is the form for kernels, see `kernels.search`.
+    one, even if some were given; both of any width. `max_time` is the greatest time, 0 without times. The run
+    `is_heavy` if sums of its weights with those of other runs may exceed 64 bits. `descriptor` is the form for kernels,
+    see `kernels.search`.
     """
 
     __slots__ = ("descriptor", "is_heavy", "kept", "max_time", "times", "weights", "words")
@@ -82,12 +83,12 @@ class Run:
         self.kept = None
         self.words = np.ascontiguousarray(words)
         if words.shape[1] < _MANY:
-            self.times, self.weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
-            described = describe(self.words, self.times, self.weights)
-            self.descriptor, self.max_time = described[:4], int(described[4])
-            self.is_heavy = int(described[5]) >= _HEAVY
+            self.times, weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
+            described = describe(self.words, self.times, weights)
+            self.descriptor, (self.max_time, most) = described[:4], described[4:].tolist()
+            self.weights, self.is_heavy = weights if most else NO_WEIGHTS, most >= _HEAVY
         else:
-            self.times, self.weights = narrow(times), narrow(weights)
+            self.times, self.weights = narrow(times), NO_WEIGHTS if (weights == 1).all() else narrow(weights)
             self.max_time = int(self.times.max(initial=0))
             self.is_heavy = _are_heavy(self.weights)
             self.descriptor = describe_output(self.words, self.times, self.weights)
@@ -102,7 +103,7 @@ class Run:
     def negated(self) -> Run:
         """Return the same rows with opposite weights."""
         weights = -self.all_weights() if self.weights.size else np.full(len(self), -1, np.int8)
-        return Run(self.words, self.times, plain(weights))
+        return Run(self.words, self.times, weights)
 
     def all_weights(self) -> Weights:
         """Return the weights as int64[n], also if all are one."""
@@ -214,11 +215,6 @@ def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDA
     return np.array([words.shape[1], address_of(words), coded_times, coded_weights], np.int64)
 
 
-def plain(weights: Weights) -> Weights:
-    """Return the weights as a run stores them: empty if all are one."""
-    return NO_WEIGHTS if (weights == 1).all() else weights
-
-
 def merge_runs(a: Run, b: Run) -> Run:
     """Return the sum of two runs. Both have times or neither has, but an empty run fits both."""
     if not len(a) or not len(b):
@@ -240,7 +236,7 @@ def _merge_small(a: Run, b: Run, weighted: bool) -> Run | None:
         return None
     if n < words.shape[1]:
         words, times, weights = words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
-    return Run(words, times, plain(weights) if weighted else NO_WEIGHTS)
+    return Run(words, times, weights)
 
 
 def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
@@ -264,7 +260,7 @@ def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
         words = space.concatenate([words[:, s] for s in kept], axis=1)
         times = space.concatenate([times[s] for s in kept])
         weights = space.concatenate([weights[s] for s in kept])
-    return Run(words, times, plain(weights))
+    return Run(words, times, weights)
 
 
 def _cuts(a: Run, b: Run) -> list[Cut]:

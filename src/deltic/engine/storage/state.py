@@ -27,7 +27,7 @@ from deltic.engine.storage.arrangement import Arrangement, present
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import Domain, Layout
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, merge_runs, plain
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, merge_runs
 from deltic.errors import CountOverflowError
 from deltic.program.program import Relation
 
@@ -360,13 +360,13 @@ class State:
         moved = change != 0
         if moved.any():
             surplus = self.auxiliary["surplus", self.canonical]
-            surplus.runs = add_runs(surplus.runs, Run(words[:, moved], weights=plain(change[moved])))
+            surplus.runs = add_runs(surplus.runs, Run(words[:, moved], weights=change[moved]))
 
     def forget(self, run: Run) -> None:
         """Remove rows without a change; `run` is their negation. Call it only between changes."""
         if self.kind is RelationKind.SET:
             assert self.counts is not None
-            self.count(Run(run.words, weights=plain(-self.counts.weights_of(run.words))))
+            self.count(Run(run.words, weights=-self.counts.weights_of(run.words)))
         self.append(run)
         self.compact()
 
@@ -388,15 +388,15 @@ class State:
     def whole(self) -> Run:
         """Return the present rows with their weights, as a change from the empty relation."""
         words, weights = self.rows()
-        return Run(words, weights=plain(weights))
+        return Run(words, weights=weights)
 
     def change_set(self, words: Words, change: Weights) -> Run:
         """Add `change` to the counts of a set's rows. Return the change of the set, H of [DBSP Prop. 6.12]."""
         assert self.counts is not None
         actions = crossings(self.counts.weights_of(words), change)
-        self.count(Run(words, weights=plain(change)))
+        self.count(Run(words, weights=change))
         moved = actions != 0
-        return Run(words[:, moved], weights=plain(actions[moved]))
+        return Run(words[:, moved], weights=actions[moved])
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,19 @@ def fits(table: pa.Table, schema: Schema) -> bool:
     return all(_has_place(table.column(place), column) for place, column in _limited(schema))
 
 
+def declared(table: pa.Table, schema: Schema) -> pa.Table:
+    """Return a table that `fits`, with the relation's own fields.
+
+    If its fields are those of `_fields`, only those without NULL are replaced.
+    """
+    if not table.num_columns or not table.schema.equals(_fields(schema)):
+        return table_of(table.columns, schema.to_arrow(), len(table))
+    for place, column in enumerate(schema):
+        if not column.nullable:
+            table = table.set_column(place, schema.to_arrow().field(place), table.column(place))
+    return table
+
+
 @lru_cache(1 << 10)
 def _fields(schema: Schema) -> pa.Schema | None:
     """Return a relation's fields, all nullable; None if a column may refuse what its Arrow type allows, NULL aside."""

@@ -17,7 +17,7 @@ from deltic.catalog import CatalogTable
 from deltic.catalog.storing import ColumnStorage
 from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
-from deltic.pipeline.io.columns import REFUSED, check_columns, conform, fits, is_exact, lossless, row_at
+from deltic.pipeline.io.columns import REFUSED, check_columns, conform, declared, fits, is_exact, lossless, row_at
 from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
 from deltic.pipeline.io.files import File
@@ -62,7 +62,7 @@ def to_table(
     if isinstance(rows, Path | File):
         return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key, rounding)
     if isinstance(rows, pa.Table) and not signed and fits(rows, schema):
-        return table_of(rows.columns, schema.to_arrow(), len(rows))
+        return declared(rows, schema)
     counts = None if rounding is None else Rounding()
     layout = FileLayout(schema, signed=signed, key=key, optional=optional, rounding=counts)
     rows = tabular(name, rows, schema.names, lambda fields: _checked(name, fields, layout))

@@ -36,7 +36,7 @@ from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import make_room, packed
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
-from deltic.engine.storage.run import Run, plain
+from deltic.engine.storage.run import Run
 from deltic.engine.watermark import Watermark
 from deltic.program.definitions import Table
 
@@ -104,7 +104,7 @@ class Comparison(Inquiry):
         batch = CountChanges()
         for received in self._received(shard):
             words, weights = packed(state, received.columns, received.weights)
-            batch.add_run(Run(words, weights=plain(weights)))
+            batch.add_run(Run(words, weights=weights))
         batch.add_run(state.whole().negated())
         words, weights = batch.total() or state.no_rows()
         for part in slices(len(weights)):

@@ -33,7 +33,7 @@ from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.engine.storage.layout import Layout
-from deltic.engine.storage.run import NO_WEIGHTS, Run, plain
+from deltic.engine.storage.run import NO_WEIGHTS, Run
 from deltic.engine.storage.state import Role, State
 from deltic.engine.storage.store import Store
 from deltic.errors import count_of
@@ -118,7 +118,7 @@ class Rounds:
         """Queue derivations of a relation at their iterations."""
         self._keep_up()
         for time, words, weights in by_time(run):
-            self.queue.of(name).add(Run(words, weights=plain(weights)), time)
+            self.queue.of(name).add(Run(words, weights=weights), time)
 
     def _keep_up(self) -> None:
         """Repack pending rows whose relation was repacked."""

@@ -41,7 +41,7 @@ from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import make_room, packed, table_change
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import Layout
-from deltic.engine.storage.run import NO_TIMES, Run, Times, plain
+from deltic.engine.storage.run import NO_TIMES, Run, Times
 from deltic.engine.storage.state import StoreSnapshot
 from deltic.engine.storage.store import Store
 from deltic.engine.storage.unique import check_unique
@@ -230,7 +230,7 @@ class Steps(StoredProgram):
             batch.add_run(state.contents.adapted(run, layout))
         for columns, weights in sent:
             words, summed = packed(state, columns, weights)
-            batch.add_run(Run(words, weights=plain(summed)))
+            batch.add_run(Run(words, weights=summed))
         add_derivations(state, batch, self.is_stored(name))
 
     def _search(self, step: Search) -> Iterator[Message]:

@@ -21,7 +21,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate, plain
+from deltic.engine.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate
 from deltic.engine.storage.state import State
 from deltic.program.definitions import Definition
 from deltic.program.histories import Examined
@@ -104,7 +104,7 @@ class RowSets(Examination):
         actions, following, visited = examine_rows(words, own, now, self.definition.delay, *map(descriptors, kept))
         self.environment.visits.rows += visited
         moved, again = np.flatnonzero(actions), following >= 0
-        change = Run(own[:, moved], weights=plain(actions[moved]))
+        change = Run(own[:, moved], weights=actions[moved])
         return ExaminationResult(change, words[:, again], following[again].astype(np.int32))
 
 
@@ -159,7 +159,7 @@ class GroupFunction(Examination):
     def drifts(self, change: Run) -> None:
         arranged = self.rows.arranged(change)
         words, weights = consolidate(arranged.words, arranged.all_weights())
-        self.drift.runs = add_runs(self.drift.runs, Run(words, weights=plain(weights)))
+        self.drift.runs = add_runs(self.drift.runs, Run(words, weights=weights))
 
     def examine(self, words: Words, change: Run, now: int) -> ExaminationResult:
         groups = self.rows.groups(words)
@@ -176,7 +176,7 @@ class GroupFunction(Examination):
             again &= self.rows.changed(groups, self.drift.runs)
         probes = self.rows.canonical(groups[:, again], np.zeros(int(again.sum()), np.int64))
         times = following[again].astype(np.int32)
-        return ExaminationResult(Run(moved, weights=plain(sums)), probes.words, times)
+        return ExaminationResult(Run(moved, weights=sums), probes.words, times)
 
     def _function(self, present: Entries) -> Run:
         """Return the function of all groups' rows at one iteration."""

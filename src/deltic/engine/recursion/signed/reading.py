@@ -16,7 +16,7 @@ from deltic.engine.kernels.histories import ranges
 from deltic.engine.kernels.running import next_iterations
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.layout import Domain, Layout, Place, Raw
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, plain, sort_order
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, sort_order
 from deltic.engine.storage.state import State
 from deltic.values.types import Type
 
@@ -126,11 +126,11 @@ class HistoryGroups:
     def canonical(self, words: Words, weights: Weights) -> Run:
         """Return rows of this order, with weights, in canonical order."""
         if self.order == self.state.canonical and self.arrangement.layout is self.state.layout:
-            return Run(words, weights=plain(weights))
+            return Run(words, weights=weights)
         raws = dict(zip(self.order, self.arrangement.layout.unpack(words), strict=True))
         packed = self.state.layout.pack([raws[c] for c in self.state.canonical], words.shape[1])
         rows, sums = consolidate(packed, weights, keep_zeros=True)
-        return Run(rows, weights=plain(sums))
+        return Run(rows, weights=sums)
 
 
 def iterations() -> Domain:

@@ -25,7 +25,7 @@ from deltic.engine.recursion.signed.extremes import IN_ORDER, ValuesByIteration,
 from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups, iterations, mask_of, place_of
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.layout import Domain, Raw
-from deltic.engine.storage.run import Run, Words, add_runs, consolidate, plain
+from deltic.engine.storage.run import Run, Words, add_runs, consolidate
 from deltic.engine.storage.state import State
 from deltic.program.histories import Examined
 from deltic.program.operators.aggregate import Grouped, GroupedAggregate
@@ -110,7 +110,7 @@ class RunningGroups(Examination):
         times = np.full(len(groups), now, np.int32)
         raws = [*(key[groups] for key in keys), times.astype(np.uint64), slots.astype(np.uint64)]
         words = self.totals.layout.pack(raws, len(groups))
-        self.totals.runs = add_runs(self.totals.runs, Run(words, times, plain(change[groups, slots])))
+        self.totals.runs = add_runs(self.totals.runs, Run(words, times, change[groups, slots]))
 
     def _moved(self, keys: Sequence[Raw], totals: Totals, new: Totals, now: int) -> Run:
         """Return the change of the target: its new rows less those before, less its entries at this iteration."""
@@ -126,7 +126,7 @@ class RunningGroups(Examination):
         except NoResult as missing:
             self.groups.report(missing, keys)
         moved, sums = consolidate(np.concatenate(words, axis=1), np.concatenate(weights))
-        return Run(moved, weights=plain(sums))
+        return Run(moved, weights=sums)
 
 
 def _count(keys: Sequence[Raw]) -> int:

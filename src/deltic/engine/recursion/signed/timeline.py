@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.operators.query import Environment
-from deltic.engine.storage.run import Run, Times, consolidate, plain
+from deltic.engine.storage.run import Run, Times, consolidate
 from deltic.engine.storage.state import State
 
 BEGINNING = -1
@@ -43,7 +43,7 @@ class Timeline:
             weights.append(run.weights[there].astype(np.int64) if run.weights.size else np.ones(len(there), np.int64))
         rows, sums = consolidate(np.concatenate(words, axis=1), np.concatenate(weights))
         self.environment.visits.rows += sum(map(len, weights))
-        return Run(rows, weights=plain(sums))
+        return Run(rows, weights=sums)
 
     def after(self, now: int) -> int | None:
         """Return the next iteration with an entry."""
