@@ -76,6 +76,10 @@ class Circuit:
         own = {type(operator) for operator in self.operators}
         return frozenset(own.union(*(body.kinds for operator in self.operators for _, body in operator.bodies())))
 
+    def node(self, number: int) -> Node:
+        """The node of that number."""
+        return self.nodes[number]
+
     def type_of(self, number: int) -> ZSetType:
         """The type of a node that carries one Z-set."""
         type_ = self.nodes[number].type

@@ -24,7 +24,7 @@ def inline(circuit: Circuit) -> Circuit:
     Delays keep counting the time of the circuit around the call. A call in a body is kept where the called circuit
     has constants, which are not allowed in bodies.
     """
-    return _Inlining(circuit.depth, circuit).result
+    return _Inlining(circuit.depth, circuit).result if ops.Call in circuit.kinds else circuit
 
 
 class _Inlining:

@@ -146,7 +146,7 @@ def test_a_sample_says_nothing_of_variables_that_no_table_has():
     """A computed column of a join that is to be kept: its size is estimated."""
     told = measured(r=[np.arange(9)], s=[np.arange(9)])
     size = NodeSize(1e6, {"x": 9.0, "computed": 3.0}, {}, (("r", {"x": 0}), ("s", {"x": 0})))
-    work = Work(Sizes(CircuitBuilder(), told), RewriteCosts())
+    work = Work(Sizes(CircuitBuilder().node, told), RewriteCosts())
     assert work.set_of(size, ("computed",)).rows == 3
 
 

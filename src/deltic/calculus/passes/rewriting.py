@@ -50,6 +50,10 @@ class Rewriting:
                 assert result == number, "no two nodes of a circuit are equal"
         return self._builder
 
+    def made(self, number: int) -> Node:
+        """A new node; as long as nothing is built, the new nodes are the old ones."""
+        return (self.circuit if self._builder is None else self._builder).node(number)
+
     @cached_property
     def notes(self) -> object:
         """The result of `prepare` for the old circuit."""
@@ -100,7 +104,7 @@ class Rewriting:
         inputs, built = self.new(*node.inputs), self._builder
         if built is None and not isinstance(node.operator, _AROUND):
             return self.number
-        types = [(self.circuit.nodes[i] if built is None else built.node(i)).type for i in inputs]
+        types = [self.made(i).type for i in inputs]
         operator = self._operator(node.operator, types, imports)
         if operator is node.operator and built is None:
             return self.number

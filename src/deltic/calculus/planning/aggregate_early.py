@@ -49,7 +49,7 @@ def aggregate_early(
             return None
         whole = conjunction_of(circuit, source)
         nodes = {atom.node: rewriting.new(atom.node)[0] for atom in (*whole.atoms, *whole.absent)}
-        early = _Early(rewriting, Work(Sizes(rewriting.builder, statistics), costs), decisions, named.get(source, ""))
+        early = _Early(rewriting, Work(Sizes(rewriting.made, statistics), costs), decisions, named.get(source, ""))
         return early.made(whole.over(nodes), operator.keys, operator.calls)
 
     return Rewriting(circuit, rule).sweep(()), decisions
@@ -86,12 +86,13 @@ class _Early:
     ) -> tuple[JoinPart, float, float] | None:
         """The part that saves the most work, with the work before and after; None if none does."""
         result: list[tuple[float, JoinPart, float, float]] = []
+        joined, costs = self.work.of(conjunction), self.work.costs
+        if joined is None or joined[1] < costs.least:
+            return None
+        before = joined[1]
         for part in parts(conjunction, set(keys)):
-            joined, after = self.work.of(conjunction), self.work.split(part)
-            if joined is None or after is None or not self._divides(part, calls):
-                continue
-            before, costs = joined[1], self.work.costs
-            if after <= costs.ratio * before and before - after >= costs.least:
+            after = self.work.split(part) if self._divides(part, calls) else None
+            if after is not None and after <= costs.ratio * before and before - after >= costs.least:
                 result.append((before - after, part, before, after))
         return max(result, key=lambda each: each[0])[1:] if result else None
 
@@ -110,7 +111,7 @@ class _Early:
 
     def _wraps(self, inside: NodeConjunction, call: ops.AggregateCall) -> bool:
         """Whether the aggregate is not a sum, or a sum of integers."""
-        schemas = ((atom, self.rewriting.builder.type_of(atom.node).schema) for atom in inside.atoms)
+        schemas = ((atom, self.work.sizes.schema(atom.node)) for atom in inside.atoms)
         types = {v: column.type for atom, schema in schemas for v, column in zip(atom.variables, schema, strict=True)}
         return call.function != "sum" or types[call.column].is_integer
 
@@ -144,7 +145,7 @@ class _Early:
 
     def _label(self, number: int) -> str:
         """The name of a node of the new circuit for users."""
-        return getattr(self.rewriting.builder.node(number).operator, "name", f"%{number}")
+        return getattr(self.rewriting.made(number).operator, "name", f"%{number}")
 
 
 def _variables(conjunction: NodeConjunction) -> set[str]:

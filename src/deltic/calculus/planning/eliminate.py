@@ -27,7 +27,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, columns_of
-from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.graph import Circuit, Node
 
 
 def eliminate(
@@ -62,7 +62,7 @@ class _Elimination:
     ) -> None:
         self.circuit, self.statistics, self.costs, self.decisions = circuit, statistics, costs, decisions
         self.present, self.is_large, self.imports, self.labels = present, is_large, sizes, labels
-        self.work = Work(Sizes(CircuitBuilder(), statistics), costs)
+        self.work = Work(Sizes(circuit.node, statistics, sizes), costs)
         self.views = views(circuit)
         self.as_sets = _read_as_sets(circuit)
         self.made: dict[int, int] = {}
@@ -70,8 +70,8 @@ class _Elimination:
     def __call__(self, rewriting: Rewriting, node: Node) -> int | None:
         if rewriting.circuit is not self.circuit:  # the body of a recursion that is not rewritten
             return None
-        if rewriting.builder is not self.work.sizes.builder:
-            self.work = Work(Sizes(rewriting.builder, self.statistics, self.imports), self.costs)
+        if rewriting.made != self.work.sizes.node:
+            self.work = Work(Sizes(rewriting.made, self.statistics, self.imports), self.costs)
         if isinstance(node.operator, ops.Fixpoint):
             return self._inside(rewriting, node, node.operator)
         result = [self._input(rewriting, node, source) for source in node.inputs]
@@ -111,7 +111,7 @@ class _Elimination:
             lambda index: sizes.of(inputs[index]),
             labels,
         )
-        body = Rewriting(fixpoint.body, rule).sweep(tuple(rewriting.builder.node(i).type for i in inputs))
+        body = Rewriting(fixpoint.body, rule).sweep(tuple(rewriting.made(i).type for i in inputs))
         return rewriting.add(replace(fixpoint, body=body), *inputs)
 
     def _narrowed(self, rewriting: Rewriting, source: int, live: set[str], as_set: bool) -> int | None:
@@ -153,9 +153,11 @@ class _Elimination:
         None if none does.
         """
         result: list[tuple[float, int, JoinPart, float | None, float | None]] = []
-        possible = [part for part in parts(conjunction, live) if part.gone or not self._is_recursive(part)]
-        joined = self.work.of(conjunction) if possible else None
+        joined = self.work.of(conjunction)
         before = None if joined is None else joined[1]
+        if before is not None and before < self.costs.least and not self.present:
+            return None
+        possible = [part for part in parts(conjunction, live) if part.gone or not self._is_recursive(part)]
         for part in possible:
             after = self.work.split(part)
             place = self.present.get(self._definition(part))
@@ -170,7 +172,7 @@ class _Elimination:
 
     def _is_recursive(self, part: JoinPart) -> bool:
         """Whether a part depends on a feedback; only relations of its recursion that are sets have iterations."""
-        node = self.work.sizes.builder.node
+        node = self.work.sizes.node
         waiting, seen = {atom.node for atom in part.inside.atoms}, set[int]()
         while waiting:
             seen |= waiting
@@ -220,7 +222,7 @@ class _Elimination:
 
     def _label(self, number: int) -> str:
         """The name of a node of the new circuit for users."""
-        node = self.work.sizes.builder.node(number)
+        node = self.work.sizes.node(number)
         if isinstance(node.operator, ops.Import):
             return self.labels[node.operator.index]
         if isinstance(node.operator, ops.Keep) and not node.operator.name:

@@ -13,7 +13,7 @@ from deltic.calculus.planning.decision import COSTS, KeptDecision, RewriteCosts
 from deltic.calculus.planning.statistics import Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.graph import Circuit, Node
 
 # Operators that queries expand.
 _READ_THROUGH = (ops.Join, ops.Semijoin, ops.Antijoin, ops.Map, ops.Filter, ops.Plus)
@@ -37,7 +37,7 @@ class _Sharing:
 
     def __init__(self, circuit: Circuit, statistics: Statistics, costs: RewriteCosts) -> None:
         self.circuit, self.costs = circuit, costs
-        self.work = Work(Sizes(_builder(circuit), statistics), costs)
+        self.work = Work(Sizes(circuit.node, statistics), costs)
         self.sinks = {number: name for name, number in circuit.sinks.items()}
         self.kept: dict[int, KeptDecision] = {}
         named = views(circuit)
@@ -76,11 +76,3 @@ class _Sharing:
         result = [self.work.of(term) for term in conjunctions(self.circuit, number, {*self.kept, *kept})]
         known = [work for each in result if each is not None for work in each[1:]]
         return sum(known) if len(known) == len(result) else None
-
-
-def _builder(circuit: Circuit) -> CircuitBuilder:
-    """A builder that has the nodes of the circuit, under their numbers."""
-    builder = CircuitBuilder(circuit.depth)
-    for node in circuit.nodes:
-        builder.add(node.operator, *node.inputs)
-    return builder

@@ -17,8 +17,10 @@ from sqlglot import exp
 
 from deltic.calculus.planning.selectivity import selectivity
 from deltic.circuit import operators as ops
+from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_checked, is_literal, substituted
-from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.graph import Node
+from deltic.values.types import Schema
 
 # A column of a relation: the name of the relation in statistics, and the position of the column.
 Origin = tuple[str, int]
@@ -129,11 +131,19 @@ Imports = Callable[[int], "NodeSize | None"]
 
 
 class Sizes:
-    """The sizes of the nodes of a builder; `imports` returns those of a body's imports."""
+    """The sizes of the nodes that `node` returns by their numbers; `imports` returns those of a body's imports."""
 
-    def __init__(self, builder: CircuitBuilder, statistics: Statistics, imports: Imports = lambda index: None) -> None:
-        self.builder, self.statistics, self.imports = builder, statistics, imports
+    def __init__(
+        self, node: Callable[[int], Node], statistics: Statistics, imports: Imports = lambda index: None
+    ) -> None:
+        self.node, self.statistics, self.imports = node, statistics, imports
         self._known: dict[int, NodeSize | None] = {}
+
+    def schema(self, number: int) -> Schema:
+        """The columns of a node that carries one Z-set."""
+        type_ = self.node(number).type
+        assert isinstance(type_, ZSetType)
+        return type_.schema
 
     def of(self, number: int) -> NodeSize | None:
         """The size of a node; None if it depends on an unknown size."""
@@ -142,7 +152,7 @@ class Sizes:
         return self._known[number]
 
     def _of(self, number: int) -> NodeSize | None:
-        node = self.builder.node(number)
+        node = self.node(number)
         if isinstance(node.operator, ops.Source):
             return self._named(node.operator.name, number)
         if isinstance(node.operator, ops.BundleRelation | ops.Feedback):
@@ -162,7 +172,7 @@ class Sizes:
         rows = self.statistics.rows(name)
         if rows is None:
             return None
-        names = self.builder.type_of(number).schema.names
+        names = self.schema(number).names
         distinct = {column: self.statistics.distinct(name, (i,)) for i, column in enumerate(names)}
         columns = {column: i for i, column in enumerate(names)}
         origins = {column: (name, i) for column, i in columns.items()}

@@ -15,7 +15,7 @@ from deltic.circuit.graph import Circuit
 
 
 class Work:
-    """Estimates over the nodes of a builder."""
+    """Estimates over the nodes of a circuit."""
 
     def __init__(self, sizes: Sizes, costs: RewriteCosts) -> None:
         self.sizes, self.costs = sizes, costs
@@ -23,7 +23,7 @@ class Work:
     def size(self, atom: NodeAtom) -> NodeSize | None:
         """The size of an atom, by its variables; None if unknown."""
         size = self.sizes.of(atom.node)
-        names = self.sizes.builder.type_of(atom.node).schema.names
+        names = self.sizes.schema(atom.node).names
         return None if size is None else size.renamed(dict(zip(names, atom.variables, strict=True)))
 
     def of(self, conjunction: NodeConjunction, *others: NodeSize) -> tuple[NodeSize, float] | None:
