@@ -46,6 +46,7 @@ def test_rows_of_many_keys_are_counted(typed, columns):
     there = {*ROWS, (5, 3, 1.5, "s2")} - {ROWS[0], ROWS[5]}
     expected = [sum(all(row[i] == key[i] for i in columns) for row in there) for key in wanted]
     assert typed.engine.count_each("t", keys).tolist() == expected
+    assert typed.engine.count_each("copy", keys).tolist() == expected
     assert typed.engine.entries("t")
 
 

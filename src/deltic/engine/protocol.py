@@ -52,8 +52,8 @@ class Engine(Version, Protocol):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         return self._now().lookup_all(name, keys)
 
-    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
-        return self._now().count_each(name, keys)
+    def count_each(self, name: str, keys: pa.Table, *, table: bool = False) -> npt.NDArray[np.int64]:
+        return self._now().count_each(name, keys, table=table)
 
     def entries(self, name: str) -> int:
         return self._now().entries(name)

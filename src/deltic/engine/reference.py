@@ -210,8 +210,9 @@ class ReferenceVersion(Version):
         result = [_shown(self._found(rows, schema, key), schema, False) for key in wanted]
         return pa.concat_tables(result) if result else _shown(ZSet(), schema, False)
 
-    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
-        rows, schema = self.tables[name], self.table_schemas[name]
+    def count_each(self, name: str, keys: pa.Table, *, table: bool = False) -> npt.NDArray[np.int64]:
+        rows = self.tables[name] if table else self._contents(name)
+        schema = (self.table_schemas if table else self.schemas)[name]
         result = [_shown(self._found(rows, schema, key), schema, False) for key in keys.to_pylist()]
         return np.array([len(table) for table in result], np.int64)
 

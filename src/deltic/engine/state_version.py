@@ -19,7 +19,7 @@ from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.lookup import count_each, find_history, find_rows, first_of_each
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
-from deltic.engine.version import ITERATION, Version, rows_shown
+from deltic.engine.version import Version, rows_shown
 from deltic.program.program import Program
 
 
@@ -134,11 +134,11 @@ class StateVersion(Version):
 
         return self._of_all(ask, name, counted=False, table=True)
 
-    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
+    def count_each(self, name: str, keys: pa.Table, *, table: bool = False) -> npt.NDArray[np.int64]:
         with postponed:
             counts = np.zeros(len(keys), np.int64)
             for store in self._stores:
-                relation = store.relations[self._called(name, table=True)]
+                relation = store.relations[self._called(name, table)]
                 if relation.orders[0].runs:
                     values, known = relation.keys(keys, store.interner)
                     counts[known] += count_each(relation, values)
@@ -175,8 +175,7 @@ def _history(relation: Frozen, interner: Interner, keys: pa.Table) -> pa.Table |
     if result is None:
         return None
     words, times, weights = first_of_each(*result) if relation.is_set else result
-    rows = decode_rows(relation.schema, relation.layout, words, interner, weights)
-    return rows.append_column(pa.field(ITERATION, pa.int64(), nullable=False), pa.array(times, pa.int64()))
+    return decode_rows(relation.schema, relation.layout, words, interner, weights, times=times)
 
 
 def together(tables: Iterable[pa.Table]) -> pa.Table:

@@ -51,8 +51,11 @@ class Version(Protocol):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         """Return the rows of a table that agree with one of these keys in the keys' columns, in the form of `read`."""
 
-    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
-        """Return, for each key, the number of rows of a set that agree with it in the keys' columns, int64[n]."""
+    def count_each(self, name: str, keys: pa.Table, *, table: bool = False) -> npt.NDArray[np.int64]:
+        """Return, for each key, the number of rows of a set that agree with it in the keys' columns, int64[n].
+
+        The name is that of a view or table as in `read`.
+        """
 
     def entries(self, name: str) -> int:
         """Return the number of rows of a table, or more if some of its changes cancel. It costs nothing."""

@@ -38,7 +38,7 @@ def numbers_of(column: pa.Array, type_: Type) -> Any:
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return np.array(from_arrow(column, type_), np.int64)
     whole = pa.int32() if type_ is Type.DATE else pa.int64() if type_.kind in _TIMES else column.type
-    return column.cast(whole).to_numpy(zero_copy_only=False)
+    return (column if column.type == whole else column.cast(whole)).to_numpy(zero_copy_only=False)
 
 
 def of_numbers(numbers: Any, type_: Type, undefined: Any = None) -> pa.Array:
@@ -47,4 +47,6 @@ def of_numbers(numbers: Any, type_: Type, undefined: Any = None) -> pa.Array:
         missing = np.zeros(len(numbers), bool) if undefined is None else undefined
         return to_arrow((None if gone else n for n, gone in zip(numbers.tolist(), missing, strict=True)), type_)
     column = pa.array(numbers, mask=undefined)
-    return (column.cast(pa.int32()) if type_ is Type.DATE else column).cast(type_.arrow)
+    if type_ is Type.DATE:
+        column = column.cast(pa.int32())
+    return column if column.type == type_.arrow else column.cast(type_.arrow)

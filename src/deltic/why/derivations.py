@@ -19,7 +19,7 @@ from deltic.values.types import Schema
 from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
 from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, Rows, named, same
-from deltic.why.rows import PASSED, Evaluator, restricted, unexplained
+from deltic.why.rows import PASSED, Evaluator, copied, restricted, unexplained
 from deltic.why.words import called, condition_of
 
 _AS_NAMED: Mapping[str, str] = {}
@@ -376,12 +376,11 @@ def _renamed(circuit: Circuit, number: int) -> Mapping[str, str]:
     """The columns of a node by the names that they have where maps below it begin to rename them, above relations."""
     result = {name: name for name in circuit.type_of(number).schema.names}
     while isinstance(circuit.nodes[number].operator, (ops.Map, ops.Filter, *PASSED)):
-        operator, (number,) = circuit.nodes[number].operator, circuit.nodes[number].inputs
+        above, (number,) = number, circuit.nodes[number].inputs
         if not circuit.nodes[number].inputs:
             break
-        if isinstance(operator, ops.Map):
-            pairs = zip(operator.columns, operator.expressions, strict=True)
-            passed = {c.name: e.name for c, e in pairs if isinstance(e, exp.Column)}
+        if isinstance(circuit.nodes[above].operator, ops.Map):
+            passed = dict(copied(circuit, above))
             result = {name: passed.get(column, column) for name, column in result.items()}
     return result
 

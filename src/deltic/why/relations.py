@@ -265,8 +265,10 @@ def histories_of(table: pa.Table, relation: RecursiveRelation, bound: Bound) -> 
 
 def agreeing(rows: dict[Row, Value], schema: Schema, bound: Bound) -> dict[Row, Value]:
     """The entries of the rows that have these values."""
-    wanted = [(schema.index(name), value) for name, value in bound.items()]
-    return {row: value for row, value in rows.items() if all(same(row[i], v) for i, v in wanted)}
+    if not rows or not bound:
+        return rows
+    places, wanted = [schema.index(name) for name in bound], [*bound.values()]
+    return {row: value for row, value in rows.items() if all(map(same, [row[i] for i in places], wanted))}
 
 
 def same(a: Any, b: Any) -> bool:

@@ -87,6 +87,7 @@ class Evaluator:
         self.leaf, self.is_recursive = cache(self._leaf), cache(_is_recursive)
         self.words: Callable[[RelationScope], Words] = cache(lambda scope: words_of(scope.definition))
         self.mapping, self.condition, self.calls = cache(_mapping), cache(_condition), cache(_calls)
+        self._copied, self._relation_below = cache(copied), cache(self._relation_found)
 
     def over(self, given: Mapping[Hashable, Rows]) -> Evaluator:
         """An evaluator for relations with the given rows only, by `identity`."""
@@ -269,13 +270,9 @@ class Evaluator:
 
     def passed(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any] | None:
         """The bound values in terms of a map's input columns that it copies; None if two contradict."""
-        operator = scope.circuit.nodes[number].operator
-        assert isinstance(operator, ops.Map)
         result: dict[str, Any] = {}
-        for column, expression in zip(operator.columns, operator.expressions, strict=True):
-            if not isinstance(expression, exp.Column) or column.name not in bound:
-                continue
-            if not same(result.setdefault(expression.name, bound[column.name]), bound[column.name]):
+        for name, origin in self._copied(scope.circuit, number):
+            if name in bound and not same(result.setdefault(origin, bound[name]), bound[name]):
                 return None
         return result
 
@@ -346,7 +343,7 @@ class Evaluator:
         keys = (tuple(bound[name] for name in there.column_names) for bound in bounds)
         return [binding for binding, key in zip(bindings, keys, strict=True) if key in known]
 
-    def _relation_below(self, scope: RelationScope, number: int) -> tuple[Relation, dict[str, str]] | None:
+    def _relation_found(self, scope: RelationScope, number: int) -> tuple[Relation, dict[str, str]] | None:
         """The relation whose rows a node has, and its columns by those of the node; None for other nodes."""
         names = {name: name for name in scope.circuit.type_of(number).schema.names}
         while (leaf := self.leaf(scope, number)) is None or isinstance(leaf, tuple):
@@ -355,8 +352,7 @@ class Evaluator:
                 continue
             node = scope.circuit.nodes[number]
             if isinstance(node.operator, ops.Map):
-                pairs = zip(node.operator.columns, node.operator.expressions, strict=True)
-                passed = {c.name: e.name for c, e in pairs if isinstance(e, exp.Column)}
+                passed = dict(self._copied(scope.circuit, number))
                 names = {name: passed[column] for name, column in names.items() if column in passed}
             elif not isinstance(node.operator, PASSED):
                 return None
@@ -383,17 +379,24 @@ class Evaluator:
             return first[0]
         sizes: dict[int, int] = {}
         for i in first:
-            sizes[i] = self._size(scope, i, values)
+            sizes[i] = self._size(scope, i, values, is_counted=bool(sizes))
             if sizes[i] <= _FEW:
                 return i
         return min(first, key=lambda i: sizes[i])
 
-    def _size(self, scope: RelationScope, number: int, values: Bound) -> int:
-        """The number of history entries of a recursive relation with these values; 0 for other nodes."""
+    def _size(self, scope: RelationScope, number: int, values: Bound, is_counted: bool) -> int:
+        """The number of history entries of a recursive relation with these values; 0 for other nodes.
+
+        If it `is_counted`, they are not read, and the number may be that of the rows at the end.
+        """
         relation, names = self._relation_below(scope, number) or (None, {})
         if not isinstance(relation, RecursiveRelation):
             return 0
-        return len(self.entries(relation, {column: values[name] for name, column in names.items() if name in values}))
+        bound = {column: values[name] for name, column in names.items() if name in values}
+        keys = keys_of([bound], relation.schema)
+        if is_counted and keys.column_names and self.reader.is_the_view(relation):
+            return int(self.reader.version(relation.recursion.outer.back).count_each(relation.name, keys)[0])
+        return len(self.entries(relation, bound))
 
     def freedom(self, scope: RelationScope, number: int, values: Bound) -> tuple[bool, bool, int]:
         """A sort key for inputs by expected rows: unbound ones and recursive ones last, then by free columns."""
@@ -504,6 +507,14 @@ def _engine_of(operator: ops.Operator, type_: ZSetType) -> IncrementalEngine:
 def _is_recursive(circuit: Circuit, number: int) -> bool:
     """Whether a node of a recursion's body depends on the recursion."""
     return any(isinstance(circuit.nodes[i].operator, ops.Feedback) for i in circuit.ancestors([number]))
+
+
+def copied(circuit: Circuit, number: int) -> Sequence[tuple[str, str]]:
+    """The columns that a map copies from its input, each with its name there."""
+    operator = circuit.nodes[number].operator
+    assert isinstance(operator, ops.Map)
+    pairs = zip(operator.columns, operator.expressions, strict=True)
+    return [(column.name, each.name) for column, each in pairs if isinstance(each, exp.Column)]
 
 
 def _condition(circuit: Circuit, number: int) -> Callable[[Row], bool]:

@@ -53,6 +53,7 @@ class ExplanationSearch:
         self.derivations = RowDerivations(self.evaluator)
         self.exclusions = Exclusions(self.derivations.copies)
         self._ranked: dict[RecursionBody, Ranks] = {}
+        self._branches: dict[tuple[object, str], Sequence[tuple[int, str, str]]] = {}
 
     def row_with(self, name: str, bound: Bound) -> Row:
         """The first row with these values; raises DelticError if there is none."""
@@ -234,6 +235,13 @@ class ExplanationSearch:
             scope = self.evaluator.reader.scope(relation.name, relation.back)
         else:
             scope = relation.recursion.after(None if relation.at is None else relation.at - 1)
+        place = scope.recursion or scope, relation.name
+        if place not in self._branches:
+            self._branches[place] = self._branches_of(scope, relation)
+        return [(scope, *branch) for branch in self._branches[place]]
+
+    def _branches_of(self, scope: RelationScope, relation: Relation) -> Sequence[tuple[int, str, str]]:
+        """The nodes of a scope that derive rows of a relation, as `rules` has them."""
         number = scope.circuit.sinks[relation.name]
         while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | ops.Keep):
             (number,) = scope.circuit.nodes[number].inputs
@@ -248,7 +256,7 @@ class ExplanationSearch:
         known = self._parts(scope, relation.name)
         text = "\n".join(dict.fromkeys(line for part, _ in known for line in part.splitlines())) or text
         rules = known if len(known) == len(branches) else _unknown_rules(relation.name, text, place, len(branches))
-        return [(scope, branch, *rule) for branch, rule in zip(branches, rules, strict=True)]
+        return [(branch, *rule) for branch, rule in zip(branches, rules, strict=True)]
 
 
 def _in_words(premise: Absence | Note, rule: str) -> Absence | Note:

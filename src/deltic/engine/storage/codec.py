@@ -17,11 +17,12 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.storage.dictionary import UNKNOWN
 from deltic.engine.storage.interner import Interner, is_labelled, of_words, words_of
 from deltic.engine.storage.layout import Column, Layout, Nulls, Values
-from deltic.engine.storage.run import Weights, Words
+from deltic.engine.storage.run import Times, Weights, Words
+from deltic.engine.version import ITERATION
 from deltic.values import numbers_of, of_numbers
 from deltic.values.types import Kind, Schema, Type
 
-Known = npt.NDArray[np.bool_]
+Known = npt.NDArray[np.bool_] | None
 
 _SIGN = np.int64(-(2**63))
 
@@ -40,9 +41,9 @@ def encode(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) 
 
 
 def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> tuple[Column, Known]:
-    """Encode a column like `encode`, but add nothing to the interner. Also return which values are known."""
+    """Encode a column like `encode`, but add nothing to the interner. Also return which values are known, None for all."""
     if not is_labelled(type_):
-        return encode(column, type_, interner), np.ones(len(column), bool)
+        return encode(column, type_, interner), None
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     nulls = column.is_null().to_numpy(zero_copy_only=False)
@@ -66,14 +67,18 @@ def decode_rows(
     interner: Interner,
     weights: Weights | None = None,
     wanted: Sequence[str] | None = None,
+    times: Times | None = None,
 ) -> pa.Table:
-    """Return packed rows as an Arrow table, with all columns or the wanted ones, and WEIGHT if weights are given."""
+    """Return packed rows as an Arrow table, with all columns or the wanted ones, WEIGHT if weights are given, and
+    ITERATION if times are.
+    """
     places = range(len(schema)) if wanted is None else [schema.index(name) for name in wanted]
     columns = [decode(*layout.value(words, place), schema.columns[place].type, interner) for place in places]
     fields = pa.schema([schema.to_arrow().field(place) for place in places]) if wanted else schema.to_arrow()
-    if weights is not None:
-        columns.append(pa.array(weights))
-        fields = fields.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    for name, numbers in ((WEIGHT, weights), (ITERATION, times)):
+        if numbers is not None:
+            columns.append(pa.array(numbers, pa.int64()))
+            fields = fields.append(pa.field(name, pa.int64(), nullable=False))
     return pa.table(columns, schema=fields) if columns else nullary(words.shape[1])
 
 

@@ -143,10 +143,11 @@ class Frozen:
     def keys(self, keys: pa.Table, interner: Interner) -> tuple[dict[int, Column], npt.NDArray[np.bool_]]:
         """Return the values of keys by column, without keys that are in no relation, and the mask of those left."""
         columns, there = {}, np.ones(len(keys), bool)
-        for name in keys.column_names:
+        for name, column in zip(keys.column_names, keys.columns, strict=True):
             index = self.schema.index(name)
-            columns[index], known = encode_known(keys.column(name), self.schema.columns[index].type, interner)
-            there &= known
+            columns[index], known = encode_known(column, self.schema.columns[index].type, interner)
+            if known is not None:
+                there &= known
         if there.all():
             return columns, there
         left = {index: (values[there], None if n is None else n[there]) for index, (values, n) in columns.items()}

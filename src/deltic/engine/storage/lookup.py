@@ -8,7 +8,8 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.storage.arrangement import SortedRows, present
+from deltic.engine.kernels.histories import ranges as bounds_of
+from deltic.engine.storage.arrangement import SortedRows, descriptors, present
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.layout import Column, Raw
 from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, merge_runs, near
@@ -30,7 +31,7 @@ def find_rows(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> t
     if not runs:
         return relation.no_rows()
     words, weights = present(runs)
-    return relation.layout.pack(order.columns(words), words.shape[1]), weights
+    return _canonical(relation, order, words), weights
 
 
 def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Times, Weights] | None:
@@ -44,8 +45,14 @@ def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, T
     merged = reduce(merge_runs, runs) if runs else None
     if merged is None or not len(merged):
         return relation.no_rows()[0], NO_TIMES, relation.no_rows()[1]
-    words = relation.layout.pack(order.columns(merged.words), len(merged))
-    return words, merged.times, merged.all_weights().astype(np.int64)
+    return _canonical(relation, order, merged.words), merged.times, merged.all_weights()
+
+
+def _canonical(relation: Frozen, order: SortedRows, words: Words) -> Words:
+    """Return rows of an order in canonical layout."""
+    if order is relation.orders[0]:
+        return words
+    return relation.layout.pack(order.columns(words), words.shape[1])
 
 
 def first_of_each(words: Words, times: Times, weights: Weights) -> tuple[Words, Times, Weights]:
@@ -67,9 +74,14 @@ def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tu
     offsets, there = _offsets(chosen, keys)
     if not chosen.runs or not there.any():
         return chosen, []
-    between = _between(chosen, offsets, ranges)
-    runs = near(chosen.runs, *between) if _useful(chosen, keys, ranges) else chosen.runs
-    return chosen, [_matching(chosen, run, between, offsets, ranges) for run in runs]
+    low, high = _between(chosen, offsets, ranges)
+    if len(low) > 1:
+        low, high = np.sort(low), np.sort(high)  # np.unique alone would hash, which takes many times as long
+        is_new = _are_new(low)
+        low, high = low[is_new], high[is_new]
+    runs = near(chosen.runs, low, high) if _useful(chosen, keys, ranges) else chosen.runs
+    found = zip(runs, _bounds(runs, low, high), strict=True)
+    return chosen, [_matching(chosen, run, *at, offsets, ranges) for run, at in found if (at[0] < at[1]).any()]
 
 
 def _useful(order: SortedRows, key: Container[int], ranges: Ranges) -> int:
@@ -101,15 +113,22 @@ def _in_ranges(order: SortedRows, keys: Mapping[int, Raw]) -> Counts:
     low, high = _between(order, keys, {})
     is_sorted = bool((low[1:] >= low[:-1]).all())
     places = slice(None) if is_sorted else np.argsort(low)
-    counts = np.zeros(len(low), np.int64)
-    for run in near(order.runs, low, high):
-        counts[places] += _sums(run, low[places], high[places])
+    is_new = _are_new(low[places])
+    low, high = low[places][is_new], high[places][is_new]
+    runs, sums, counts = near(order.runs, low, high), np.zeros(len(low), np.int64), np.empty(len(is_new), np.int64)
+    for run, at in zip(runs, _bounds(runs, low, high), strict=True):
+        sums += _sums(run, *at)
+    counts[places] = sums[np.cumsum(is_new) - 1]
     return counts
 
 
-def _sums(run: Run, low: Raw, high: Raw) -> Counts:
-    """Return, for each `low` and `high`, the sum of the weights of the entries whose first word is in [low, high]."""
-    start, end = _bounds(run, low, high)
+def _are_new(words: Raw) -> npt.NDArray[np.bool_]:
+    """Return the mask of the words that differ from the one before."""
+    return np.concatenate([[True], words[1:] != words[:-1]])
+
+
+def _sums(run: Run, start: Counts, end: Counts) -> Counts:
+    """Return, for each `start` and `end`, the sum of the weights of the entries between them."""
     if not run.weights.size:
         return end - start
     weights = run.all_weights()[_from_to(start, end)]
@@ -134,18 +153,11 @@ def _offsets(order: SortedRows, keys: Mapping[int, Column]) -> tuple[dict[int, R
     return {column: raw[there] for column, (raw, _) in result.items()}, there
 
 
-def _matching(order: SortedRows, run: Run, between: tuple[Raw, Raw], keys: Mapping[int, Raw], ranges: Ranges) -> Run:
-    """Return the entries of a run that have one of the keys, given by offsets, and are in the ranges.
-
-    `between` are the least and greatest first words that they can have.
+def _matching(order: SortedRows, run: Run, start: Counts, end: Counts, keys: Mapping[int, Raw], ranges: Ranges) -> Run:
+    """Return those of a run's entries, each from a `start` to its `end`, that have one of the keys, given by offsets,
+    and are in the ranges.
     """
-    low, high = between
-    if len(low) > 1:
-        low, high = np.sort(low), np.sort(high)  # np.unique alone would hash, which takes many times as long
-        is_new = np.concatenate([[True], low[1:] != low[:-1]])
-        low, high = low[is_new], high[is_new]
-    start, end = _bounds(run, low, high)
-    at = slice(start[0], end[0]) if len(low) == 1 else _from_to(start, end)
+    at = slice(start[0], end[0]) if len(start) == 1 else _from_to(start, end)
     words = run.words[:, at]
     masks = [
         place.within(order.layout.column(words, i), *ranges[column])
@@ -203,9 +215,14 @@ def _between(order: SortedRows, keys: Mapping[int, Raw], ranges: Ranges) -> tupl
     return low, high
 
 
-def _bounds(run: Run, low: Raw, high: Raw) -> tuple[Counts, Counts]:
-    """Return, for each `low` and `high`, the start and end of the entries whose first word is in [low, high]."""
-    return np.searchsorted(run.words[0], low, side="left"), np.searchsorted(run.words[0], high, side="right")
+def _bounds(runs: Sequence[Run], low: Raw, high: Raw) -> npt.NDArray[np.int64]:
+    """Return, for each run, the start and the end of the entries whose first word is in each [low, high]: int64[runs,
+    2, n]. The ranges ascend and do not overlap.
+    """
+    lows = np.zeros((len(runs[0].words), len(low)), np.uint64)
+    highs = np.full_like(lows, 2**_WORD - 1)
+    lows[0], highs[0] = low, high
+    return bounds_of(lows, highs, descriptors(runs)).reshape(len(runs), -1, 2).swapaxes(1, 2)
 
 
 def _from_to(start: Counts, end: Counts) -> Counts:

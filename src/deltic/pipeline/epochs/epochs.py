@@ -337,7 +337,7 @@ def _check_keys(
             is_whole = not number and len(rows) == batch.count()
             if not len(come) or (is_whole and not before.entries(table.name) and _differ(come)):
                 continue
-            if (version.count_each(table.name, come) > 1).any():
+            if (version.count_each(table.name, come, table=True) > 1).any():
                 raise shared_keys(Keyed(table.name, table.key), version.lookup_all(table.name, come))
 
 
