@@ -369,7 +369,7 @@ def _tests(
     assert isinstance(operator, ops.Filter)
     evident = [exp.true(), *(is_not_null(column(name)) for name in columns_of(operator.predicate))]
     tests = [part for part in conjuncts(operator.predicate) if part not in evident and not is_evident(part)]
-    return " AND ".join(condition_of(part, words, renamed) for part in tests)
+    return " AND ".join(dict.fromkeys(condition_of(part, words, renamed) for part in tests))
 
 
 def _renamed(circuit: Circuit, number: int) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress, repeat
 
 from sqlglot import exp
 
@@ -118,9 +119,9 @@ class _Block:
         clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
         self._leave_out_unread(clauses)
         clauses = self._grouped(*self._in_time(clauses))
-        self._keep(clauses.having)
+        self._keep(clauses.having, self._clause("having", exp.Expression.copy))
         clauses = self._windowed(clauses)
-        self._keep(clauses.qualify)
+        self._keep(clauses.qualify, self._clause("qualify", exp.Expression.copy))
         return self._selected(self._multiplied(clauses))
 
     # Clauses
@@ -130,7 +131,7 @@ class _Block:
         if where is not None:
             self._check_where(where)
             self._values.refuse_null(where.this, "WHERE")
-            self._keep(self._meant(where.this), "WHERE")
+            self._keep(self._meant(where.this), where.this, "WHERE")
         for crossing in self._crossings:
             cross(self._values, crossing)
 
@@ -143,20 +144,21 @@ class _Block:
         for part in outermost(where.this, is_time_window):
             raise self._scope.source.error(part, "WHERE cannot have a window of time", "write it in a subquery")
 
-    def _keep(self, condition: exp.Expression | None, what: str = "HAVING") -> None:
-        """Filter by a condition, its parts without subqueries first."""
-        parts = [] if condition is None else conjuncts(condition)
-        with_query = [part for part in parts if any(True for _ in outermost(part, is_subquery))]
-        plain = [part for part in parts if not any(part is other for other in with_query)]
+    def _keep(self, condition: exp.Expression | None, written: exp.Expression | None, what: str = "HAVING") -> None:
+        """Filter by a condition, as the user has `written` it, its parts without subqueries first."""
+        parts, texts = ([] if each is None else conjuncts(each) for each in (condition, written))
+        pairs = [*zip(parts, [[text] for text in texts] if len(texts) == len(parts) else repeat([]), strict=False)]
+        with_query = [any(True for _ in outermost(part, is_subquery)) for part in parts]
+        plain = [pair for pair, asks in zip(pairs, with_query, strict=True) if not asks]
         if plain:
-            predicates = [self._values.predicate(part, what) for part in plain]
-            if what == "WHERE":
-                self._scope.nodes.words.mean_parts(predicates, plain, self._scope.source)
+            predicates = [self._values.predicate(part, what) for part, _ in plain]
+            for predicate, (_, text) in zip(predicates, plain, strict=True):
+                self._scope.nodes.words.mean_parts(conjuncts(predicate), text, self._scope.source)
             self._values.filter(conjunction(predicates))
-        for part in with_query:
+        for part, text in compress(pairs, with_query):
             if not keep_where(part, self._values):
                 predicate = self._values.predicate(prepared(part, self._values), what)
-                self._scope.nodes.words.mean(predicate, part, self._scope.source)
+                self._scope.nodes.words.mean_parts([predicate], text, self._scope.source)
                 self._values.filter(predicate)
 
     def _clause(self, key: str, meant: Callable[[exp.Expression], exp.Expression]) -> exp.Expression | None:

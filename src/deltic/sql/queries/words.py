@@ -56,8 +56,9 @@ class WordsBuilder:
             self._values.append((value, (node, source)))
 
     def mean_parts(self, values: Sequence[exp.Expression], parts: Sequence[exp.Expression], source: SourceText) -> None:
-        """Let conditions have the texts of the parts of a clause, if they are as many."""
-        for value, part in zip(values, parts, strict=True) if len(values) == len(parts) else ():
+        """Let conditions have the texts of the parts of a clause, if they are as many; BETWEEN is two conditions."""
+        means = [part for part in parts for _ in range(2 if isinstance(part, exp.Between) else 1)]
+        for value, part in zip(values, means, strict=True) if len(values) == len(means) else ():
             self.mean(value, part, source)
 
     def rule(self, relation: str, queries: Iterable[exp.Expression], source: SourceText) -> None:
