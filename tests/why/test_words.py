@@ -61,6 +61,9 @@ SELECT who, sum(amount) AS total, count(*) AS k, max(day) AS last FROM orders GR
 SELECT who, sum(amount) FILTER (WHERE amount > 2) AS big, count(DISTINCT amount) AS k FROM orders GROUP BY who
 SELECT who, sum(amount * 2 + 1) AS total, min(length(who)) AS l FROM orders GROUP BY who
 SELECT who, count(*) AS k FROM orders GROUP BY who HAVING sum(amount) > 5 AND count(*) > 1
+SELECT who AS w, sum(amount) AS total FROM orders WHERE amount BETWEEN 2 AND 9 GROUP BY who HAVING total BETWEEN 3 AND 9
+  AND w <> 'z' AND total > (SELECT min(maths) FROM scores)
+SELECT o.id, p.who FROM orders o JOIN people p ON o.amount BETWEEN 1 AND length(p.who) AND o.who = p.who
 SELECT upper(who) AS w, amount % 2 AS odd, count(*) AS k FROM orders GROUP BY upper(who), amount % 2
 SELECT who, day, sum(amount) AS total FROM orders GROUP BY ROLLUP (who, day)
 SELECT who, day, grouping(who) AS g, count(*) AS k FROM orders GROUP BY CUBE (who, day)
@@ -133,3 +136,17 @@ def test_explanations_have_no_internal_names(pipeline):
                     texts.append(str(pipeline.why_not(view, {column: absent})))
         for text in texts:
             assert not INTERNAL.search(text.replace(" ".join(query.split()), "")), f"{query}\n{text}"
+
+
+def test_conditions_show_as_their_clauses_have_them(pipeline):
+    """BETWEEN is two conditions of the circuit, and a name in HAVING stands for an expression."""
+    text = str(
+        pipeline.sql("""EXPLAIN WHY SELECT who, sum(amount) AS total FROM orders WHERE amount BETWEEN 3 AND 9
+      GROUP BY who HAVING total > 9 AND total BETWEEN 1 AND 90""")
+    )
+    assert re.findall("where .*", text) == [
+        "where amount BETWEEN 3 AND 9",
+        "where total > 9 AND total BETWEEN 1 AND 90",
+    ]
+    text = str(pipeline.sql("EXPLAIN WHY NOT SELECT id FROM orders WHERE id = 3 AND amount BETWEEN 4 AND 9"))
+    assert "amount BETWEEN 4 AND 9 (3 >= 4)" in text

@@ -41,7 +41,7 @@ def encode(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) 
 
 
 def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> tuple[Column, Known]:
-    """Encode a column like `encode`, but add nothing to the interner. Also return which values are known, None for all."""
+    """Encode a column like `encode`, but add nothing to the interner. Also return which values are known; None: all."""
     if not is_labelled(type_):
         return encode(column, type_, interner), None
     if isinstance(column, pa.ChunkedArray):

@@ -81,7 +81,7 @@ def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tu
         low, high = low[is_new], high[is_new]
     runs = near(chosen.runs, low, high) if _useful(chosen, keys, ranges) else chosen.runs
     found = zip(runs, _bounds(runs, low, high), strict=True)
-    return chosen, [_matching(chosen, run, *at, offsets, ranges) for run, at in found if (at[0] < at[1]).any()]
+    return chosen, [_matching(chosen, run, at[0], at[1], offsets, ranges) for run, at in found if (at[0] < at[1]).any()]
 
 
 def _useful(order: SortedRows, key: Container[int], ranges: Ranges) -> int:
