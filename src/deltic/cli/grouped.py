@@ -5,11 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import is_dataclass
+from dataclasses import field, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, get_args
 
+from typer import Option
+from typer.models import ParameterInfo
+
 _Parameters = Mapping[str, inspect.Parameter]
+
+
+def option(default: Any, told: str | ParameterInfo, *names: str, shown: str | bool = True, **more: Any) -> Any:
+    """A field of a dataclass that is an option with this help, `shown` as its default; or one made elsewhere."""
+    info = Option(*names, help=told, show_default=shown, **more) if isinstance(told, str) else told
+    return field(default=default, metadata={"told": info})
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -28,7 +37,11 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters_of(taken: Callable[..., Any]) -> _Parameters:
-    return inspect.signature(taken, eval_str=True).parameters
+    told = {each.name: each.metadata.get("told") for each in fields(taken)} if is_dataclass(taken) else {}
+    return {
+        name: found.replace(annotation=Annotated[found.annotation, info]) if (info := told.get(name)) else found
+        for name, found in inspect.signature(taken, eval_str=True).parameters.items()
+    }
 
 
 def _options(parameters: _Parameters, panel: str | None) -> Iterator[inspect.Parameter]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from typer import Argument, BadParameter, Option
 
+from deltic.cli.grouped import option
+
 if TYPE_CHECKING:
     from deltic.pipeline.io.directives import TextForm
     from deltic.pipeline.session import Pipeline
@@ -88,10 +90,8 @@ class TextOptions:
 
     panel: ClassVar = "Files"
 
-    headers: Annotated[bool, Option("--headers", help="First lines name the columns, for tables without .input.")] = (
-        False
-    )
-    rfc4180: Annotated[bool, Option("--rfc4180", help="Fields may be quoted, as spreadsheets write them.")] = False
+    headers: bool = option(False, "First lines name the columns, for tables without .input.", "--headers")
+    rfc4180: bool = option(False, "Fields may be quoted, as spreadsheets write them.", "--rfc4180")
 
     @property
     def form(self) -> TextForm:
@@ -107,32 +107,22 @@ class FileOptions:
 
     panel: ClassVar = "Files"
 
-    facts: Annotated[Path, folder("Folder of initial rows.", True, "--facts", "-F")] = Path()
-    changes: Annotated[Path | None, folder("Folder of changes: each file or sub-folder is one epoch.")] = None
-    out: Annotated[
-        Path,
-        Option(
-            "--out",
-            "-D",
-            file_okay=False,
-            help="Folder for views, their changes and rejects; -: print the views.",
-        ),
-    ] = Path("out")
-    output_format: Annotated[
-        Literal["csv", "parquet", "json", "arrow"] | None,
-        Option("--format", help="Format of views.", show_default="csv, or as .output says"),
-    ] = None
-    text: TextOptions = TextOptions()
-    on_error: Annotated[Literal["stop", "skip"], Option(help="On malformed rows: stop, or skip and list them.")] = (
-        "stop"
+    facts: Path = option(Path(), folder("Folder of initial rows.", True, "--facts", "-F"))
+    changes: Path | None = option(None, folder("Folder of changes: each file or sub-folder is one epoch."))
+    out: Path = option(
+        Path("out"), "Folder for views, their changes and rejects; -: print the views.", "--out", "-D", file_okay=False
     )
-    reject_limit: Annotated[
-        int, Option(min=0, help="With --on-error skip: the run ends where more malformed rows than this are skipped.")
-    ] = 1000
-    missing: Annotated[
-        Literal["error", "empty"],
-        Option("--missing-facts", help="A missing file of .input: an error, or no rows."),
-    ] = "error"
+    output_format: Literal["csv", "parquet", "json", "arrow"] | None = option(
+        None, "Format of views.", "--format", shown="csv, or as .output says"
+    )
+    text: TextOptions = TextOptions()
+    on_error: Literal["stop", "skip"] = option("stop", "On malformed rows: stop, or skip and list them.")
+    reject_limit: int = option(
+        1000, "With --on-error skip: the run ends where more malformed rows than this are skipped.", min=0
+    )
+    missing: Literal["error", "empty"] = option(
+        "error", "A missing file of .input: an error, or no rows.", "--missing-facts"
+    )
     outside: AllowOutside = False
 
     def check(self) -> None:
@@ -150,40 +140,34 @@ class ProgramOptions:
     panel: ClassVar = "The program"
 
     functions: Functions = None
-    define: Annotated[
-        list[str] | None,
-        Option(
-            "--define",
-            "-M",
-            metavar="NAME[=TEXT]",
-            help="Add #define NAME TEXT to Datalog programs. Several words, or repeated.",
-            show_default="none",
-        ),
-    ] = None
-    pragma: Annotated[
-        list[str] | None,
-        Option(
-            "--pragma",
-            "-P",
-            metavar="NAME[=VALUE]",
-            help='Add .pragma "NAME" "VALUE" to Datalog programs: word-size=32, legacy. May be repeated.',
-            show_default="none",
-        ),
-    ] = None
-    include_dir: Annotated[
-        list[Path] | None,
-        Option(
-            "--include-dir",
-            "-I",
-            "-L",
-            "--ddlog-library",
-            exists=True,
-            file_okay=False,
-            metavar="DIR",
-            help="Folder of included files and modules. May be repeated.",
-            show_default="beside the including file",
-        ),
-    ] = None
+    define: list[str] | None = option(
+        None,
+        "Add #define NAME TEXT to Datalog programs. Several words, or repeated.",
+        "--define",
+        "-M",
+        metavar="NAME[=TEXT]",
+        shown="none",
+    )
+    pragma: list[str] | None = option(
+        None,
+        'Add .pragma "NAME" "VALUE" to Datalog programs: word-size=32, legacy. May be repeated.',
+        "--pragma",
+        "-P",
+        metavar="NAME[=VALUE]",
+        shown="none",
+    )
+    include_dir: list[Path] | None = option(
+        None,
+        "Folder of included files and modules. May be repeated.",
+        "--include-dir",
+        "-I",
+        "-L",
+        "--ddlog-library",
+        exists=True,
+        file_okay=False,
+        metavar="DIR",
+        shown="beside the including file",
+    )
 
     @property
     def macros(self) -> dict[str, str]:
@@ -248,14 +232,10 @@ class ExplainOptions:
     """The command line of `deltic explain`."""
 
     program: ProgramOrState
-    view: Annotated[str | None, Argument(help="One view; default: all.", show_default=False)] = None
-    output_format: Annotated[
-        ExplainFormat, Option("--format", help="Text, or a drawing for Graphviz, Mermaid, or as SVG.")
-    ] = "text"
-    full: Annotated[bool, Option("--full", help="With text: also circuits, derivations and all plans.")] = False
-    facts: Annotated[Path | None, folder("A folder of rows: compute the views, and show the plan for them.", False)] = (
-        None
-    )
+    view: str | None = option(None, Argument(help="One view; default: all.", show_default=False))
+    output_format: ExplainFormat = option("text", "Text, or a drawing for Graphviz, Mermaid, or as SVG.", "--format")
+    full: bool = option(False, "With text: also circuits, derivations and all plans.", "--full")
+    facts: Path | None = option(None, folder("A folder of rows: compute the views, and show the plan for them.", False))
     by: LoadingOptions = LoadingOptions()
     outside: AllowOutside = False
 
@@ -267,21 +247,19 @@ class WhyOptions:
     program: Annotated[
         str, Argument(help="A program: SQL (.sql), Datalog (.dl), or a directory of state; left out with --state.")
     ]
-    row: Annotated[
-        str | None,
-        Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada"."""),
-    ] = None
-    state: Annotated[Path | None, folder("A state, which has a program and rows.", "none")] = None
-    facts: Annotated[Path, folder("Folder of rows.", True, "--facts", "-F")] = Path()
-    is_not: Annotated[bool, Option("--not", help="Explain why there is no such row.")] = False
+    row: str | None = option(
+        None, Argument(metavar="ROW", help="""As in 'reaches("ada", "cyd")'; _ is any value. Or by column: x="ada".""")
+    )
+    state: Path | None = option(None, folder("A state, which has a program and rows.", "none"))
+    facts: Path = option(Path(), folder("Folder of rows.", True, "--facts", "-F"))
+    is_not: bool = option(False, "Explain why there is no such row.", "--not")
     as_json: Json = False
-    as_dot: Annotated[bool, Option("--dot", help="Print the explanation as a graph for Graphviz.")] = False
-    as_svg: Annotated[bool, Option("--svg", help="Print the explanation as a picture.")] = False
-    missing: Annotated[
-        int | None,
-        Option(min=1, metavar="N", help="Print the smallest sets of at most N rows that would make the row."),
-    ] = None
-    depth: Annotated[int | None, Option(min=1, help="Maximal height of the explanation.", show_default="all")] = None
+    as_dot: bool = option(False, "Print the explanation as a graph for Graphviz.", "--dot")
+    as_svg: bool = option(False, "Print the explanation as a picture.", "--svg")
+    missing: int | None = option(
+        None, "Print the smallest sets of at most N rows that would make the row.", min=1, metavar="N"
+    )
+    depth: int | None = option(None, "Maximal height of the explanation.", min=1, shown="all")
     by: LoadingOptions = LoadingOptions()
 
 
@@ -290,17 +268,14 @@ class CheckOptions:
     """The command line of `deltic check`."""
 
     program: Program
-    facts: Annotated[Path | None, folder("A folder of rows.", "no rows", "--facts", "-F")] = None
-    state: Annotated[Path | None, folder("A state to read rows from, without changing it.", "none")] = None
-    changes: Annotated[Path | None, folder("A folder of changes, epoch by epoch.", "none")] = None
-    file: Annotated[
-        Path | None, Option(dir_okay=False, help="The file of costs.", show_default="PROGRAM.costs.json")
-    ] = None
-    update: Annotated[bool, Option("--update", help="Write the file of costs instead of comparing.")] = False
-    slower: Annotated[
-        float | None,
-        Option(min=1, help="Fail if an epoch takes this many times its seconds in the file.", show_default="never"),
-    ] = None
+    facts: Path | None = option(None, folder("A folder of rows.", "no rows", "--facts", "-F"))
+    state: Path | None = option(None, folder("A state to read rows from, without changing it.", "none"))
+    changes: Path | None = option(None, folder("A folder of changes, epoch by epoch.", "none"))
+    file: Path | None = option(None, "The file of costs.", dir_okay=False, shown="PROGRAM.costs.json")
+    update: bool = option(False, "Write the file of costs instead of comparing.", "--update")
+    slower: float | None = option(
+        None, "Fail if an epoch takes this many times its seconds in the file.", min=1, shown="never"
+    )
     by: LoadingOptions = LoadingOptions()
 
 
@@ -310,55 +285,38 @@ class ViewOptions:
 
     panel: ClassVar = "Changes and views"
 
-    conflicts: Annotated[
-        Literal["error", "normalize", "trust"],
-        Option(help="On insertion of a present row, or deletion of an absent one."),
-    ] = "error"
-    late: Annotated[
-        Literal["drop", "error"], Option(help="On rows later than a table's LATENESS: drop and list them, or stop.")
-    ] = "drop"
-    engine: Annotated[
-        EngineChoice,
-        Option(help="Engine of the views; spark: shards; reference: slow, for comparison."),
-    ] = "auto"
-    strategy: Annotated[
-        list[str] | None,
-        Option(
-            metavar="[VIEW=]nested|elastic|full",
-            help="Counts of recursive views, or of one: at all iterations, the first, or none. May be repeated.",
-            show_default="nested",
-        ),
-    ] = None
-    refresh: Annotated[
-        Literal["auto", "incremental", "incremental strict", "full"],
-        Option(help="When views are recomputed instead of updated."),
-    ] = "auto"
-    switch: Annotated[
-        float, Option(min=0, help="With --refresh auto: fraction of a recomputation that an update may always cost.")
-    ] = 0.2
-    iteration_limit: Annotated[int, Option(min=1, help="Maximal iterations of a recursion that computes values.")] = (
-        100_000
+    conflicts: Literal["error", "normalize", "trust"] = option(
+        "error", "On insertion of a present row, or deletion of an absent one."
     )
-    recursion_timeout: Annotated[
-        float,
-        Option(min=0, metavar="SECONDS", help="Maximal time of a recursion that computes values; 0: no limit."),
-    ] = 10.0
-    now: Annotated[
-        str | None,
-        Option(
-            metavar="TIME",
-            help="Value of current_timestamp, as in 2026-03-01T12:30:00Z.",
-            show_default="the machine's time",
-        ),
-    ] = None
-    without: Annotated[
-        list[RewriteChoice] | None,
-        Option(
-            metavar="eliminate|share|demand",
-            help="Plan without this kind of hidden relations. May be repeated.",
-            show_default="with all",
-        ),
-    ] = None
+    late: Literal["drop", "error"] = option(
+        "drop", "On rows later than a table's LATENESS: drop and list them, or stop."
+    )
+    engine: EngineChoice = option("auto", "Engine of the views; spark: shards; reference: slow, for comparison.")
+    strategy: list[str] | None = option(
+        None,
+        "Counts of recursive views, or of one: at all iterations, the first, or none. May be repeated.",
+        metavar="[VIEW=]nested|elastic|full",
+        shown="nested",
+    )
+    refresh: Literal["auto", "incremental", "incremental strict", "full"] = option(
+        "auto", "When views are recomputed instead of updated."
+    )
+    switch: float = option(
+        0.2, "With --refresh auto: fraction of a recomputation that an update may always cost.", min=0
+    )
+    iteration_limit: int = option(100_000, "Maximal iterations of a recursion that computes values.", min=1)
+    recursion_timeout: float = option(
+        10.0, "Maximal time of a recursion that computes values; 0: no limit.", min=0, metavar="SECONDS"
+    )
+    now: str | None = option(
+        None, "Value of current_timestamp, as in 2026-03-01T12:30:00Z.", metavar="TIME", shown="the machine's time"
+    )
+    without: list[RewriteChoice] | None = option(
+        None,
+        "Plan without this kind of hidden relations. May be repeated.",
+        metavar="eliminate|share|demand",
+        shown="with all",
+    )
 
 
 @dataclass(frozen=True)
@@ -368,26 +326,18 @@ class StateOptions:
     panel: ClassVar = "State and resources"
 
     state: State = None
-    threads: Annotated[
-        int | None,
-        Option("--threads", "-j", min=1, help="Threads that compute large changes.", show_default="one per processor"),
-    ] = None
-    spill: Annotated[
-        Path | None,
-        Option(
-            metavar="DIR",
-            help="Directory for state that exceeds memory.",
-            show_default="none, in memory",
-        ),
-    ] = None
-    memory: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE",
-            help="With --spill or --state: memory of large arrays, as in 2GiB; the rest are files.",
-            show_default="half of the free memory",
-        ),
-    ] = None
+    threads: int | None = option(
+        None, "Threads that compute large changes.", "--threads", "-j", min=1, shown="one per processor"
+    )
+    spill: Path | None = option(
+        None, "Directory for state that exceeds memory.", metavar="DIR", shown="none, in memory"
+    )
+    memory: str | None = option(
+        None,
+        "With --spill or --state: memory of large arrays, as in 2GiB; the rest are files.",
+        metavar="SIZE",
+        shown="half of the free memory",
+    )
 
 
 @dataclass(frozen=True)
@@ -396,44 +346,25 @@ class ShardOptions:
 
     panel: ClassVar = "Shards: with --engine spark or --master"
 
-    shards: Annotated[
-        int | None,
-        Option(min=1, help="Number of shards.", show_default="8"),
-    ] = None
-    directory: Annotated[
-        str | None,
-        Option(
-            metavar="DIR",
-            help="Directory of their files, visible to all executors, or an address such as s3://bucket/shop.",
-            show_default="a temporary one, if Spark runs on this machine",
-        ),
-    ] = None
-    executor: Annotated[
-        Literal["auto", "process", "job"] | None,
-        Option(
-            help="Run transactions in this process or as Spark jobs; auto: the quicker one.",
-            show_default="auto",
-        ),
-    ] = None
-    rounds: Annotated[
-        Literal["auto", "always", "never"] | None,
-        Option(
-            help="When a recursion without a preserved key takes rounds; auto: if it outgrows a task.",
-            show_default="auto",
-        ),
-    ] = None
-    task_memory: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE",
-            help="Memory of a recursion in one task, as in 4GiB.",
-            show_default="half of the task's memory",
-        ),
-    ] = None
-    copies: Annotated[
-        Literal["auto", "never"] | None,
-        Option(help="Whether shards copy small relations for joins.", show_default="auto"),
-    ] = None
+    shards: int | None = option(None, "Number of shards.", min=1, shown="8")
+    directory: str | None = option(
+        None,
+        "Directory of their files, visible to all executors, or an address such as s3://bucket/shop.",
+        metavar="DIR",
+        shown="a temporary one, if Spark runs on this machine",
+    )
+    executor: Literal["auto", "process", "job"] | None = option(
+        None, "Run transactions in this process or as Spark jobs; auto: the quicker one.", shown="auto"
+    )
+    rounds: Literal["auto", "always", "never"] | None = option(
+        None, "When a recursion without a preserved key takes rounds; auto: if it outgrows a task.", shown="auto"
+    )
+    task_memory: str | None = option(
+        None, "Memory of a recursion in one task, as in 4GiB.", metavar="SIZE", shown="half of the task's memory"
+    )
+    copies: Literal["auto", "never"] | None = option(
+        None, "Whether shards copy small relations for joins.", shown="auto"
+    )
 
 
 @dataclass(frozen=True)
@@ -442,23 +373,19 @@ class SparkOptions:
 
     panel: ClassVar = "Spark"
 
-    master: Annotated[
-        str | None,
-        Option(
-            metavar="URL",
-            help="Read and write files by Spark with this master, as in local[*].",
-            show_default="none, without Spark",
-        ),
-    ] = None
-    driver_memory: Annotated[str | None, Option(metavar="SIZE", help="With --master: driver memory, as in 2g.")] = None
-    conf: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME=VALUE",
-            help="With --master: a Spark setting, as in spark.executor.memory=4g. May be repeated.",
-            show_default="none",
-        ),
-    ] = None
+    master: str | None = option(
+        None,
+        "Read and write files by Spark with this master, as in local[*].",
+        metavar="URL",
+        shown="none, without Spark",
+    )
+    driver_memory: str | None = option(None, "With --master: driver memory, as in 2g.", metavar="SIZE")
+    conf: list[str] | None = option(
+        None,
+        "With --master: a Spark setting, as in spark.executor.memory=4g. May be repeated.",
+        metavar="NAME=VALUE",
+        shown="none",
+    )
 
     @property
     def settings(self) -> dict[str, str]:
@@ -490,21 +417,13 @@ class ReportOptions:
     panel: ClassVar = "Reports"
 
     as_json: Json = False
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Print only errors, notes and the program's output.")] = False
-    metrics: Annotated[
-        int | None,
-        Option(
-            metavar="PORT",
-            min=0,
-            max=65535,
-            help="Serve Prometheus metrics on this machine during the run.",
-            show_default="none",
-        ),
-    ] = None
-    log: Annotated[
-        Literal["text", "json"] | None,
-        Option(help="Log each epoch to standard error, as text or JSON.", show_default="none"),
-    ] = None
+    quiet: bool = option(False, "Print only errors, notes and the program's output.", "--quiet", "-q")
+    metrics: int | None = option(
+        None, "Serve Prometheus metrics on this machine during the run.", metavar="PORT", min=0, max=65535, shown="none"
+    )
+    log: Literal["text", "json"] | None = option(
+        None, "Log each epoch to standard error, as text or JSON.", shown="none"
+    )
 
 
 @dataclass(frozen=True)
@@ -513,11 +432,11 @@ class CommandOptions:
 
     panel: ClassVar = "Commands, for programs of DDlog"
 
-    commands: Annotated[
-        Path | None,
+    commands: Path | None = option(
+        None,
         file("Run the commands of this file, or of standard input (-), instead of reading rows.", "none", dash=True),
-    ] = None
-    initial: Annotated[bool, Option(help="With commands: print first what follows from facts alone.")] = True
+    )
+    initial: bool = option(True, "With commands: print first what follows from facts alone.")
 
 
 @dataclass(frozen=True)

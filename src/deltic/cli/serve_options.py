@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from typer import Option
-
+from deltic.cli.grouped import option
 from deltic.cli.options import DEFINITIONS, Functions, State, file, read_file
 
 if TYPE_CHECKING:
@@ -21,20 +20,17 @@ class AccessOptions:
 
     panel: ClassVar = "Safety"
 
-    users: Annotated[
-        Path | None,
-        file("The file of users, as `deltic user` makes it.", "all programs of this machine are owners"),
-    ] = None
-    tls_cert: Annotated[Path | None, file("A certificate in PEM.", "no TLS")] = None
-    tls_key: Annotated[Path | None, file("Its key.", "no TLS")] = None
-    host_name: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME",
-            help="A name by which clients may call the server. May be repeated.",
-            show_default="localhost, and that of --http",
-        ),
-    ] = None
+    users: Path | None = option(
+        None, file("The file of users, as `deltic user` makes it.", "all programs of this machine are owners")
+    )
+    tls_cert: Path | None = option(None, file("A certificate in PEM.", "no TLS"))
+    tls_key: Path | None = option(None, file("Its key.", "no TLS"))
+    host_name: list[str] | None = option(
+        None,
+        "A name by which clients may call the server. May be repeated.",
+        metavar="NAME",
+        shown="localhost, and that of --http",
+    )
 
     def hosts(self, address: Address) -> Sequence[str]:
         """The host names that requests may use for the server."""
@@ -47,20 +43,18 @@ class LimitOptions:
 
     panel: ClassVar = "Limits"
 
-    seconds: Annotated[float, Option("--timeout", min=0.01, metavar="SECONDS", help="Time of a statement.")] = 30.0
-    rows: Annotated[int, Option("--max-rows", min=1, help="Rows of an answer.")] = 100_000
-    answer: Annotated[str, Option("--max-answer", metavar="SIZE", help="Bytes of the rows of an answer.")] = "256MiB"
-    question_memory: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE",
-            help="By how much the process may grow while a question is answered.",
-            show_default="half of what is free",
-        ),
-    ] = None
-    body: Annotated[str, Option("--max-body", metavar="SIZE", help="Bytes of a request.")] = "64MiB"
-    connections: Annotated[int, Option("--max-connections", min=1, help="Connections at once.")] = 2_000
-    subscriptions: Annotated[int, Option("--max-subscriptions", min=1, help="Subscriptions at once.")] = 2_000
+    seconds: float = option(30.0, "Time of a statement.", "--timeout", min=0.01, metavar="SECONDS")
+    rows: int = option(100_000, "Rows of an answer.", "--max-rows", min=1)
+    answer: str = option("256MiB", "Bytes of the rows of an answer.", "--max-answer", metavar="SIZE")
+    question_memory: str | None = option(
+        None,
+        "By how much the process may grow while a question is answered.",
+        metavar="SIZE",
+        shown="half of what is free",
+    )
+    body: str = option("64MiB", "Bytes of a request.", "--max-body", metavar="SIZE")
+    connections: int = option(2_000, "Connections at once.", "--max-connections", min=1)
+    subscriptions: int = option(2_000, "Subscriptions at once.", "--max-subscriptions", min=1)
 
 
 @dataclass(frozen=True)
@@ -69,50 +63,34 @@ class ServeOptions:
 
     access: AccessOptions
     limits: LimitOptions
-    program: Annotated[Path | None, read_file(DEFINITIONS, "clients define them")] = None
+    program: Path | None = option(None, read_file(DEFINITIONS, "clients define them"))
     state: State = None
-    http: Annotated[str, Option(metavar="HOST:PORT", help="Where HTTP is served; port 0 is any.")] = "127.0.0.1:8080"
-    pg: Annotated[
-        str | None,
-        Option(
-            metavar="HOST:PORT",
-            help="Where PostgreSQL's protocol is served, as at 127.0.0.1:5432; port 0 is any.",
-            show_default="nowhere",
-        ),
-    ] = None
+    http: str = option("127.0.0.1:8080", "Where HTTP is served; port 0 is any.", metavar="HOST:PORT")
+    pg: str | None = option(
+        None,
+        "Where PostgreSQL's protocol is served, as at 127.0.0.1:5432; port 0 is any.",
+        metavar="HOST:PORT",
+        shown="nowhere",
+    )
     functions: Functions = None
-    refresh: Annotated[
-        float | None,
-        Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="Time between reading what is new in the sources of tables.",
-            show_default="never",
-        ),
-    ] = None
-    follow: Annotated[
-        float | None,
-        Option(
-            min=0.01,
-            metavar="SECONDS",
-            help="Change nothing: time between reading what another process has written to --state.",
-            show_default="this process writes",
-        ),
-    ] = None
-    threads: Annotated[
-        int | None,
-        Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
-    ] = None
-    memory: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE",
-            help="With --state: the memory of large arrays, as in 2GiB; further ones are files.",
-            show_default="half of the free memory",
-        ),
-    ] = None
-    log: Annotated[
-        Literal["text", "json"] | None,
-        Option(help="Records of epochs and audit lines on standard error.", show_default="none"),
-    ] = None
-    demo: Annotated[bool, Option("--demo", help="A shop with orders that come by themselves, to look at.")] = False
+    refresh: float | None = option(
+        None, "Time between reading what is new in the sources of tables.", min=0.1, metavar="SECONDS", shown="never"
+    )
+    follow: float | None = option(
+        None,
+        "Change nothing: time between reading what another process has written to --state.",
+        min=0.01,
+        metavar="SECONDS",
+        shown="this process writes",
+    )
+    threads: int | None = option(None, "Threads that compute large changes.", min=1, shown="one for each processor")
+    memory: str | None = option(
+        None,
+        "With --state: the memory of large arrays, as in 2GiB; further ones are files.",
+        metavar="SIZE",
+        shown="half of the free memory",
+    )
+    log: Literal["text", "json"] | None = option(
+        None, "Records of epochs and audit lines on standard error.", shown="none"
+    )
+    demo: bool = option(False, "A shop with orders that come by themselves, to look at.", "--demo")
