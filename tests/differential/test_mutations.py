@@ -43,7 +43,7 @@ DATALOG = [m for m in SEEN if m.operator is not ops.Negate]
 
 def programs_disagree() -> bool:
     """In random programs one in a hundred has a row that survives at a later iteration; in dense graphs most have."""
-    return any(Case.random(seed).fails(IncrementalEngine) for seed in range(PROGRAMS)) or closures_disagree()
+    return closures_disagree() or any(Case.random(seed).fails(IncrementalEngine) for seed in range(PROGRAMS))
 
 
 def closures_disagree() -> bool:

@@ -22,6 +22,8 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
+from tests.cli.conftest import command
+
 LOG = logging.getLogger("deltic.tests")
 PROGRAM = """
 CREATE TABLE visits (client INT, number INT);
@@ -36,8 +38,7 @@ def deltic(*args):
 @contextmanager
 def serving(*args):
     """A server on a free port, and its address; it is killed at the end if it is still there."""
-    command = deltic("serve", *args, "--http", "127.0.0.1:0")
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(deltic("serve", *args, "--http", "127.0.0.1:0"), stderr=subprocess.PIPE, text=True)
     try:
         yield process, address_of(process)
     finally:
@@ -195,21 +196,19 @@ def test_the_demonstration_goes_on():
     ],
 )
 def test_what_is_wrong_is_said(args, words):
-    result = subprocess.run(deltic("serve", *args), capture_output=True, text=True, timeout=120)
-    assert result.returncode == 1
-    assert words in result.stderr
+    result = command("serve", *args)
+    assert result.status == 1
+    assert words in result.err
 
 
 def test_users_are_made(tmp_path):
     path = tmp_path / "users.toml"
     secrets = []
     for name, role in (("ada", "owner"), ("bob", "reader")):
-        command = deltic("user", name, "--role", role, "--file", path)
-        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-        secrets.append(result.stderr.split()[-1])
+        secrets.append(command("user", name, "--role", role, "--file", str(path)).err.split()[-1])
     assert path.stat().st_mode & 0o077 == 0
-    again = subprocess.run(deltic("user", "ada", "--file", path), capture_output=True, text=True, timeout=120)
-    assert (again.returncode, "already" in again.stderr) == (1, True)
+    again = command("user", "ada", "--file", str(path))
+    assert (again.status, "already" in again.err) == (1, True)
     with serving("--users", path) as (_, url):
         for secret, status in ((secrets[0], 200), (secrets[1], 403), ("wrong", 401)):
             headers = {"Authorization": f"Bearer {secret}"}
