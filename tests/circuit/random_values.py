@@ -35,6 +35,7 @@ SCALARS = {
     Type.DATE: st.dates(),
     Type.TIMESTAMP: TIMES.map(lambda time: time.replace(tzinfo=UTC)),
     Type.TIMESTAMP_NTZ: TIMES,
+    Type.TIME: st.times(),
     Type.YEAR_MONTH_INTERVAL: st.integers(-(2**31), 2**31 - 1),
     Type.DAY_TIME_INTERVAL: st.timedeltas(-LONGEST, LONGEST),
 }

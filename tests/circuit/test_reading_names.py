@@ -40,6 +40,7 @@ VALUES = {
     Type.BOOLEAN: st.booleans(),
     Type.DATE: st.dates(),
     Type.TIMESTAMP_NTZ: st.datetimes(),
+    Type.TIME: st.times(),
 }
 LITERALS = [Type.INT64, Type.UINT64, Type.FLOAT64, Type.STRING, Type.BOOLEAN]
 

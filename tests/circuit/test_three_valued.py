@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import duckdb
@@ -34,6 +34,7 @@ VALUES = {
     Type.DATE: (date(1969, 12, 31), date(2024, 2, 29), date(2026, 1, 1)),
     Type.TIMESTAMP: (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC)),
     Type.TIMESTAMP_NTZ: (datetime(2026, 1, 1), datetime(2024, 2, 29, 12)),
+    Type.TIME: (time(0), time(23, 59, 59, 999999)),
     Type.BOOLEAN: (False, True),
 }
 SCHEMA = Schema(tuple(Column(f"{'xy'[i % 2]}{i // 2}", type_, True) for i, type_ in enumerate(

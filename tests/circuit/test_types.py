@@ -38,6 +38,7 @@ def test_arrow_and_back(type_):
         (pa.dictionary(pa.int8(), pa.string()), Type.STRING),
         (pa.timestamp("ns", "Europe/Paris"), Type.TIMESTAMP),
         (pa.timestamp("s"), Type.TIMESTAMP_NTZ),
+        (pa.time32("s"), Type.TIME),
         (pa.duration("ns"), Type.DAY_TIME_INTERVAL),
         (pa.date64(), Type.DATE),
         (pa.float16(), Type.FLOAT32),
@@ -50,7 +51,7 @@ def test_other_layouts_of_arrow(arrow, type_):
     assert type_of_arrow(arrow) is type_
 
 
-@pytest.mark.parametrize("arrow", [pa.decimal256(39, 2), pa.decimal128(5, -2), pa.time64("us"), pa.null()])
+@pytest.mark.parametrize("arrow", [pa.decimal256(39, 2), pa.decimal128(5, -2), pa.null()])
 def test_types_that_arrow_alone_has(arrow):
     with pytest.raises(UnsupportedError, match=r"Arrow's type .* is not supported"):
         type_of_arrow(arrow)
@@ -77,6 +78,7 @@ UNSIGNED = {"uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "d
         (Type.UINT64, "decimal(20,0)"),
         (Type.TIMESTAMP, "timestamp"),
         (Type.TIMESTAMP_NTZ, "timestamp_ntz"),
+        (Type.TIME, "time(6)"),
         (Type.YEAR_MONTH_INTERVAL, "interval year to month"),
         (Type.array(Type.struct([Column("x", Type.UINT32)])), "array<struct<x:bigint>>"),
         (Type.map(Type.STRING, Type.BINARY), "map<string,binary>"),

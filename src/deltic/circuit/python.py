@@ -10,7 +10,7 @@ import hashlib
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ _PYTHON: dict[Kind, tuple[type, ...]] = {
     Kind.DATE: (date,),
     Kind.TIMESTAMP: (datetime,),
     Kind.TIMESTAMP_NTZ: (datetime,),
+    Kind.TIME: (time,),
     Kind.DAY_TIME_INTERVAL: (timedelta,),
     Kind.DECIMAL: (Decimal, int),
 }

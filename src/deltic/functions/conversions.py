@@ -9,7 +9,7 @@ import math
 import re
 import struct
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ _DATE = r"[+]?(?P<year>[0-9]{4,7})(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2
 _CLOCK = r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?:[.](?P<fraction>[0-9]*))?)?"
 _ZONE = r" *(?P<zone>Z|[A-Za-z][\w+/:-]+|[+-][0-9:]+)?"
 _OF_DATE = rf"(?s)\A{_DATE}(?:[ T].*)?)?)?\z"
+_OF_CLOCK = re.compile(r"T?([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:[.]([0-9]*))?)?", re.ASCII)
 _OF_TIME = rf"\A{_DATE}(?:[ T]{_CLOCK}{_ZONE})?)?)?)?\z"
 
 
@@ -72,7 +73,7 @@ def converter(source: Type, target: Type, by_part: bool = False) -> Conversion:
 
     if source is Type.STRING and target.kind in _TIMES:
         zone = "+00:00" if target is Type.TIMESTAMP else ""
-        return lambda text: in_column(text) if (time := of_exact_text(text + zone, target)) is None else time
+        return lambda text: in_column(text) if (exact := of_exact_text(text + zone, target)) is None else exact
     return in_column
 
 
@@ -211,11 +212,26 @@ def _reader(target: Type) -> Conversion | None:
         return None
     if target is Type.BINARY:
         return str.encode
+    if target is Type.TIME:
+        return _read_clock
     if target is Type.BOOLEAN:
         return _read_boolean
     if target.is_integer:
         return partial(_read_integer, *target.range)
     return partial(_read_float if target.is_float else _read_decimal, target)
+
+
+def _read_clock(text: str) -> time | None:
+    """A time of a day as Spark reads it: hours and minutes, maybe seconds and a fraction."""
+    found = _OF_CLOCK.fullmatch(text.strip(_BLANKS))
+    hour, minute, second, fraction = found.groups(default="0") if found else ("24", "0", "0", "0")
+    if int(hour) > 23 or int(minute) > 59 or int(second) > 59:
+        return None
+    return time(int(hour), int(minute), int(second), int(f"{fraction:0<6}"[:6]))
+
+
+def _write_clock(value: time) -> str:
+    return str(value).rstrip("0").rstrip(".") if value.microsecond else str(value)
 
 
 def _read_integer(least: int, most: int, text: str) -> int | None:
@@ -314,6 +330,7 @@ def _decoded(value: bytes) -> str | None:
 _WRITERS: dict[Kind, Conversion] = {
     Kind.BINARY: _decoded,
     Kind.DECIMAL: "{:f}".format,
+    Kind.TIME: _write_clock,
     Kind.YEAR_MONTH_INTERVAL: partial(written, first="YEAR", last="MONTH"),
     Kind.DAY_TIME_INTERVAL: partial(written, first="DAY", last="SECOND"),
 }

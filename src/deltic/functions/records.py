@@ -144,6 +144,8 @@ def _written(value: Any, type_: Type, how: JsonOptions) -> str:
         case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
             zone = "Z" if type_.kind is Kind.TIMESTAMP else ""
             return quoted(f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}{zone}")
+        case Kind.TIME:
+            return quoted(converter(type_, TEXT)(value))
         case Kind.FLOAT32 | Kind.FLOAT64:
             text = str(converter(type_, TEXT)(value))
             return text if value - value == 0 else quoted(text)
@@ -387,6 +389,12 @@ def _read_time(value: Any, target: Type) -> Any:
     return _of_text(value, target)
 
 
+def _read_clock(value: Any, target: Type) -> Any:
+    if not isinstance(value, str) or isinstance(value, _Number):
+        raise _Bad
+    return _of_text(value, target)
+
+
 def _binary(value: Any, target: Type) -> Any:
     if not isinstance(value, str) or isinstance(value, _Number):
         raise _Bad
@@ -400,6 +408,7 @@ _READERS: dict[Kind, Callable[[Any, Type], Any]] = {
     Kind.STRING: _text,
     Kind.BOOLEAN: _boolean,
     Kind.BINARY: _binary,
+    Kind.TIME: _read_clock,
     Kind.DECIMAL: _decimal,
     **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64), _integer),
     **dict.fromkeys((Kind.FLOAT32, Kind.FLOAT64), _float),

@@ -113,7 +113,9 @@ def _special_time(text: exp.Expression, target: exp.DataType) -> exp.Expression:
 
 
 def _time_literal(parser: SparkParser, text: exp.Expression, target: exp.DataType) -> exp.Expr:
-    """Parse DATE 'text' and similar literals; a function of the clock is cast as by CAST."""
+    """Parse DATE 'text' and similar literals; a function of the clock is cast as by CAST, a literal with :: later."""
+    if isinstance(text, exp.Cast):
+        return type(text)(**{**text.args, "this": _time_literal(parser, text.this, target)})
     special = _special_time(text, target)
     return parser.expression((exp.Cast if isinstance(special, exp.Literal) else exp.TryCast)(this=special, to=target))
 

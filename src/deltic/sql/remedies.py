@@ -77,7 +77,6 @@ TYPES: dict[str, str] = {
     **dict.fromkeys(("UUID", "JSON", "JSONB", "CITEXT", "INET", "ENUM"), "STRING"),
     "MONEY": "DECIMAL(19, 4)",
     "HUGEINT": "DECIMAL(38, 0)",
-    "TIME": "STRING, or the microseconds as BIGINT",
     "TIMETZ": "STRING, or the microseconds as BIGINT",
 }
 """By the names that other databases have for types."""

@@ -23,6 +23,7 @@ _SIMPLE = {
     _D.TEXT: Type.STRING,
     _D.BINARY: Type.BINARY,
     _D.DATE: Type.DATE,
+    _D.TIME: Type.TIME,
     _D.TIMESTAMP: Type.TIMESTAMP,
     _D.TIMESTAMPTZ: Type.TIMESTAMP,
     _D.TIMESTAMPLTZ: Type.TIMESTAMP,
@@ -43,6 +44,7 @@ _WRITTEN = {
     Kind.STRING: "STRING",
     Kind.BINARY: "BINARY",
     Kind.DATE: "DATE",
+    Kind.TIME: "TIME(6)",
     Kind.TIMESTAMP: "TIMESTAMP",
     Kind.TIMESTAMP_NTZ: "TIMESTAMP_NTZ",
     Kind.YEAR_MONTH_INTERVAL: "INTERVAL YEAR TO MONTH",
@@ -51,7 +53,7 @@ _WRITTEN = {
 _NO_VARIANT = "its values have no order to be kept by: keep JSON as a STRING, and read it by from_json"
 _HINT = (
     "the types are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, BINARY, DATE, "
-    "TIMESTAMP, TIMESTAMP_NTZ, INTERVAL, ARRAY<…>, STRUCT<…> and MAP<…, …>"
+    "TIME, TIMESTAMP, TIMESTAMP_NTZ, INTERVAL, ARRAY<…>, STRUCT<…> and MAP<…, …>"
 )
 
 

@@ -37,7 +37,8 @@ def numbers_of(column: pa.Array, type_: Type) -> Any:
     """The numbers of a column without NULL as a numpy array; times are days or microseconds since 1970."""
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return np.array(from_arrow(column, type_), np.int64)
-    whole = pa.int32() if type_ is Type.DATE else pa.int64() if type_.kind in _TIMES else column.type
+    is_time = type_.kind in _TIMES or type_ is Type.TIME
+    whole = pa.int32() if type_ is Type.DATE else pa.int64() if is_time else column.type
     return (column if column.type == whole else column.cast(whole)).to_numpy(zero_copy_only=False)
 
 

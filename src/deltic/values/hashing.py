@@ -98,6 +98,11 @@ def _of_longs(column: pa.Array, seeds: Hashes, function: _Function, storage: pa.
     return function.longs(column.to_numpy(zero_copy_only=False).astype(np.int64), seeds)
 
 
+def _of_clocks(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
+    """Times of a day are nanoseconds in Spark."""
+    return function.longs(column.view(pa.int64()).to_numpy(zero_copy_only=False) * 1000, seeds)
+
+
 def _of_singles(column: pa.Array, seeds: Hashes, function: _Function) -> Hashes:
     values = column.to_numpy(zero_copy_only=False).astype(np.float32) + np.float32(0)
     return function.ints(np.where(np.isnan(values), np.float32(np.nan), values).view(np.int32), seeds)
@@ -281,6 +286,7 @@ _HASHED: dict[Kind, Callable[..., Hashes]] = {
     **dict.fromkeys(_MICROSECONDS, partial(_of_longs, storage=pa.int64())),
     **dict.fromkeys((Kind.STRING, Kind.BINARY), _of_bytes),
     Kind.DATE: partial(_of_ints, storage=pa.int32()),
+    Kind.TIME: _of_clocks,
     Kind.YEAR_MONTH_INTERVAL: _of_months,
     Kind.UINT64: _of_unsigned_longs,
     Kind.FLOAT32: _of_singles,

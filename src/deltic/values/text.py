@@ -6,7 +6,7 @@ day-time intervals as a number of microseconds; arrays, structs and maps are tup
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
@@ -15,18 +15,23 @@ from deltic.values.python import of_python
 from deltic.values.types import Column, Kind, Type
 
 _MICROSECOND = timedelta(microseconds=1)
-_TIMES = {Kind.DATE: date, Kind.TIMESTAMP: datetime, Kind.TIMESTAMP_NTZ: datetime}
+_TIMES: dict[Kind, type[date] | type[time]] = {
+    Kind.DATE: date,
+    Kind.TIMESTAMP: datetime,
+    Kind.TIMESTAMP_NTZ: datetime,
+    Kind.TIME: time,
+}
 
 
 def to_literal(value: Any, type_: Type) -> Any:
     """A value from a row as a literal."""
-    if value is None or not isinstance(value, date | timedelta | Decimal | tuple):
+    if value is None or not isinstance(value, date | time | timedelta | Decimal | tuple):
         return value
     if isinstance(value, tuple):
         return tuple(to_literal(part, of) for part, of in zip(value, _parts(type_, len(value)), strict=True))
     if isinstance(value, timedelta):
         return value // _MICROSECOND
-    return value.isoformat() if isinstance(value, date) else str(value)
+    return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
 def of_literal(literal: Any, type_: Type) -> Any:
@@ -50,9 +55,9 @@ def of_exact_text(text: str, type_: Type) -> Any:
             number = Decimal(text)
             exact = number.is_finite() and number.as_tuple().exponent == -type_.scale and f"{number:f}" == text
             return number if exact and len(number.as_tuple().digits) <= type_.precision else None
-        if (time := _TIMES.get(type_.kind)) is None:
+        if (of_text := _TIMES.get(type_.kind)) is None:
             return None
-        value, zone = time.fromisoformat(text), UTC if type_ is Type.TIMESTAMP else None
+        value, zone = of_text.fromisoformat(text), UTC if type_ is Type.TIMESTAMP else None
         return value if str(value) == text and getattr(value, "tzinfo", None) == zone else None
     except (ValueError, InvalidOperation):
         return None

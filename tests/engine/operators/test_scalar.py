@@ -6,7 +6,7 @@ import contextlib
 import decimal
 import math
 import random
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -99,6 +99,7 @@ VALUES: dict[Type, tuple] = {
         datetime(9999, 12, 31, tzinfo=UTC),
     ),
     Type.TIMESTAMP_NTZ: (datetime(1, 1, 1), datetime(2024, 1, 31, 23, 59, 59, 999999), datetime(9999, 12, 31)),
+    Type.TIME: (time(0), time(12, 30), time(23, 59, 59, 999999)),
     Type.YEAR_MONTH_INTERVAL: (-(2**31), -1, 0, 13, 2**31 - 1),
     Type.DAY_TIME_INTERVAL: tuple(timedelta(microseconds=n) for n in (-(2**61), -1, 0, 86400 * 10**6, 2**63 - 1)),
     Type.array(Type.FLOAT64.or_null): ((), (None,), (0.0,), (math.nan,), (1.0, None)),

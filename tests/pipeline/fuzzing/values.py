@@ -77,6 +77,8 @@ def random_value(rng: random.Random, type_: Type, nullable: bool = False):  # no
             span = int((LAST - FIRST).total_seconds()) * 10**6
             value = rng.choice([FIRST, LAST, dt.datetime(1970, 1, 1), FIRST + dt.timedelta(0, 0, rng.randint(0, span))])
             return value.replace(tzinfo=UTC) if type_ is Type.TIMESTAMP else value
+        case Kind.TIME:
+            return dt.time(rng.randrange(24), rng.randrange(60), rng.randrange(60), rng.choice([0, 1, 999_999]))
         case Kind.YEAR_MONTH_INTERVAL:
             return pa.MonthDayNano([rng.choice([0, 14, -1, 2**31 - 1, -(2**31)]), 0, 0])
         case Kind.DAY_TIME_INTERVAL:
@@ -163,6 +165,8 @@ def _meaning(value, type_: Type):
             return _date(value)
         case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
             return _time(value, kind is Kind.TIMESTAMP)
+        case Kind.TIME:
+            return value if isinstance(value, dt.time) else None
         case Kind.DAY_TIME_INTERVAL:
             return _span(value)
         case Kind.YEAR_MONTH_INTERVAL:

@@ -35,6 +35,7 @@ FIELDS = {
         "2024-01-01Z",
     ],
     Type.TIMESTAMP: ["2024-01-01 10:20:30", "2024-01-01 10:20:30Z", "2024-01-01 10:20:30.25+02:00", "2024-01-01 25:00"],
+    Type.TIME: ["10:20", "10:20:30.5", " 23:59:59.999999", "24:00", "1:2", "10:20Z"],
     Type.STRING: ["a", " ", "é"],
 }
 TYPES = st.sampled_from(list(FIELDS))
@@ -60,6 +61,7 @@ VALUES = {
     Type.decimal(6, 2): st.integers(-(10**6) + 1, 10**6 - 1).map(lambda n: Decimal(n).scaleb(-2)),
     Type.BOOLEAN: st.booleans(),
     Type.DATE: st.dates(),
+    Type.TIME: st.times(),
     Type.TIMESTAMP_NTZ: st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1)),
     Type.TIMESTAMP: st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1)),
 }

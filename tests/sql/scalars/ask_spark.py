@@ -28,6 +28,7 @@ ROWS = 24
 OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    "spark.sql.timeType.enabled": "true",
     "spark.sql.shuffle.partitions": "1",
     "spark.ui.enabled": "false",
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",

@@ -18,7 +18,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def literal(value: Any, type_: Type) -> exp.Expression:
-    """A constant of a type from a Python int (also for months), float, str, bool, Decimal, date, datetime or timedelta.
+    """A constant of a type from a Python int (also for months), float, str, bool, Decimal, date, time or timedelta.
 
     Decimals, dates and times are casts of their texts.
     """
@@ -30,7 +30,7 @@ def literal(value: Any, type_: Type) -> exp.Expression:
         return exp.Literal.string(value)
     if type_ is Type.BOOLEAN:
         return exp.Boolean(this=value)
-    if type_.kind in (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+    if type_.kind in (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.TIME):
         text = f"{value:f}" if type_.kind is Kind.DECIMAL else str(value)
         return cast(exp.Literal.string(text), type_)
     magnitude = exp.Literal.number(repr(abs(value)))

@@ -80,7 +80,7 @@ INTEGER: Types = NUMERIC - {Type.FLOAT64}
 OPAQUE = {
     str(type_): type_
     for type_ in (
-        *(Type.BOOLEAN, Type.BINARY, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ),
+        *(Type.BOOLEAN, Type.BINARY, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.TIME),
         *(Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL),
     )
 }

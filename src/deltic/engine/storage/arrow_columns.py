@@ -32,6 +32,7 @@ _CODES = {
     Kind.DATE: kernel.I32,
     Kind.TIMESTAMP: kernel.I64,
     Kind.TIMESTAMP_NTZ: kernel.I64,
+    Kind.TIME: kernel.I64,
     Kind.YEAR_MONTH_INTERVAL: kernel.MONTHS,
     Kind.DAY_TIME_INTERVAL: kernel.I64,
     Kind.DECIMAL: kernel.PAIRS,

@@ -250,7 +250,7 @@ def _plain(type_: Type) -> pa.DataType:
             return pa.map_(_plain(type_.key), pa.field("value", _plain(type_.value.type), type_.value.nullable))
         case Kind.DATE:
             return pa.int32()
-        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ | Kind.DAY_TIME_INTERVAL:
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ | Kind.TIME | Kind.DAY_TIME_INTERVAL:
             return pa.int64()
         case _:
             return type_.arrow

@@ -113,6 +113,7 @@ _TYPES = {
     Kind.DATE: "DATE",
     Kind.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
     Kind.TIMESTAMP_NTZ: "TIMESTAMP",
+    Kind.TIME: "TIME",
 }
 
 

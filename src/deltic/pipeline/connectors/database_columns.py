@@ -22,6 +22,7 @@ _POSTGRESQL = {
     "bytea": Type.BINARY,
     "date": Type.DATE,
     "timestamp without time zone": Type.TIMESTAMP_NTZ,
+    "time without time zone": Type.TIME,
     "timestamp with time zone": Type.TIMESTAMP,
 }
 _SQLITE = (

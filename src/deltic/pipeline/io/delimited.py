@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pv
 
+from deltic.functions.conversions import converted
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.parsed import arrow_schema, table_of
 from deltic.pipeline.io.text_fields import BLANKS, SPECIAL, pattern_of
@@ -111,7 +112,12 @@ def _typed(found: Any, column: Column) -> Any:
         if pc.all(pc.is_finite(values)).as_py() is False:
             raise pa.ArrowInvalid("a number may be out of range")
         return values
-    return texts.cast(column.type.arrow)
+    if column.type is not Type.TIME:
+        return texts.cast(column.type.arrow)
+    clocks = converted(texts, Type.STRING, Type.TIME)  # which Arrow does not read
+    if clocks.null_count > texts.null_count:
+        raise pa.ArrowInvalid("a time may be out of range")
+    return clocks
 
 
 def _columns(

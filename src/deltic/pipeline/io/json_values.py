@@ -103,5 +103,6 @@ _READ: dict[Kind, Callable[[Any, Field], Any]] = {
     Kind.DATE: _date,
     Kind.TIMESTAMP: _instant,
     Kind.TIMESTAMP_NTZ: _clock,
+    Kind.TIME: lambda value, _: datetime.time.fromisoformat(value) if isinstance(value, str) else value,
     Kind.DAY_TIME_INTERVAL: _span,
 }

@@ -127,7 +127,7 @@ def _to_json(value: Any, type_: Type) -> Any:
             return value.months
         case Kind.DECIMAL:
             return str(value)
-        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ | Kind.TIME:
             return value.isoformat()
     return value
 

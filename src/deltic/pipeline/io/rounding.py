@@ -208,7 +208,7 @@ def _read(texts: Any, type_: Type) -> Any:
     if type_ is not Type.FLOAT32:
         try:
             return matched.cast(type_.arrow)
-        except pa.ArrowInvalid:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             pass
     return to_arrow([_value(text, type_) for text in matched.to_pylist()], type_)
 

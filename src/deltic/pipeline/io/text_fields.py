@@ -32,6 +32,7 @@ _PATTERNS = {
     Kind.BOOLEAN: r"[ \t]*(?i:true|false)[ \t]*",
     Kind.DATE: f"[ \\t]*{_DATE}[ \\t]*",
     Kind.TIMESTAMP_NTZ: f"[ \\t]*{_DATE}(?:{_CLOCK})?[ \\t]*",
+    Kind.TIME: f"[ \\t]*{_CLOCK.removeprefix('[ T]')}[ \\t]*",
     Kind.TIMESTAMP: f"[ \\t]*{_DATE}(?:{_CLOCK}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?[ \\t]*",
 }
 
@@ -92,6 +93,7 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     Kind.DATE: datetime.date.fromisoformat,
     Kind.TIMESTAMP: datetime.datetime.fromisoformat,
     Kind.TIMESTAMP_NTZ: datetime.datetime.fromisoformat,
+    Kind.TIME: datetime.time.fromisoformat,
 }
 
 

@@ -96,8 +96,13 @@ def _remedy(value: Any, kind: Kind) -> str:
     return ""
 
 
-_TIMES = {Kind.DATE: "date", Kind.TIMESTAMP: "datetime", Kind.TIMESTAMP_NTZ: "datetime"}
-_TEXTS = {Kind.DATE: "2026-03-01", Kind.TIMESTAMP: "2026-03-01T12:30:00Z", Kind.TIMESTAMP_NTZ: "2026-03-01 12:30:00"}
+_TIMES = {Kind.DATE: "date", Kind.TIMESTAMP: "datetime", Kind.TIMESTAMP_NTZ: "datetime", Kind.TIME: "time"}
+_TEXTS = {
+    Kind.DATE: "2026-03-01",
+    Kind.TIMESTAMP: "2026-03-01T12:30:00Z",
+    Kind.TIMESTAMP_NTZ: "2026-03-01 12:30:00",
+    Kind.TIME: "12:30:00",
+}
 
 
 def _is_other(value: Any, kind: Kind) -> bool:
@@ -231,6 +236,7 @@ _PYTHON: dict[Kind, Any] = {
     Kind.DATE: datetime.date,
     Kind.TIMESTAMP: datetime.datetime,
     Kind.TIMESTAMP_NTZ: datetime.datetime,
+    Kind.TIME: datetime.time,
     Kind.YEAR_MONTH_INTERVAL: (numbers.Integral, pa.MonthDayNano),
     Kind.DAY_TIME_INTERVAL: datetime.timedelta,
     Kind.DECIMAL: (numbers.Integral, float, np.floating, decimal.Decimal),
@@ -288,4 +294,5 @@ _PHRASES = {
     Type.BINARY: "bytes",
     Type.TIMESTAMP: "a timestamp with a time zone",
     Type.TIMESTAMP_NTZ: "a timestamp without a time zone",
+    Type.TIME: "a time of a day",
 }

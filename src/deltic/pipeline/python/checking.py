@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from deltic.algebra.zset import ZSet
@@ -139,6 +139,7 @@ _VALUES: dict[Kind, Sequence[Any]] = {
     Kind.BINARY: (b"", b"a", b"b"),
     Kind.DATE: tuple(date(2026, 1, day) for day in (1, 2, 3, 10)),
     Kind.TIMESTAMP_NTZ: tuple(datetime(2026, 1, 1, hour) for hour in (0, 1, 2, 12)),
+    Kind.TIME: tuple(time(hour) for hour in (0, 1, 2, 12)),
     Kind.FLOAT32: _FLOATS,
     Kind.FLOAT64: _FLOATS,
     **{type_.kind: _INTEGERS for type_ in Type.simple() if type_.is_integer},

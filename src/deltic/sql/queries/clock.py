@@ -24,7 +24,7 @@ from deltic.sql.scalars.functions.refused import OF_THE_CLOCK
 from deltic.values.types import Column, Kind, Type
 
 _NOW = "\0now"
-_CLASSES = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
+_CLASSES = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp)
 _TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 _FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.LT: exp.GT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 from sqlglot import exp
 
@@ -143,7 +143,7 @@ class _Names:
             return ""
         sides = [node.this, node.expression]
         types = [self._type(side) for side in sides]
-        if isinstance(node, exp.Add) and types[1] in _TIMES:
+        if isinstance(node, exp.Add) and types[1] in (*_TIMES, Type.TIME):
             sides, types = sides[::-1], types[::-1]
         if isinstance(node, exp.Sub) and types[0] is Type.DATE and node.expression.is_string:
             return ""
@@ -152,7 +152,8 @@ class _Names:
         if types[0] is Type.DATE and of_days:
             days = f"extractansiintervaldays({added})"
             return f"date_add({self.text(sides[0])}, {days if isinstance(node, exp.Add) else f'(- {days})'})"
-        is_moved = types[0] in _TIMES and (types[1] in INTERVALS or is_calendar_interval(sides[1]))
+        is_moved = types[0] in (*_TIMES, Type.TIME) and (types[1] in INTERVALS or is_calendar_interval(sides[1]))
+        is_moved |= types == [Type.TIME, Type.TIME]
         if types[0] is Type.DATE and types[1] not in _TIMES and not is_moved:
             return f"date_{'add' if isinstance(node, exp.Add) else 'sub'}({self.text(sides[0])}, {added})"
         if is_moved:
@@ -185,9 +186,9 @@ class _Names:
         return adjacent([part.name for part in node.expressions], node, self._source)
 
     def cast(self, node: exp.Expression) -> str:
-        target = node.args["to"].sql(dialect="spark").upper().replace(", ", ",")
+        target = _type_name(node.args["to"])
         if not isinstance(node, exp.TryCast) and isinstance(node.this, exp.Literal):
-            return f"{target.replace('_LTZ', '')} '{_written(self._constant(node))}'"
+            return f"{target.partition('(')[0].replace('_LTZ', '')} '{_written(self._constant(node))}'"
         if is_number(node) or _is_decimal(node):
             return self._number(node)
         if node.args["to"].is_type("array", "map", "struct"):
@@ -424,6 +425,13 @@ def _is_cast(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() in _CASTS and len(node.expressions) == 1
 
 
+def _type_name(type_: exp.DataType) -> str:
+    """The name of a type that a cast names; sqlglot's dialect of Spark has no TIME."""
+    if type_.is_type("time"):
+        return f"TIME({type_.expressions[0].name if type_.expressions else 6})"
+    return type_.sql(dialect="spark").upper().replace(", ", ",")
+
+
 def _is_path(node: exp.Expr) -> bool:
     """Whether it is a field of a column, or one of such a field."""
     while isinstance(node, exp.Dot):
@@ -435,8 +443,8 @@ def _is_path(node: exp.Expr) -> bool:
 
 def _written(value: object) -> str:
     """A time as Spark writes it in literals."""
-    if isinstance(value, datetime):
-        text = value.replace(tzinfo=None).isoformat(" ")
+    if isinstance(value, datetime | time):
+        text = value.isoformat() if isinstance(value, time) else value.replace(tzinfo=None).isoformat(" ")
         return text.rstrip("0") if value.microsecond else text
     return value.isoformat() if isinstance(value, date) else str(value)
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from deltic.errors import ProgramError, UnsupportedError
 from deltic.sql.names import field_name
 from deltic.sql.remedies import of_function
-from deltic.sql.scalars import collations, conditions, functions, literals, operators
+from deltic.sql.scalars import clocks, collations, conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.bodies import Sign, filled, parsed, places, signature_of
@@ -409,11 +409,10 @@ class _Translation:
             left, right = right, left
         if isinstance(node, exp.Add | exp.Sub) and is_calendar_interval(right):
             return moved_by_calendar(type(node), self.of(left), right.name.lower(), self.all(right.expressions))
-        return folded(operators.arithmetic(type(node), self.of(node.this), self.of(node.expression)))
+        return clocks.arithmetic(type(node), self.of(node.this), self.of(node.expression))
 
     def tried(self, node: exp.Expression) -> Typed:
-        left, right = self.of(node.this), self.of(node.expression)
-        return folded(operators.arithmetic(_TRIED[type(node)], left, right, attempted))
+        return clocks.arithmetic(_TRIED[type(node)], self.of(node.this), self.of(node.expression), attempted)
 
     def negation(self, node: exp.Expression) -> Typed:
         if literals.is_number(node.this):
@@ -481,6 +480,8 @@ class _Translation:
             return read
         target, operand = type_of(node.args["to"], self.source), self.of(node.this)
         is_safe = isinstance(node, exp.TryCast) and bool(node.args.get("safe"))
+        if (clock := clocks.clock_cast(node.args["to"], operand, target, is_safe)) is not None:
+            return clock
         if is_interval_cast(operand, target):
             return interval_cast(node, operand, target, is_safe)
         if not can_coerce(operand, target):

@@ -29,6 +29,8 @@ def type_of_arrow(arrow: pa.DataType) -> Type:
         return type_of_arrow(arrow.value_type)
     if pa.types.is_timestamp(arrow):
         return Type.TIMESTAMP if arrow.tz else Type.TIMESTAMP_NTZ
+    if pa.types.is_time(arrow):
+        return Type.TIME
     if pa.types.is_duration(arrow):
         return Type.DAY_TIME_INTERVAL
     if pa.types.is_fixed_size_binary(arrow):

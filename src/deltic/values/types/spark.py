@@ -28,6 +28,7 @@ _SIMPLE: dict[Type, spark.DataType] = {
     Type.TIMESTAMP_NTZ: spark.TimestampNTZType(),
     Type.YEAR_MONTH_INTERVAL: spark.YearMonthIntervalType(),
     Type.DAY_TIME_INTERVAL: spark.DayTimeIntervalType(),
+    **({Type.TIME: spark.TimeType()} if hasattr(spark, "TimeType") else {}),  # from 4.1 on
 }
 _UNSIGNED: dict[Type, spark.DataType] = {
     Type.UINT8: spark.ShortType(),

@@ -35,6 +35,7 @@ class Kind(enum.Enum):
     DATE = "date"
     TIMESTAMP = "timestamp"
     TIMESTAMP_NTZ = "timestamp_ntz"
+    TIME = "time"
     YEAR_MONTH_INTERVAL = "year_month_interval"
     DAY_TIME_INTERVAL = "day_time_interval"
     DECIMAL = "decimal"
@@ -55,9 +56,9 @@ class Type:
     """The type of a value that is not NULL. There is one object for each type, so types compare by `is`.
 
     A TIMESTAMP is an instant and a TIMESTAMP_NTZ a local date and time without zone, both in microseconds, as in Spark.
-    A YEAR_MONTH_INTERVAL is a number of months, a DAY_TIME_INTERVAL one of microseconds. `parameters` are precision and
-    scale of a decimal, the element's ValueType of an array, the Columns of a struct, and the key's Type and the value's
-    ValueType of a map.
+    A TIME is the microseconds since midnight, a YEAR_MONTH_INTERVAL a number of months, a DAY_TIME_INTERVAL one of
+    microseconds. `parameters` are precision and scale of a decimal, the element's ValueType of an array, the Columns of
+    a struct, and the key's Type and the value's ValueType of a map.
 
     >>> print(Type.decimal(10, 2), Type.array(Type.STRING.or_null), Type.map(Type.STRING, Type.DATE))
     decimal(10, 2) array(string?) map(string, date)
@@ -84,6 +85,7 @@ class Type:
     DATE: ClassVar[Type]
     TIMESTAMP: ClassVar[Type]
     TIMESTAMP_NTZ: ClassVar[Type]
+    TIME: ClassVar[Type]
     YEAR_MONTH_INTERVAL: ClassVar[Type]
     DAY_TIME_INTERVAL: ClassVar[Type]
 
@@ -290,6 +292,7 @@ def _simple_arrow() -> dict[Kind, pa.DataType]:
         Kind.DATE: pa.date32(),
         Kind.TIMESTAMP: pa.timestamp("us", "UTC"),
         Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
+        Kind.TIME: pa.time64("us"),
         Kind.YEAR_MONTH_INTERVAL: pa.month_day_nano_interval(),
         Kind.DAY_TIME_INTERVAL: pa.duration("us"),
     }

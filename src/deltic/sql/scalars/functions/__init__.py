@@ -1,6 +1,7 @@
 """Functions of SQL by their names in Spark: plain ones by their row in the table, others by a rule of their own."""
 
 from deltic.sql.scalars.functions import (
+    clocks,
     collections,
     csv,
     lambdas,

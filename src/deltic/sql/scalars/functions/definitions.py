@@ -132,6 +132,7 @@ _DEFINITIONS: dict[str, str] = {
     "unix_date (day any)": "datediff(day, '1970-01-01')",
     "date_from_unix_date (days any)": "date_add('1970-01-01', days)",
     "unix_seconds (time TIMESTAMP)": "bigint(time)",
+    "date_format (clock clock!, pattern writable)": "spark_date_format(spark_instant_of_clock(clock), pattern)",
     "date_format (time TIMESTAMP, pattern writable)": "spark_date_format(time, pattern)",
     "to_char, to_varchar (time time!, pattern any)": "date_format(time, pattern)",
     "unix_timestamp, to_unix_timestamp (text string!, pattern readable = 'yyyy-MM-dd HH:mm:ss')": (
@@ -146,6 +147,19 @@ _DEFINITIONS: dict[str, str] = {
     "current_timezone ()": "'UTC'",
     "convert_timezone (target STRING, time TIMESTAMP_NTZ)": "spark_converted_time('UTC', target, time)",
     "convert_timezone (source STRING, target STRING, time TIMESTAMP_NTZ)": "spark_converted_time(source, target, time)",
+    "hour (clock clock!)": "hour(spark_instant_of_clock(clock))",
+    "minute (clock clock!)": "minute(spark_instant_of_clock(clock))",
+    "second (clock clock!)": "second(spark_instant_of_clock(clock))",
+    "time_to_seconds (clock clock!)": "CAST(unix_micros(spark_instant_of_clock(clock)) * 0.000001 AS DECIMAL(14, 6))",
+    "time_to_millis (clock clock!)": "unix_millis(spark_instant_of_clock(clock))",
+    "time_to_micros (clock clock!)": "unix_micros(spark_instant_of_clock(clock))",
+    "time_from_seconds (seconds number)": "spark_clock_of_micros(bigint(seconds * 1000000L))",
+    "time_from_millis (millis BIGINT)": "spark_clock_of_micros(millis * 1000)",
+    "time_from_micros (micros BIGINT)": "spark_clock_of_micros(micros)",
+    "make_time (hour INT, minute INT, second any)": (
+        "spark_clock_of_micros(CASE WHEN hour < 0 OR hour > 23 OR minute < 0 OR minute > 59 OR second < 0 OR"
+        " second >= 60 THEN -1 ELSE bigint((hour * 3600 + minute * 60 + second) * 1000000L) END)"
+    ),
     # arrays and maps
     "get (items array, index INT)": "try_spark_get(items, index)",
     "slice (items array_or_null, start INT, length INT)": "spark_slice(items, start, length)",
@@ -175,6 +189,7 @@ EXACT: Mapping[str, Callable[[Type], bool]] = {
     "bigint": lambda type_: type_ is Type.INT64,
     "binary": lambda type_: type_ is Type.BINARY,
     "boolean": lambda type_: type_ is Type.BOOLEAN,
+    "clock": lambda type_: type_ is Type.TIME,
     "double": lambda type_: type_ is Type.FLOAT64,
     "float": lambda type_: type_ is Type.FLOAT32,
     "interval": lambda type_: type_ in INTERVALS,

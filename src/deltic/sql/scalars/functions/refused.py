@@ -18,7 +18,6 @@ COLLATION = "a text takes COLLATE where it is compared, grouped or ordered by; d
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),
     **dict.fromkeys(("monotonically_increasing_id", "spark_partition_id", "input_file_name"), _CHANGES),
-    **dict.fromkeys(("current_time", "localtime"), "there is no type TIME; write date_format(now(), 'HH:mm:ss')"),
     "counter_diff": "write CASE WHEN x >= lag(x) OVER (…) THEN x - lag(x) OVER (…) END",
     "unix_nanos": "write unix_micros(time) * 1000",
     **dict.fromkeys(("current_user", "user", "session_user"), _SESSION),
@@ -48,6 +47,7 @@ OF_THE_CLOCK: dict[str, str] = {
     **dict.fromkeys(("now", "current_timestamp"), ""),
     **dict.fromkeys(("current_date", "curdate"), "DATE"),
     "localtimestamp": "TIMESTAMP_NTZ",
+    "current_time": "TIME",
     "unix_timestamp": "BIGINT",
 }
 """Functions that tell the time, with what its instant is cast to; a query has them in its clauses alone."""

@@ -267,7 +267,7 @@ _TRUE = constant(True, Type.BOOLEAN)
 
 
 def _as_java_has(value: Typed) -> Typed:
-    """A value as Java's Formatter sees it: a number of days, microseconds or months for times and intervals."""
+    """A value as Java's Formatter sees it: a number of days, microseconds, nanoseconds or months for times."""
     if value.is_null:
         return value
     match value.type.type.kind:
@@ -275,6 +275,9 @@ def _as_java_has(value: Typed) -> Typed:
             return attempted(exp.Sub, value, constant(date(1970, 1, 1), Type.DATE))
         case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
             return plain("unix_micros", [value])
+        case Kind.TIME:
+            nanos = plain("unix_micros", [apply("instant_of_clock", value)])
+            return operators.arithmetic(exp.Mul, nanos, constant(1000, LONG))
         case Kind.YEAR_MONTH_INTERVAL | Kind.DAY_TIME_INTERVAL:
             return apply("units_of_interval", value)
         case Kind.BINARY | Kind.ARRAY | Kind.STRUCT | Kind.MAP:

@@ -70,6 +70,10 @@ def extract(field: str, value: Typed) -> Typed:
         if name not in own:
             raise Mismatch(f"the fields of this interval are {', '.join(own)}")
         return attempt(f"{name.removesuffix('s')}_of_interval", value)
+    if value.type.type is Type.TIME:
+        if name not in ("hour", "minute", "seconds"):
+            raise Mismatch("the fields of a time are hour, minute, second")
+        return plain(name, [apply("instant_of_clock", value)])
     if name is None:
         raise Mismatch(f"the fields of a date or time are {', '.join(sorted(set(_FIELDS.values())))}")
     return plain(name, [value])
@@ -162,6 +166,10 @@ def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
     """The time of a year, month, day, hour, minute and second, maybe with a fraction, by the clock of a zone."""
     if len(parts) == 1 and parts[0].type.type is DATE and target is TIMESTAMP:
         return coerced(parts[0], target)
+    if len(parts) in (2, 3) and parts[1].type.type is Type.TIME:
+        span = apply("interval_of_microseconds", plain("unix_micros", [apply("instant_of_clock", parts[1])]))
+        result, zone = operators.arithmetic(exp.Add, to(parts[0], NTZ), span), parts[2:]
+        return apply("to_utc_timestamp", to(result, TIMESTAMP), to(zone[0], TEXT)) if zone else coerced(result, target)
     own, zone = parts[:6], parts[6:]
     if zone and (zone[1:] or target is NTZ):
         raise Mismatch("a year, month, day, hour, minute and second are taken, and a zone for a TIMESTAMP")
