@@ -120,6 +120,12 @@ def _time_literal(parser: SparkParser, text: exp.Expression, target: exp.DataTyp
     return parser.expression((exp.Cast if isinstance(special, exp.Literal) else exp.TryCast)(this=special, to=target))
 
 
+def _current_time(parser: SparkParser) -> exp.Expr:
+    """Parse current_time, maybe with parentheses."""
+    parser._match_pair(TokenType.L_PAREN, TokenType.R_PAREN)
+    return parser.expression(exp.Anonymous(this="current_time"))
+
+
 def _null(parser: SparkParser, token: Token) -> exp.Expr:
     """Parse NULL with its place."""
     result = parser.expression(exp.Null())
@@ -190,7 +196,8 @@ class DelticParser(SparkParser):
     UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: _plus}
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
+        **{name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"},
+        "CURRENT_TIME": _current_time,
     }
 
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
