@@ -67,7 +67,7 @@ def print_outcome(outcome: JobOutcome, file: TextIO) -> None:
     views = outcome.watched if len(outcome.watched) <= _WIDEST else ["changed"]
     titles = "epoch", "rows in", *views, "time", "rows visited"
     print_table(titles, (_cells(done, outcome.watched) for done in outcome.epochs), ("epoch", "changed"), file)
-    for line in (*_planned(outcome.epochs), *_recomputed(outcome.epochs), *_late_rows(outcome.epochs)):
+    for line in _remarks(outcome.epochs):
         print(line, file=file)
     for written in outcome.written:
         print(f"{written.name}: {count_of(written.rows, 'row')} in {written.path}", file=file)
@@ -169,23 +169,15 @@ def _cells(done: EpochDone, views: Sequence[str]) -> list[str]:
     return [done.name, f"{report.rows_in:,}", *cells, _seconds(report.seconds), f"{report.rows_visited:,}"]
 
 
-def _recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for each component that an epoch recomputed instead of updating it, or that has no derivative."""
+def _remarks(epochs: Sequence[EpochDone]) -> Iterator[str]:
+    """A line for what each new plan also stores, each recomputed component, and each table with late rows."""
+    for done in epochs:
+        for relation in done.report.plan or ():
+            yield f"{done.name}: the new plan also stores {relation}"
     for done in epochs[1:]:
         for component in done.report.components:
             if component.action in ("bootstrap", "recompute"):
                 yield f"{done.name}: {', '.join(component.relations)} recomputed: {component.reason}"
-
-
-def _planned(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for each relation that an epoch's new plan stores in addition to the program's."""
-    for done in epochs:
-        for relation in done.report.plan or ():
-            yield f"{done.name}: the new plan also stores {relation}"
-
-
-def _late_rows(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for each table with late rows that an epoch left out, with examples."""
     for done in epochs:
         for late in done.report.late:
             yield f"{done.name}: left out {late.summary}"

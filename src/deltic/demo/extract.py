@@ -16,9 +16,8 @@ from deltic.demo.scopes import (
     FunctionNode,
     NameBinding,
     PythonScope,
-    class_scope,
     dotted_path,
-    function_scope,
+    inner_scope,
     module_scope,
     parameter_names,
     target_names,
@@ -81,7 +80,7 @@ class _Walk(ast.NodeVisitor):
         self.visit(node.args)
         if node.returns is not None:
             self.visit(node.returns)
-        scope = function_scope(node, self.scope)
+        scope = inner_scope(node, self.scope)
         self.add("function", scope.entity, self.source.module)
         if self.is_test and _is_called_by_test_runners(node.name):
             self.add("entry", scope.entity)
@@ -91,7 +90,7 @@ class _Walk(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.visit_decorators(node)
-        scope = class_scope(node, self.scope)
+        scope = inner_scope(node, self.scope)
         self.add("class", scope.entity, self.source.module)
         for base in node.bases:
             self.visit_base(base, scope)

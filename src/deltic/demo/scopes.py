@@ -8,7 +8,7 @@ something else in that scope. It saves looking for them in every expression befo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -81,22 +81,17 @@ def module_scope(module: str, tree: ast.Module) -> PythonScope:
     return PythonScope(module, None, is_class=False, names=names)
 
 
-def class_scope(node: ast.ClassDef, parent: PythonScope) -> PythonScope:
-    """The scope of a class body."""
+def inner_scope(node: ast.ClassDef | FunctionNode, parent: PythonScope) -> PythonScope:
+    """The scope of a class body, or of a function body with its parameters."""
     names, declared_global = _bound_names(node.body)
-    return PythonScope(parent.child(node.name), parent, is_class=True, names=names, globals=declared_global)
-
-
-def function_scope(node: FunctionNode, parent: PythonScope) -> PythonScope:
-    """The scope of a function body, its parameters included."""
-    names, declared_global = _bound_names(node.body)
-    for name in parameter_names(node.args):
-        names.setdefault(name, NameBinding.VARIABLE)
-    scope = PythonScope(parent.child(node.name), parent, is_class=False, names=names, globals=declared_global)
-    receiver = _receiver(node) if parent.is_class else None
-    if receiver is not None and names[receiver] is NameBinding.VARIABLE:
-        names[receiver] = NameBinding.RECEIVER
-        scope.receiver_class = parent.entity
+    scope = PythonScope(parent.child(node.name), parent, isinstance(node, ast.ClassDef), names, globals=declared_global)
+    if isinstance(node, FunctionNode):
+        for name in parameter_names(node.args):
+            names.setdefault(name, NameBinding.VARIABLE)
+        receiver = _receiver(node) if parent.is_class else None
+        if receiver is not None and names[receiver] is NameBinding.VARIABLE:
+            names[receiver] = NameBinding.RECEIVER
+            scope.receiver_class = parent.entity
     return scope
 
 
@@ -115,15 +110,17 @@ def parameter_names(args: ast.arguments) -> Iterator[str]:
             yield arg.arg
 
 
-def target_names(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment to `target` binds."""
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, ast.Tuple | ast.List):
-        for element in target.elts:
-            yield from target_names(element)
-    elif isinstance(target, ast.Starred):
-        yield from target_names(target.value)
+def target_names(target: ast.AST) -> Iterator[str]:
+    """The names that an assignment to `target` binds, or a match with this pattern."""
+    for node in ast.walk(target):
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                yield name
 
 
 def _bound_names(body: Iterable[ast.stmt]) -> tuple[dict[str, NameBinding], set[str]]:
@@ -162,32 +159,22 @@ def _bindings_of(node: ast.AST) -> Iterator[tuple[str, NameBinding]]:
                 yield alias.asname or alias.name.partition(".")[0], NameBinding.STATIC
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if dotted_path(value) is not None:
             yield name, NameBinding.STATIC
+        case ast.ExceptHandler(name=str(name)):
+            yield name, NameBinding.VARIABLE
         case _:
-            for name in _variables_of(node):
-                yield name, NameBinding.VARIABLE
+            for target in _targets(node):
+                for name in target_names(target):
+                    yield name, NameBinding.VARIABLE
 
 
-def _variables_of(node: ast.AST) -> Iterator[str]:
+def _targets(node: ast.AST) -> Sequence[ast.AST]:
     match node:
         case ast.Assign(targets=targets):
-            for target in targets:
-                yield from target_names(target)
-        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-            yield from target_names(target)
-        case ast.For(target=target) | ast.AsyncFor(target=target):
-            yield from target_names(target)
-        case ast.With(items=items) | ast.AsyncWith(items=items):
-            for item in items:
-                yield from target_names(item.optional_vars) if item.optional_vars else ()
-        case ast.ExceptHandler(name=str(name)):
-            yield name
+            return targets
+        case ast.AugAssign() | ast.AnnAssign() | ast.For() | ast.AsyncFor():
+            return [node.target]
         case ast.match_case(pattern=pattern):
-            yield from _captures(pattern)
-
-
-def _captures(pattern: ast.pattern) -> Iterator[str]:
-    """The names that a match pattern binds."""
-    for node in ast.walk(pattern):
-        match node:
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                yield name
+            return [pattern]
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return [item.optional_vars for item in items if item.optional_vars]
+    return ()
