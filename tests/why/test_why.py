@@ -275,6 +275,8 @@ dist(x, c) <= dist(x, d) :- d <= c.
 .decl next(x: symbol, d: number)
 next(x, d) :- edge(_, x, d).
 next(x, c) <= next(x, d) :- d <= c.
+.decl one(x: symbol, d: number) choice-domain x
+one(x, d) :- edge(_, x, d).
 """
     )
     with made.transaction() as change:
@@ -290,6 +292,11 @@ next(x, c) <= next(x, d) :- d <= c.
         "<datalog>:8:1",
     )
     assert {way.rule for way in made.why_not("dist", ("c", 6)).ways} == {'dist("a", 0).' + less + "\n" + derived}
+    text = str(made.why("next", ("b", 1)))
+    assert text.count("no row of") == 1
+    assert "where c <> d AND d <= c" in text
+    assert 'holds: x = "b", d = 3' in str(made.why_not("next", ("b", 3)))
+    assert "chosen by x: 2 rows" in str(made.why("one", {"x": "b"}))
 
 
 def test_rows_that_exclude_others_are_premises():

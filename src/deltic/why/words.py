@@ -73,6 +73,8 @@ def called(operator: ops.Operator, words: Words) -> str:
         return _first(operator, words)
     if isinstance(operator, ops.FlatMap) and words.known:
         return ""
+    if isinstance(operator, ops.Top) and not operator.order and operator.limit == 1:
+        return f"chosen by {', '.join(map(words.column, operator.keys))}"
     if not isinstance(operator, ops.Aggregate | ops.Over) or (isinstance(operator, ops.Over) and not words.known):
         return operator.label
     calls = ", ".join(dict.fromkeys(filter(None, (words.column(call.name) for call in operator.calls))))

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 from deltic.catalog.components import components
@@ -124,16 +125,18 @@ def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is
     for helper in (every, gone):
         yield replace(declaration, name=helper, qualifiers=(), choices=())
         yield DirectiveItem("hidden", helper, (), span=span)
-    count = len(declaration.attributes)
     for item in subsumptions:
         lesser, first = _named(item.lesser, "lesser", every)
         greater, second = _named(item.greater, "greater", every)
-        same = [BodyComparison("=", a, b, span=item.span) for a, b in zip(lesser, greater, strict=True)]
+        given = zip(item.lesser.arguments, item.greater.arguments, strict=True)
+        are_one = [isinstance(a, Variable) and isinstance(b, Variable) and a.name == b.name for a, b in given]
+        pairs = [*compress(zip(lesser, greater, strict=True), [all(are_one) or not one for one in are_one])]
+        same = [BodyComparison("=", a, b, span=item.span) for a, b in pairs]
         differ = Negation(_all(same, item), span=item.span)
         head = BodyAtom(gone, lesser, span=item.lesser.span)
         body = _among_all(item.body, name)
         yield Clause((head,), _all([*first, *second, differ, body], item), span=item.span)
-    row = tuple(Variable(f"row.{place}", span=span) for place in range(count))
+    row = tuple(Variable(each.name, span=span) for each in declaration.attributes)
     left = Conjunction(
         (BodyAtom(every, row, span=span), Negation(BodyAtom(gone, row, span=span), span=span)), span=span
     )
