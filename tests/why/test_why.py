@@ -401,3 +401,20 @@ def test_past_epochs_of_views_that_read_earlier_ones_are_not_changed():
         change.insert("t", [(1,)])
     with pytest.raises(UnsupportedError, match="t has a lateness"):
         late.snapshot().impact("t", (1,))
+
+
+def test_aggregates_of_rules_have_their_own_texts():
+    """Both name their results alike in the circuit, and compute what they read from the same column."""
+    made = Pipeline()
+    made.datalog(
+        """.decl t(x: number)
+.input t
+.decl v(n: number)
+v(n) :- n = max m : { t(m) }.
+v(n) :- n = sum m * 2 : { t(m) }.
+"""
+    )
+    with made.transaction() as change:
+        change.insert("t", [(1,), (2,)])
+    assert "max(m): 2 rows, 1 decide" in str(made.why("v", (2,)))
+    assert "sum(m * 2): 2 rows" in str(made.why("v", (6,)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -20,21 +22,33 @@ _AS_NAMED: Mapping[str, str] = {}
 
 def words_of(definition: ViewDefinitions) -> Words:
     """The words of a definition; if it has none, those of its aggregates."""
-    return definition.words or Words(
-        lambda: QueryTexts({call.name: call_of(call) for call in _calls(definition.inlined)}), known=False
-    )
+    return definition.words or Words(lambda: QueryTexts(_of_one_text(_calls(definition.inlined))), known=False)
 
 
-def _calls(circuit: Circuit) -> Iterator[ops.AggregateCall]:
-    for operator in circuit.operators:
-        yield from operator.calls if isinstance(operator, ops.Aggregate) else ()
-        for _, body in operator.bodies():
+def _of_one_text(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The keys with their texts, without keys of several texts."""
+    known = dict.fromkeys(pairs)
+    count = Counter(key for key, _ in known)
+    return {key: text for key, text in known if count[key] == 1}
+
+
+def _calls(circuit: Circuit) -> Iterator[tuple[str, str]]:
+    """Aggregates and the columns of their results, each with its text over the expressions of a map below."""
+    for node in circuit.nodes:
+        if isinstance(node.operator, ops.Aggregate):
+            below = circuit.nodes[node.inputs[0]].operator
+            pairs = zip(below.columns, below.expressions, strict=True) if isinstance(below, ops.Map) else ()
+            computed = {column.name: spoken(each) for column, each in pairs}
+            texts = [(call, call_of(call, computed)) for call in node.operator.calls]
+            yield from ((key, text) for call, text in texts for key in (call.name, str(call)))
+        for _, body in node.operator.bodies():
             yield from _calls(body)
 
 
-def call_of(call: ops.AggregateCall) -> str:
-    """A call without the name of its result."""
-    return str(call).removesuffix(f" AS {word(call.name)}")
+def call_of(call: ops.AggregateCall, computed: Mapping[str, str]) -> str:
+    """A call without the name of its result, over expressions that are `computed` for its columns."""
+    text = str(call).removesuffix(f" AS {word(call.name)}")
+    return re.sub(r"\b\w+\b(?!\()", lambda name: computed.get(name[0], name[0]), text) if call.columns else text
 
 
 def condition_of(expression: exp.Expression, words: Words, renamed: Mapping[str, str] = _AS_NAMED) -> str:
@@ -77,7 +91,9 @@ def called(operator: ops.Operator, words: Words) -> str:
         return f"chosen by {', '.join(map(words.column, operator.keys))}"
     if not isinstance(operator, ops.Aggregate | ops.Over) or (isinstance(operator, ops.Over) and not words.known):
         return operator.label
-    calls = ", ".join(dict.fromkeys(filter(None, (words.column(call.name) for call in operator.calls))))
+    texts = words.texts.columns
+    own = (texts.get(str(c)) or texts.get(c.name) or ("" if words.known else call_of(c, {})) for c in operator.calls)
+    calls = ", ".join(dict.fromkeys(filter(None, own)))
     if isinstance(operator, ops.Over) or (operator.calls and not calls):
         return calls
     keys = ", ".join(filter(None, map(words.column, operator.keys)))
