@@ -20,6 +20,7 @@ Prepare = Callable[["Rewriting"], object]
 
 # Operators that may change though their inputs do not: by the circuit around a body, or by their own body.
 _AROUND = (ops.Import, ops.Fixpoint, ops.Bracket)
+_REMEMBERING = (ops.Window, ops.Clocked)
 
 
 def _unprepared(rewriting: Rewriting) -> None:
@@ -29,13 +30,16 @@ def _unprepared(rewriting: Rewriting) -> None:
 class Rewriting:
     """One sweep over a circuit: the old circuit, the new builder, and the new numbers of old nodes.
 
-    Nothing is built before a rule applies: if none does, the new circuit is the old one.
+    Nothing is built before a rule applies: if none does, the new circuit is the old one. Bodies without an operator of
+    `kind` stay as they are.
     """
 
-    def __init__(self, circuit: Circuit, rule: Rule, prepare: Prepare = _unprepared) -> None:
+    def __init__(
+        self, circuit: Circuit, rule: Rule, prepare: Prepare = _unprepared, kind: type[ops.Operator] = ops.Operator
+    ) -> None:
         self.circuit = circuit
         self.applied = False
-        self._rule, self._prepare = rule, prepare
+        self._rule, self._prepare, self._kind = rule, prepare, kind
         self._builder: CircuitBuilder | None = None
         self._numbers: list[int] = []
 
@@ -104,12 +108,18 @@ class Rewriting:
         inputs, built = self.new(*node.inputs), self._builder
         if built is None and not isinstance(node.operator, _AROUND):
             return self.number
-        types = [self.made(i).type for i in inputs]
-        operator = self._operator(node.operator, types, imports)
+        types, before = [self.made(i).type for i in inputs], [self.circuit.nodes[i].type for i in node.inputs]
+        operator, same = node.operator, types == before
+        if not (same and self._is_left(operator)):
+            operator = self._operator(operator, types, imports)
         if operator is node.operator and built is None:
             return self.number
-        same = operator == node.operator and types == [self.circuit.nodes[i].type for i in node.inputs]
+        same = same and operator == node.operator
         return self.builder.repeat(node, *inputs) if same else self.add(operator, *inputs)
+
+    def _is_left(self, operator: ops.Operator) -> bool:
+        """Whether it has a body to which the rule does not apply."""
+        return isinstance(operator, ops.Fixpoint | ops.Bracket) and not has_kind(operator.body, self._kind)
 
     def _operator(
         self, operator: ops.Operator, types: Sequence[EdgeType], imports: tuple[EdgeType, ...]
@@ -120,7 +130,7 @@ class Rewriting:
             assert isinstance(outer, ZSetType)
             return replace(operator, type=outer)
         if isinstance(operator, ops.Fixpoint | ops.Bracket):
-            body = Rewriting(operator.body, self._rule, self._prepare)
+            body = Rewriting(operator.body, self._rule, self._prepare, self._kind)
             result = body.sweep(tuple(types))
             self.applied = self.applied or body.applied
             return operator if result is operator.body else replace(operator, body=result)
@@ -137,8 +147,8 @@ def rewrites(kind: type[ops.Operator], prepare: Prepare = _unprepared) -> Callab
     def made(rule: Rule) -> Pass:
         @wraps(rule)
         def rewrite(circuit: Circuit) -> Circuit:
-            while any(issubclass(each, kind) for each in circuit.kinds):
-                rewriting = Rewriting(circuit, rule, prepare)
+            while has_kind(circuit, kind):
+                rewriting = Rewriting(circuit, rule, prepare, kind)
                 result = rewriting.sweep(())
                 if not rewriting.applied or result == circuit:
                     return circuit
@@ -150,18 +160,25 @@ def rewrites(kind: type[ops.Operator], prepare: Prepare = _unprepared) -> Callab
     return made
 
 
+def has_kind(circuit: Circuit, *kinds: type[ops.Operator]) -> bool:
+    """Whether the circuit or a circuit in it has an operator of these types."""
+    return any(issubclass(each, kinds) for each in circuit.kinds)
+
+
 def remembered(circuit: Circuit) -> set[int]:
     """The nodes that operators with state of past epochs depend on, directly or not, and those operators.
 
     They must not depend on the rest of the circuit. Otherwise a change elsewhere would replace the operator and lose
     its state.
     """
+    if not has_kind(circuit, *_REMEMBERING):
+        return set()
     return circuit.ancestors(remembering(circuit, range(len(circuit.nodes))))
 
 
 def remembering(circuit: Circuit, numbers: Iterable[int]) -> list[int]:
     """Those of these nodes whose operators have state of past epochs."""
-    return [number for number in numbers if isinstance(circuit.nodes[number].operator, ops.Window | ops.Clocked)]
+    return [number for number in numbers if isinstance(circuit.nodes[number].operator, _REMEMBERING)]
 
 
 def without_unread(circuit: Circuit) -> Circuit:
