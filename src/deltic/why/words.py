@@ -45,7 +45,7 @@ def _calls(circuit: Circuit) -> Iterator[tuple[str, str]]:
             yield from _calls(body)
 
 
-def call_of(call: ops.AggregateCall, computed: Mapping[str, str]) -> str:
+def call_of(call: ops.AggregateCall | ops.WindowCall, computed: Mapping[str, str]) -> str:
     """A call without the name of its result, over expressions that are `computed` for its columns."""
     text = str(call).removesuffix(f" AS {word(call.name)}")
     return re.sub(r"\b\w+\b(?!\()", lambda name: computed.get(name[0], name[0]), text) if call.columns else text
