@@ -28,6 +28,12 @@ ORDERS = [
 PEOPLE = [("ada", "north", 30), ("bob", "south", None), ("dan", "north", 41)]
 
 
+LITERALS = [
+    *(1, -2, 3 * 10**9, 1.5, float("nan"), "o'x\\n\n`", True, b"ab", Decimal("1.50"), dt.date(2026, 1, 2)),
+    *(dt.datetime(2026, 1, 2, 3, 4, 5, 678), dt.timedelta(1, 3, 5), [1, 2], 1e300),
+]
+
+
 def latest(o):
     return o.withColumn("r", F.row_number().over(W.partitionBy("who").orderBy(F.desc("id"))))
 
@@ -48,6 +54,13 @@ CASES = {
     "isin": lambda o, p: o.filter(F.col("who").isin("ada", "cyd")),
     "like": lambda o, p: o.filter(F.col("who").like("a%") | F.col("who").isNull()),
     "between": lambda o, p: o.filter(F.col("price").between(3, 10)),
+    "texts of SQL": lambda o, p: o.selectExpr(
+        "id",
+        "struct(who, id AS `k`).who w",
+        "transform(split(tags, ','), t -> t || who)",
+        "price BETWEEN 1 AND 5 AS `a b`",
+    ),
+    "literals": lambda o, p: o.select(*(F.lit(value).alias(f"l{n}") for n, value in enumerate(LITERALS))),
     "when": lambda o, p: o.select("id", F.when(F.col("price") > 5, "much").otherwise("little").alias("k")),
     "cast": lambda o, p: o.select(F.col("id").cast("string"), F.col("price").cast("double").alias("d")),
     "dates": lambda o, p: o.select("id", F.date_add("day", 3).alias("d"), F.month("day").alias("m")),
@@ -64,6 +77,9 @@ CASES = {
     "pivot": lambda o, p: o.groupBy("day").pivot("who", ["ada", "bob"]).sum("price"),
     "pivot of several": lambda o, p: o.groupBy("day").pivot("who", ["ada", "cyd"]).agg(F.min("id"), F.max("price")),
     "dropDuplicates": lambda o, p: o.select("who", "day").dropDuplicates(),
+    "pivot of counts": lambda o, p: o.groupBy("day").pivot("who", ["ada", "bob"]).count(),
+    "a column twice": lambda o, p: o.select("id", "*").toDF(*"abcdef").union(o.select("id", "id", *o.columns[1:])),
+    "total": lambda o, p: o.select(F.sum("price").alias("s"), F.count("who").alias("n")),
     "group": lambda o, p: o.groupBy("who").count(),
     "aggregates": lambda o, p: o.groupBy("who").agg(
         F.sum("price").alias("s"), F.avg("price").alias("a"), F.max("day").alias("m"), F.countDistinct("day").alias("n")
@@ -74,6 +90,9 @@ CASES = {
     "group of group": lambda o, p: o.groupBy("who", "day").count().groupBy("count").agg(F.count("*").alias("n")),
     "join": lambda o, p: o.join(p, "who"),
     "left join": lambda o, p: o.join(p, "who", "left"),
+    "keys of both sides": lambda o, p: o.join(p, "who", "full").select(
+        "who", o["who"].alias("of"), p["who"].alias("to"), "shop"
+    ),
     "right join": lambda o, p: o.join(p, "who", "right"),
     "full join": lambda o, p: o.join(p, "who", "full").select("who", "id", "shop"),
     "join by condition": lambda o, p: o.join(p, (o["who"] == p["who"]) & (p["age"] > 20)).select(o["id"], p["who"]),
@@ -97,6 +116,7 @@ CASES = {
     "explode": lambda o, p: o.select("id", F.explode(F.split("tags", ",")).alias("tag")),
     "explode_outer": lambda o, p: o.select("id", F.explode_outer(F.split("tags", ",")).alias("tag")),
     "top": lambda o, p: o.orderBy(F.desc("price"), "id").limit(2),
+    "top of columns": lambda o, p: o.orderBy(F.desc("id")).select("id", F.upper("who").alias("w")).limit(2),
     "hints and partitions": lambda o, p: o.repartition(3).join(F.broadcast(p), "who").orderBy("id"),
     "struct": lambda o, p: o.select(F.struct("id", "who").alias("s")).select("s.who"),
     "collect": lambda o, p: o.groupBy("day").agg(F.sort_array(F.collect_set("who")).alias("all")),
@@ -106,6 +126,10 @@ CASES = {
 
 @pytest.fixture
 def pipeline(spark):
+    return tables(spark)
+
+
+def tables(spark):
     pipeline = deltic.Pipeline(spark)
     pipeline.table(
         "orders", {"id": "int64", "who": "string?", "day": "date?", "price": "decimal(8, 2)?", "tags": "string?"}, "id"

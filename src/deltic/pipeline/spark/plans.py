@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.engine.executors.spark.job_descriptions import is_connect
 from deltic.errors import CatalogError
+from deltic.pipeline.spark.plan_errors import PlanErrors
 from deltic.pipeline.spark.spark import quoted
 from deltic.values.types import Schema
 
@@ -51,19 +52,18 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
     What stands under the name of one of the `relations` in the plan is that one: a view or table of Spark, or a
     DataFrame with that alias. Raises CatalogError if it is not supported, or reads other rows.
     """
-    if is_connect(frame):
-        raise CatalogError(
-            f"view {view}: Spark Connect has no plan of a DataFrame with resolved columns; write the view in SQL: "
-            f'pipeline.sql("CREATE VIEW {view} AS SELECT …"), or define it from a session without Connect'
-        )
-    session = frame.sparkSession
+    errors, session = PlanErrors(view, relations), frame.sparkSession
     if str(session.conf.get("spark.sql.ansi.enabled")).lower() != "true":
-        raise CatalogError(
-            f"view {view}: views compute as Spark does in ANSI mode, which this session has switched off; set "
+        raise errors.error(
+            "views compute as Spark does in ANSI mode, which this session has switched off; set "
             "spark.sql.ansi.enabled to true"
         )
+    if is_connect(frame):
+        from deltic.pipeline.spark.connect_plans import connect_query_of
+
+        return connect_query_of(frame, errors)
     jvm: Any = session._jvm
-    reader = _PlanReader(view, relations, jvm.org.apache.spark)
+    reader = _PlanReader(errors, jvm.org.apache.spark)
     plan = frame._jdf.queryExecution().analyzed()
     query, columns = reader.query(plan), zip(_each(plan.output()), frame.columns, strict=True)
     names = ", ".join(f"{reader.called(attribute)} AS {quoted(name)}" for attribute, name in columns)
@@ -73,12 +73,11 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
 class _PlanReader:
     """Reads the plan of one view."""
 
-    def __init__(self, view: str, relations: Mapping[str, Schema], spark: Any) -> None:
-        self._view, self._to_seq = view, spark.api.python.PythonUtils.toSeq
+    def __init__(self, errors: PlanErrors, spark: Any) -> None:
+        self._errors, self._to_seq = errors, spark.api.python.PythonUtils.toSeq
         self._literal = spark.sql.catalyst.expressions.Literal
         self._struct = spark.sql.catalyst.expressions.CreateNamedStruct
         self._numbers: dict[int, int] = {}
-        self._relations = {name.lower(): (name, schema) for name, schema in relations.items()}
 
     def called(self, attribute: Any) -> str:
         """The name of a column: Spark's numbers differ from session to session, these do not."""
@@ -97,32 +96,22 @@ class _PlanReader:
         return result
 
     def _refused(self, kind: str, below: Sequence[Any]) -> CatalogError:
-        if below:
-            return self._error(f"{_CALLS.get(kind, f'Spark’s operator {kind}')} is not supported; write it in SQL")
-        names = ", ".join(name for name, _ in self._relations.values()) or "none"
-        return self._error(
-            "rows of the DataFrame come from elsewhere than tables and views of the pipeline, which are "
-            f'{names}: begin with pipeline["NAME"].to_spark(), or give a DataFrame such a name by alias'
-        )
-
-    def _error(self, message: str) -> CatalogError:
-        return CatalogError(f"view {self._view}: {message}")
+        call = _CALLS.get(kind, f"Spark’s operator {kind}")
+        return self._errors.unsupported(call) if below else self._errors.from_elsewhere()
 
     def _relation(self, plan: Any) -> str | None:
         """The rows of a relation of the pipeline, where the plan stands for one by its name; else None."""
-        if _kind(plan) != "SubqueryAlias" or plan.alias().lower() not in self._relations:
+        relation = self._errors.relation(plan.alias()) if _kind(plan) == "SubqueryAlias" else None
+        if relation is None:
             return None
         (inside,) = _each(plan.children())
         while _kind(inside) == "SubqueryAlias":
             (inside,) = _each(inside.children())
         if [*_each(inside.children())] and _kind(inside) != "View":
             return None
-        name, schema = self._relations[plan.alias().lower()]
+        name, schema = relation
         attributes = [*_each(plan.output())]
-        names = [attribute.name() for attribute in attributes]
-        if names != [*schema.names]:
-            message = ", ".join(names)
-            raise self._error(f"the DataFrame called {name} has the columns {message}, and {name} has {schema}")
+        self._errors.check_columns(name, schema, [attribute.name() for attribute in attributes])
         columns = ", ".join(f"{quoted(a.name())} AS {self.called(a)}" for a in attributes)
         return f"SELECT {columns or 1} FROM {quoted(name)}"
 
@@ -136,9 +125,9 @@ class _PlanReader:
             return expression.withName(self.called(expression)).withQualifier(self._to_seq([]))
         if kind in ("PythonUDF", "ScalaUDF", "ScalaUDAF", "PythonUDAF"):
             name = f"function {expression.name()}" if kind.startswith("Python") else "function of Scala"
-            raise self._error(f"the {name} is unknown here: add it by pipeline.function, and call it in SQL")
+            raise self._errors.unknown_function(name)
         if kind in ("ScalarSubquery", "Exists", "ListQuery", "InSubquery"):
-            raise self._error("subqueries in conditions are not supported: join the DataFrames, or write it in SQL")
+            raise self._errors.subquery()
         children = self._to_seq([*map(self._numbered, _each(expression.children()))])
         if kind == "CreateNamedStruct":  # Spark writes one that was made by `struct` without the names of its fields
             return self._struct(children)
@@ -151,8 +140,11 @@ class _PlanReader:
         return self.called(expression)
 
     def project(self, plan: Any, below: Sequence[Any]) -> str:
+        return self._projected(plan, self.query(below[0]))
+
+    def _projected(self, plan: Any, inside: str) -> str:
         columns = dict.fromkeys(map(self.named, _each(plan.projectList())))
-        return f"SELECT {', '.join(columns) or 1} FROM ({self.query(below[0])})"
+        return f"SELECT {', '.join(columns) or 1} FROM ({inside})"
 
     def filter(self, plan: Any, below: Sequence[Any]) -> str:
         condition = plan.condition()
@@ -177,7 +169,7 @@ class _PlanReader:
     def join(self, plan: Any, below: Sequence[Any]) -> str | None:
         kind, left, right = str(plan.joinType().toString()), *map(self.query, below)
         if kind not in _JOINS:
-            raise self._error(f"a join of the kind {kind} is not supported; write it in SQL")
+            raise self._errors.unsupported(f"a join of the kind {kind}")
         condition = f" ON {self.written(plan.condition().get())}" if plan.condition().isDefined() else ""
         kept = "l.*" if kind in ("LeftSemi", "LeftAnti") else "*"
         word = _JOINS[kind] if condition or kind not in ("Inner", "Cross") else "CROSS JOIN"
@@ -227,12 +219,18 @@ class _PlanReader:
         return f"SELECT DISTINCT * FROM ({self.query(below[0])})"
 
     def limit(self, plan: Any, below: Sequence[Any]) -> str:
-        inside = below[0]
-        while _kind(inside) == "LocalLimit":
-            (inside,) = _each(inside.children())
-        order = ", ".join(map(self.written, _each(inside.order()))) if _kind(inside) == "Sort" else ""
+        return self._limited(below[0], self.written(plan.limitExpr()))
+
+    def _limited(self, plan: Any, limit: str) -> str:
+        """The first rows in the order of a plan; columns that are computed after the order are computed of these."""
+        kind, below = _kind(plan), [*_each(plan.children())]
+        if kind == "LocalLimit":
+            return self._limited(below[0], limit)
+        if kind == "Project":
+            return self._projected(plan, self._limited(below[0], limit))
+        order = ", ".join(map(self.written, _each(plan.order()))) if kind == "Sort" else ""
         by = f" ORDER BY {order}" if order else ""
-        return f"SELECT * FROM ({self.query(inside)}){by} LIMIT {self.written(plan.limitExpr())}"
+        return f"SELECT * FROM ({self.query(plan)}){by} LIMIT {limit}"
 
     def window(self, plan: Any, below: Sequence[Any]) -> str:
         columns = ", ".join(map(self.named, _each(plan.windowExpressions())))
