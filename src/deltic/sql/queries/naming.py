@@ -248,7 +248,8 @@ class _Names:
     def like(self, node: exp.Expression) -> str:
         patterns, negate = node.expression, "not" if node.args.get("negate") else ""
         if isinstance(patterns, exp.Any | exp.All):
-            return f"{negate}like{'any' if isinstance(patterns, exp.Any) else 'all'}({self.text(node.this)})"
+            text = f"lower({self.text(node.this)})" if isinstance(node, exp.ILike) else self.text(node.this)
+            return f"{negate}like{'any' if isinstance(patterns, exp.Any) else 'all'}({text})"
         if isinstance(node, exp.ILike):
             result = f"ilike({self.text(node.this)}, {self.text(patterns)})"
         else:
