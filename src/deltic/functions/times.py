@@ -8,17 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from deltic.functions.calendar import (
-    DAY,
-    EPOCH,
-    FIRST,
-    LAST,
-    days_months_later,
-    days_of,
-    months_between,
-    months_later,
-    whole_months,
-)
+from deltic.functions import calendar
 from deltic.functions.function import FUNCTIONS, Function, by_rows, kernel
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence
 from deltic.functions.patterns import DAYS
@@ -57,7 +47,7 @@ def _later(day: date, days: int) -> date | None:
 
 def _instant(microseconds: int) -> datetime | None:
     try:
-        return EPOCH + timedelta(microseconds=microseconds)
+        return calendar.EPOCH + timedelta(microseconds=microseconds)
     except OverflowError:
         return None
 
@@ -69,16 +59,16 @@ def _instant_of_seconds(seconds: Decimal) -> datetime | None:
 
 
 def _instants(microseconds: Any) -> tuple[Any, Any]:
-    return microseconds, (microseconds < FIRST) | (microseconds > LAST)
+    return microseconds, (microseconds < calendar.FIRST) | (microseconds > calendar.LAST)
 
 
 def _instants_of_milliseconds(milliseconds: Any) -> tuple[Any, Any]:
-    undefined = (milliseconds < -(-FIRST // 1000)) | (milliseconds > LAST // 1000)
+    undefined = (milliseconds < -(-calendar.FIRST // 1000)) | (milliseconds > calendar.LAST // 1000)
     return milliseconds * ~undefined * 1000, undefined
 
 
 def _make_dates(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
-    result, there = days_of(years, months, days)
+    result, there = calendar.days_of(years, months, days)
     return result, ~there
 
 
@@ -111,7 +101,7 @@ def _moved(start: Any, step: int | timedelta, count: int) -> Any:
     """Add steps to a date or time."""
     try:
         if isinstance(step, int):
-            return months_later(start, step * count)
+            return calendar.months_later(start, step * count)
         if isinstance(start, datetime):
             return start + step * count
         return start + count * step
@@ -195,12 +185,14 @@ def _seconds(span: timedelta) -> Decimal:
 def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
     """The last start of a window that is not after a time, and this many before it; starts are `step` µs apart."""
     result = times - (times - origin) % step - back * step
-    return result, result < FIRST
+    return result, result < calendar.FIRST
 
 
 def _month_starts(times: Any, months: Any, origin: Any) -> tuple[Any, Any]:
     """The last start of a window of this many months that is not after a time; one of them starts at the origin."""
-    passed = (times // DAY).astype("M8[D]").astype("M8[M]") - (origin // DAY).astype("M8[D]").astype("M8[M]")
+    passed = (times // calendar.DAY).astype("M8[D]").astype("M8[M]") - (origin // calendar.DAY).astype("M8[D]").astype(
+        "M8[M]"
+    )
     number = passed.astype(np.int64) // months
     starts, outside = _instants_later(origin, number * months)
     earlier, too_early = _instants_later(origin, (number - 1) * months)
@@ -210,8 +202,8 @@ def _month_starts(times: Any, months: Any, origin: Any) -> tuple[Any, Any]:
 
 def _instants_later(times: Any, months: Any) -> tuple[Any, Any]:
     """Times some months later, and which of them are beyond the years."""
-    days, outside = days_months_later(times // DAY, months)
-    return days * DAY + times % DAY, outside
+    days, outside = calendar.days_months_later(times // calendar.DAY, months)
+    return days * calendar.DAY + times % calendar.DAY, outside
 
 
 def _part(name: str, names: tuple[str, ...] | None = None) -> Function:
@@ -250,14 +242,14 @@ FUNCTIONS |= by_rows(
         "date_trunc": Function(TIMESTAMP, "CAST(date_trunc({0}, CAST({1} AS TIMESTAMP)) AS TIMESTAMPTZ)"),
         "trunc": Function(DATE, "CAST(date_trunc({1}, {0}) AS DATE)"),
         "last_day": Function(DATE, "last_day({0})", (DATE,)),
-        "add_months": Function(DATE, takes=(DATE, INT), vector=days_months_later, partial=True),
+        "add_months": Function(DATE, takes=(DATE, INT), vector=calendar.days_months_later, partial=True),
         "next_day": Function(DATE, "", (DATE, TEXT), python=_next_day, partial=True),
         "months_between": Function(
-            DOUBLE, takes=(TIMESTAMP, TIMESTAMP, Type.BOOLEAN), defaults=(True,), vector=months_between
+            DOUBLE, takes=(TIMESTAMP, TIMESTAMP, Type.BOOLEAN), defaults=(True,), vector=calendar.months_between
         ),
         "window_start": Function(lambda _, operands: operands[0], vector=_window_starts, partial=True),
         "month_window_start": Function(lambda _, operands: operands[0], vector=_month_starts, partial=True),
-        "whole_months": Function(LONG, vector=whole_months),
+        "whole_months": Function(LONG, vector=calendar.whole_months),
         "sequence_of_times": Function(
             lambda _, operands: Type.array(operands[0].or_null), python=_times, partial=True, failure=no_sequence
         ),

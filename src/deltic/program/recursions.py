@@ -15,29 +15,9 @@ from sqlglot import exp
 
 from deltic.errors import count_of
 from deltic.program import factoring
+from deltic.program import formulas as f
 from deltic.program.definitions import Definition
 from deltic.program.factoring import Factored, factored_rules
-from deltic.program.formulas import (
-    Aggregated,
-    All,
-    Case,
-    Formula,
-    Holds,
-    Not,
-    Occurrence,
-    Where,
-    all_of,
-    any_of,
-    mentioned,
-    named,
-    negated,
-    occurrences,
-    quantified,
-    replaced,
-    some,
-    substituted,
-    text,
-)
 from deltic.program.histories import BY_ITERATION, Examined, Historical, Nested, RelationFunctionDefinition
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.program import Program, Stratum
@@ -59,9 +39,9 @@ class FormulaChange:
     """The rows that a change of an atom derives; `sign` is −1 where the relation loses what the atom gains."""
 
     sign: int
-    formula: Formula
+    formula: f.Formula
 
-    def of(self, gain: bool) -> Formula:
+    def of(self, gain: bool) -> f.Formula:
         """The formula of the inserted rows if `gain`, else of the deleted rows."""
         return self.formula if gain is (self.sign > 0) else _lost(self.formula)
 
@@ -72,7 +52,7 @@ class FormulaPart:
 
     terms: tuple[Term, ...]
     sign: int
-    formula: Formula
+    formula: f.Formula
     changes: tuple[FormulaChange, ...]
 
 
@@ -131,57 +111,57 @@ class StratumFormulas:
 
     # Formulas
 
-    def formula(self, name: str, terms: Sequence[Term], whole: bool = True) -> Formula:
+    def formula(self, name: str, terms: Sequence[Term], whole: bool = True) -> f.Formula:
         """The formula for a row of the relation; with `whole`, helpers are replaced by their definitions."""
         definition = self._definition(name)
         if isinstance(definition, Examined):
             if isinstance(definition.function, Grouped):
                 return self._aggregated(definition.source, definition.function, terms, whole)
             if definition.function is not None:
-                return Holds(name, tuple(terms))
+                return f.Holds(name, tuple(terms))
             name = definition.source
         if isinstance(definition, RelationFunctionDefinition) or any(part.sign < 0 for part in self.parts[name]):
-            return Holds(name, tuple(terms))
-        return any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [Not(All(()))])
+            return f.Holds(name, tuple(terms))
+        return f.any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [f.Not(f.All(()))])
 
-    def _instance(self, part: FormulaPart, terms: Sequence[Term], whole: bool) -> Formula:
+    def _instance(self, part: FormulaPart, terms: Sequence[Term], whole: bool) -> f.Formula:
         """The formula of a rule with terms for its head's variables."""
         case = self._case(part, whole)
         known: dict[int, Term] = {}
-        equal: list[Formula] = []
+        equal: list[f.Formula] = []
         for own, term in zip(case.terms, terms, strict=True):
             if isinstance(own, int) and own not in known:
                 known[own] = term
             elif own != term:
-                equal.append(Where(_equal(own, term)))
-        formula = substituted(all_of([case.part, *equal]), known)
-        return some([v for v in case.local if v not in known], formula)
+                equal.append(f.Where(_equal(own, term)))
+        formula = f.substituted(f.all_of([case.part, *equal]), known)
+        return f.some([v for v in case.local if v not in known], formula)
 
-    def _case(self, part: FormulaPart, whole: bool) -> Case:
+    def _case(self, part: FormulaPart, whole: bool) -> f.Case:
         """A rule with fresh variables."""
-        own = dict.fromkeys((*mentioned(part.formula), *(v for t in part.terms for v in variables_of(t))))
+        own = dict.fromkeys((*f.mentioned(part.formula), *(v for t in part.terms for v in variables_of(t))))
         fresh: dict[int, Term] = {v: next(self._fresh) for v in own}
         for old, new in fresh.items():
             assert isinstance(new, int)
             if old in self.names:
                 self.names[new] = self.names[old]
-        formula = substituted(part.formula, fresh)
+        formula = f.substituted(part.formula, fresh)
         if whole:
             formula = self._unfolded(formula)
-        terms = tuple(replaced(t, fresh) for t in part.terms)
+        terms = tuple(f.replaced(t, fresh) for t in part.terms)
         heads = {v for t in terms for v in variables_of(t)}
-        return Case(terms, formula, tuple(v for v in fresh.values() if isinstance(v, int) and v not in heads))
+        return f.Case(terms, formula, tuple(v for v in fresh.values() if isinstance(v, int) and v not in heads))
 
-    def _unfolded(self, formula: Formula) -> Formula:
-        if isinstance(formula, Holds) and formula.relation in self.members and self._is_helper(formula.relation):
+    def _unfolded(self, formula: f.Formula) -> f.Formula:
+        if isinstance(formula, f.Holds) and formula.relation in self.members and self._is_helper(formula.relation):
             return self.formula(formula.relation, formula.terms)
-        if isinstance(formula, All):
-            return all_of([self._unfolded(part) for part in formula.parts])
-        if isinstance(formula, Not):
-            return negated(self._unfolded(formula.part))
+        if isinstance(formula, f.All):
+            return f.all_of([self._unfolded(part) for part in formula.parts])
+        if isinstance(formula, f.Not):
+            return f.negated(self._unfolded(formula.part))
         return formula
 
-    def _aggregated(self, rows: str, function: Grouped, terms: Sequence[Term], whole: bool) -> Formula:
+    def _aggregated(self, rows: str, function: Grouped, terms: Sequence[Term], whole: bool) -> f.Formula:
         keys, values = terms[: function.keys], terms[function.keys :]
         result = []
         for call, value in zip(function.calls, values, strict=True):
@@ -191,14 +171,14 @@ class StratumFormulas:
                 known = dict(zip(case.terms[: function.keys], keys, strict=True))
                 targets = tuple(case.terms[c] for c in call.columns)
                 plain = {own: term for own, term in known.items() if isinstance(own, int)}
-                equal = [Where(_equal(own, t)) for own, t in known.items() if not isinstance(own, int) and own != t]
-                inside = substituted(all_of([case.part, *equal]), plain)
+                equal = [f.Where(_equal(own, t)) for own, t in known.items() if not isinstance(own, int) and own != t]
+                inside = f.substituted(f.all_of([case.part, *equal]), plain)
                 local = tuple(
-                    v for v in dict.fromkeys(mentioned(inside)) if v not in plain.values() and v not in _of(keys)
+                    v for v in dict.fromkeys(f.mentioned(inside)) if v not in plain.values() and v not in _of(keys)
                 )
-                cases.append(Case(tuple(replaced(t, plain) for t in targets), inside, local))
-            result.append(Aggregated(value, call.function, tuple(cases)))
-        return all_of(result)
+                cases.append(f.Case(tuple(f.replaced(t, plain) for t in targets), inside, local))
+            result.append(f.Aggregated(value, call.function, tuple(cases)))
+        return f.all_of(result)
 
     # Text
 
@@ -216,7 +196,7 @@ class StratumFormulas:
 
     def _reason(self) -> str:
         for name in self.heads:
-            for result in occurrences(self.formula(name, self.variables(name))):
+            for result in f.occurrences(self.formula(name, self.variables(name))):
                 around = [*result.aggregates, *["¬"] * bool(result.negations)]
                 if result.atom.relation in self.heads and around:
                     return f"{_shown(result.atom.relation)} stands under {' and '.join(around)}"
@@ -240,32 +220,32 @@ class StratumFormulas:
         definition, rows = self._definition(name), name
         if isinstance(definition, Examined):
             if definition.function is not None:
-                yield from named(list(self._examined(name, definition, definition.function)), self.names)
+                yield from f.named(list(self._examined(name, definition, definition.function)), self.names)
                 return
             rows = definition.source
         if isinstance(definition, RelationFunctionDefinition):
-            yield from named(list(self._whole(name, definition)), self.names)
+            yield from f.named(list(self._whole(name, definition)), self.names)
         for part in self.parts[rows]:
-            yield from named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
+            yield from f.named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
 
     def _rule(self, name: str, part: FormulaPart, is_set: bool) -> Iterator[str]:
         """A rule, the parity of its recursive atoms, and the rows that it inserts and deletes."""
         whole = not self._is_helper(name)
         unfolded = self._unfolded(part.formula) if whole else part.formula
-        shown = text(_closed(part.terms, unfolded))
+        shown = f.text(_closed(part.terms, unfolded))
         if len(shown) > _LONGEST:
-            shown = text(_closed(part.terms, part.formula))
-        yield f"{text(Holds(name, part.terms))} ←{' −' * (part.sign < 0)} {shown}"
+            shown = f.text(_closed(part.terms, part.formula))
+        yield f"{f.text(f.Holds(name, part.terms))} ←{' −' * (part.sign < 0)} {shown}"
         if whole:
             yield from self._parities(unfolded)
         for mark, gain, kept in (("Δ", True, "where it was not there"), ("∇", False, "where nothing else derives it")):
-            sums = " + ".join(text(_closed(part.terms, change.of(gain))) for change in part.changes)
+            sums = " + ".join(f.text(_closed(part.terms, change.of(gain))) for change in part.changes)
             if sums:
                 yield f"  {mark}: {sums}" + (f", {kept}" if is_set else "")
 
-    def _parities(self, formula: Formula) -> Iterator[str]:
+    def _parities(self, formula: f.Formula) -> Iterator[str]:
         """The parity of each recursive atom of a rule."""
-        result = ((text(o.atom), _parity(o)) for o in occurrences(formula) if o.atom.relation in self.heads)
+        result = ((f.text(o.atom), _parity(o)) for o in f.occurrences(formula) if o.atom.relation in self.heads)
         yield from (f"  {atom} stands {parity}" for atom, parity in dict.fromkeys(result))
 
     def _examined(self, name: str, definition: Examined, function: Definition) -> Iterator[str]:
@@ -273,23 +253,23 @@ class StratumFormulas:
         variables = self.variables(name)
         whole = self.formula(name, variables, whole=not self._is_helper(name))
         grouped = isinstance(function, Grouped)
-        yield f"{text(Holds(name, variables))} ← {text(whole) if grouped else function}"
+        yield f"{f.text(f.Holds(name, variables))} ← {f.text(whole) if grouped else function}"
         if not self._is_helper(name):
             yield from self._parities(whole)
         changes = ((part.terms, change) for part in self.parts[definition.source] for change in part.changes)
         keyed = (_closed([terms[k] for k in definition.keys], change.formula) for terms, change in changes)
-        touched = " + ".join(map(text, keyed))
+        touched = " + ".join(map(f.text, keyed))
         groups = "each group" if definition.keys else "all rows, which are one group"
         yield f"  ∇, Δ: the old and the new result of {groups}, where rows of it change by {touched}"
 
     def _whole(self, name: str, definition: RelationFunctionDefinition) -> Iterator[str]:
         """The explanation of a function of whole relations."""
         inputs = ", ".join(definition.inputs)
-        yield f"{text(Holds(name, self.variables(name)))} ← {definition.called} of {inputs}"
+        yield f"{f.text(f.Holds(name, self.variables(name)))} ← {definition.called} of {inputs}"
         yield f"  ∇, Δ: at each iteration at which one of them changes, {definition.cost}"
 
 
-def _parity(place: Occurrence) -> str:
+def _parity(place: f.Occurrence) -> str:
     """The parity of an atom in a formula, as text."""
     behind = f"under {count_of(place.negations, 'negation')}" if place.negations else "under no negation"
     if place.aggregates:
@@ -297,22 +277,22 @@ def _parity(place: Occurrence) -> str:
     return f"{behind}, {'odd: what it gains is lost' if place.negations % 2 else 'even: what it gains can only add'}"
 
 
-def _closed(terms: Sequence[Term], formula: Formula) -> Formula:
+def _closed(terms: Sequence[Term], formula: f.Formula) -> f.Formula:
     """The formula with all variables quantified that are not in the head."""
-    known = {*_of(terms), *quantified(formula)}
-    return some([v for v in mentioned(formula) if v not in known], formula)
+    known = {*_of(terms), *f.quantified(formula)}
+    return f.some([v for v in f.mentioned(formula) if v not in known], formula)
 
 
 def _shown(name: str) -> str:
     return name.removesuffix(BY_ITERATION)
 
 
-def _lost(formula: Formula) -> Formula:
+def _lost(formula: f.Formula) -> f.Formula:
     """The formula with deletions in place of insertions."""
-    if isinstance(formula, Holds):
+    if isinstance(formula, f.Holds):
         return replace(formula, mark="∇") if formula.mark == "Δ" else formula
-    if isinstance(formula, All):
-        return All(tuple(map(_lost, formula.parts)))
+    if isinstance(formula, f.All):
+        return f.All(tuple(map(_lost, formula.parts)))
     return formula
 
 

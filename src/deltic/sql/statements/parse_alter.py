@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deltic.catalog.altering import (
-    AddColumn,
-    Alteration,
-    ChangeType,
-    DropColumn,
-    MoveColumn,
-    RenameColumn,
-    RenameTable,
-    SetDefault,
-    SetKey,
-    SetNullable,
-)
+from deltic.catalog import altering
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import ColumnDefinitions, parse_column, parse_type
 from deltic.sql.statements.parse_storing import existing_value
@@ -84,7 +73,7 @@ def _view(cursor: Cursor) -> AlterView:
     return AlterView(*cursor.span, name, query=cursor.query())
 
 
-def _alterations(cursor: Cursor) -> Iterator[Alteration]:
+def _alterations(cursor: Cursor) -> Iterator[altering.Alteration]:
     for words, remedy in _REFUSED.items():
         if cursor.sees(*words):
             raise token_error(cursor.source, cursor.rest[0], f"ALTER TABLE … {words[-1]} is not supported", remedy)
@@ -115,7 +104,7 @@ def _properties(cursor: Cursor) -> bool:
     return True
 
 
-def _added(cursor: Cursor) -> Iterator[Alteration]:
+def _added(cursor: Cursor) -> Iterator[altering.Alteration]:
     if cursor.take("CONSTRAINT"):
         cursor.name("the name of the constraint")
         if not cursor.sees("PRIMARY", "KEY"):
@@ -124,7 +113,7 @@ def _added(cursor: Cursor) -> Iterator[Alteration]:
         names = [Cursor(part, cursor.source).name(_COLUMN) for part in cursor.parts()]
         if not names:
             cursor.refuse("expected columns in parentheses")
-        yield SetKey(tuple(name.name for name in names))
+        yield altering.SetKey(tuple(name.name for name in names))
         return
     if not cursor.take("COLUMNS"):
         cursor.take("COLUMN")
@@ -136,7 +125,7 @@ def _added(cursor: Cursor) -> Iterator[Alteration]:
             inner.end()
 
 
-def _added_column(cursor: Cursor, unless_there: bool) -> AddColumn:
+def _added_column(cursor: Cursor, unless_there: bool) -> altering.AddColumn:
     made = ColumnDefinitions()
     begun = cursor.position
     is_key = parse_column(cursor, made, ("FIRST", "AFTER"))
@@ -144,7 +133,7 @@ def _added_column(cursor: Cursor, unless_there: bool) -> AddColumn:
     if is_key or made.lateness is not None:
         what = "PRIMARY KEY" if is_key else "LATENESS"
         raise token_error(cursor.source, cursor.tokens[begun], f"ADD COLUMN with {what} is not supported", _ALONE[what])
-    return AddColumn(column, storing, existing_value(column, storing), _position(cursor), unless_there)
+    return altering.AddColumn(column, storing, existing_value(column, storing), _position(cursor), unless_there)
 
 
 _ALONE = {"PRIMARY KEY": "ADD PRIMARY KEY (columns) afterwards", "LATENESS": "say it where the table is created"}
@@ -157,10 +146,10 @@ def _position(cursor: Cursor) -> str | None:
     return cursor.name(_COLUMN).name if cursor.take("AFTER") else None
 
 
-def _dropped(cursor: Cursor) -> Iterator[Alteration]:
+def _dropped(cursor: Cursor) -> Iterator[altering.Alteration]:
     if cursor.take("PRIMARY", "KEY"):
         cursor.take("IF", "EXISTS")
-        yield SetKey(())
+        yield altering.SetKey(())
         return
     if cursor.sees("CONSTRAINT"):
         cursor.refuse("constraints have no names here", "write DROP PRIMARY KEY")
@@ -170,40 +159,40 @@ def _dropped(cursor: Cursor) -> Iterator[Alteration]:
     if cursor.sees("("):
         for part in cursor.parts():
             inner = Cursor(part, cursor.source)
-            yield DropColumn(inner.name(_COLUMN).name, if_there)
+            yield altering.DropColumn(inner.name(_COLUMN).name, if_there)
             inner.end()
         return
-    yield DropColumn(cursor.name(_COLUMN).name, if_there)
+    yield altering.DropColumn(cursor.name(_COLUMN).name, if_there)
     while cursor.take(","):
-        yield DropColumn(cursor.name(_COLUMN).name, if_there)
+        yield altering.DropColumn(cursor.name(_COLUMN).name, if_there)
 
 
-def _renamed(cursor: Cursor) -> Alteration:
+def _renamed(cursor: Cursor) -> altering.Alteration:
     if cursor.take("TO"):
-        return RenameTable(cursor.name("the new name of the table").name)
+        return altering.RenameTable(cursor.name("the new name of the table").name)
     cursor.take("COLUMN")
     name = cursor.name(_COLUMN)
     cursor.need("TO")
-    return RenameColumn(name.name, cursor.name("the new name of the column").name)
+    return altering.RenameColumn(name.name, cursor.name("the new name of the column").name)
 
 
-def _changed(cursor: Cursor) -> Iterator[Alteration]:
+def _changed(cursor: Cursor) -> Iterator[altering.Alteration]:
     cursor.take("COLUMN")
     name = cursor.name(_COLUMN)
     if cursor.take("SET", "NOT", "NULL"):
-        yield SetNullable(name.name, False)
+        yield altering.SetNullable(name.name, False)
     elif cursor.take("DROP", "NOT", "NULL"):
-        yield SetNullable(name.name, True)
+        yield altering.SetNullable(name.name, True)
     elif cursor.take("DROP", "DEFAULT"):
-        yield SetDefault(name.name, "")
+        yield altering.SetDefault(name.name, "")
     elif cursor.take("SET", "DEFAULT"):
-        yield SetDefault(name.name, _rest(cursor))
+        yield altering.SetDefault(name.name, _rest(cursor))
     elif cursor.take("TYPE") or cursor.take("SET", "DATA", "TYPE"):
-        yield ChangeType(name.name, *parse_type(cursor, name))
+        yield altering.ChangeType(name.name, *parse_type(cursor, name))
     elif cursor.take("COMMENT"):
         cursor.text("a comment")
     elif (after := _position(cursor)) is not None:
-        yield MoveColumn(name.name, after)
+        yield altering.MoveColumn(name.name, after)
     else:
         cursor.refuse("expected TYPE, SET or DROP NOT NULL, SET or DROP DEFAULT, COMMENT, FIRST or AFTER")
 

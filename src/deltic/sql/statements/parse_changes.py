@@ -7,29 +7,19 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from deltic.sql.names import NO_DATABASE
+from deltic.sql.statements import statements as st
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import token_error, tree
-from deltic.sql.statements.statements import (
-    Assignment,
-    Change,
-    Delete,
-    Insert,
-    Kind,
-    Merge,
-    MergeClause,
-    OnConflict,
-    Update,
-)
 from deltic.sql.text import SourceText
 
 
-def parse_change(cursor: Cursor) -> Change:
+def parse_change(cursor: Cursor) -> st.Change:
     """A statement that changes a table."""
     if cursor.take("TRUNCATE"):
         cursor.need("TABLE")
         name = cursor.name("the name of a table")
         cursor.end()
-        return Delete(*cursor.span, name, None, None)
+        return st.Delete(*cursor.span, name, None, None)
     word = cursor.tokens[0].text.upper()
     node = tree(cursor.tokens, cursor.source)
     if isinstance(node, exp.Insert):
@@ -43,7 +33,7 @@ def parse_change(cursor: Cursor) -> Change:
     raise token_error(cursor.source, cursor.tokens[0], f"this {word} is not supported")
 
 
-def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
+def _insert(cursor: Cursor, node: exp.Insert) -> st.Insert:
     target, columns = node.this, tuple[exp.Identifier, ...]()
     if isinstance(target, exp.Schema):
         target, columns = target.this, tuple(target.expressions)
@@ -70,10 +60,10 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     by_name, overwrites = (bool(node.args.get(name)) for name in ("by_name", "overwrite"))
     if by_name and columns:
         raise cursor.source.error(columns[0], "BY NAME takes the names of the query's columns", "leave the list out")
-    return Insert(*cursor.span, _relation(cursor, target)[0], columns, body, overwrites, conflict, by_name)
+    return st.Insert(*cursor.span, _relation(cursor, target)[0], columns, body, overwrites, conflict, by_name)
 
 
-def _conflict(cursor: Cursor, node: exp.Expression) -> OnConflict:
+def _conflict(cursor: Cursor, node: exp.Expression) -> st.OnConflict:
     _refuse(cursor, node, duplicate="ON DUPLICATE KEY", constraint="ON CONSTRAINT", index_predicate="an index")
     key = tuple(
         _assigned(k.this if isinstance(k, exp.Ordered) else k, cursor.source) for k in node.args["conflict_keys"] or ()
@@ -82,50 +72,50 @@ def _conflict(cursor: Cursor, node: exp.Expression) -> OnConflict:
         remedy = "write DO NOTHING, or DO UPDATE SET column = excluded.column"
         raise token_error(cursor.source, cursor.tokens[-1], "expected what ON CONFLICT does", remedy)
     if node.args["action"].name.upper() == "DO NOTHING":
-        return OnConflict(node, key, None, None)
+        return st.OnConflict(node, key, None, None)
     where = node.args.get("where")
     assigned = tuple(_assignments(node.expressions, cursor.source))
-    return OnConflict(node, key, assigned, where.this if where else None)
+    return st.OnConflict(node, key, assigned, where.this if where else None)
 
 
-def _delete(cursor: Cursor, node: exp.Delete) -> Delete:
+def _delete(cursor: Cursor, node: exp.Delete) -> st.Delete:
     if not node.this:
         raise token_error(cursor.source, cursor.tokens[0], "expected DELETE FROM and the name of a table")
     _refuse(cursor, node, using="USING", returning="RETURNING", limit="LIMIT")
     where = node.args.get("where")
-    return Delete(*cursor.span, *_relation(cursor, node.this), where.this if where else None)
+    return st.Delete(*cursor.span, *_relation(cursor, node.this), where.this if where else None)
 
 
-def _update(cursor: Cursor, node: exp.Update) -> Update:
+def _update(cursor: Cursor, node: exp.Update) -> st.Update:
     _refuse(cursor, node, from_="FROM", returning="RETURNING", limit="LIMIT")
     where = node.args.get("where")
     assigned = tuple(_assignments(node.expressions, cursor.source))
-    return Update(*cursor.span, *_relation(cursor, node.this), assigned, where.this if where else None)
+    return st.Update(*cursor.span, *_relation(cursor, node.this), assigned, where.this if where else None)
 
 
-def _merge(cursor: Cursor, node: exp.Merge) -> Merge:
+def _merge(cursor: Cursor, node: exp.Merge) -> st.Merge:
     _refuse(cursor, node, using_cond="USING (…)", returning="RETURNING", with_="WITH")
     whens = tuple(_when(cursor, when) for when in node.args["whens"].expressions)
-    return Merge(*cursor.span, *_relation(cursor, node.this), node.args["using"], node.args["on"], whens)
+    return st.Merge(*cursor.span, *_relation(cursor, node.this), node.args["using"], node.args["on"], whens)
 
 
-def _when(cursor: Cursor, node: exp.When) -> MergeClause:
-    kind: Kind = "matched" if node.args["matched"] else "not matched"
+def _when(cursor: Cursor, node: exp.When) -> st.MergeClause:
+    kind: st.Kind = "matched" if node.args["matched"] else "not matched"
     if node.args.get("source"):
         kind = "not matched by source"
     then, condition = node.args["then"], node.args.get("condition")
     if isinstance(then, exp.Var) and then.name.upper() == "DELETE":
-        return MergeClause(kind, condition, "delete", (), then)
+        return st.MergeClause(kind, condition, "delete", (), then)
     if isinstance(then, exp.Update):
         is_star = any(isinstance(e, exp.Star) for e in then.expressions)
         assigned = None if is_star else tuple(_assignments(then.expressions, cursor.source))
-        return MergeClause(kind, condition, "update", assigned, then)
+        return st.MergeClause(kind, condition, "update", assigned, then)
     if isinstance(then, exp.Insert):
-        return MergeClause(kind, condition, "insert", _inserted(cursor, then), then)
+        return st.MergeClause(kind, condition, "insert", _inserted(cursor, then), then)
     raise cursor.source.error(then, "expected UPDATE SET, DELETE or INSERT after THEN")
 
 
-def _inserted(cursor: Cursor, node: exp.Insert) -> tuple[Assignment, ...] | None:
+def _inserted(cursor: Cursor, node: exp.Insert) -> tuple[st.Assignment, ...] | None:
     if isinstance(node.this, exp.Star):
         return None
     if not isinstance(node.this, exp.Tuple) or node.expression is None:
@@ -136,15 +126,15 @@ def _inserted(cursor: Cursor, node: exp.Insert) -> tuple[Assignment, ...] | None
     columns = [_assigned(column, cursor.source) for column in node.this.expressions]
     if len(values) != len(columns):
         raise cursor.source.error(node, f"{len(columns)} columns are named, and there are {len(values)} values")
-    return tuple(Assignment(c, v) for c, v in zip(columns, values, strict=True))
+    return tuple(st.Assignment(c, v) for c, v in zip(columns, values, strict=True))
 
 
-def _assignments(nodes: Sequence[exp.Expression], source: SourceText) -> Iterator[Assignment]:
+def _assignments(nodes: Sequence[exp.Expression], source: SourceText) -> Iterator[st.Assignment]:
     for node in nodes:
         if not isinstance(node, exp.EQ):
             raise source.error(node, "expected an assignment, as in SET a = 1")
         parts = _parts(node.this, source)
-        yield Assignment(parts[0], node.expression, parts)
+        yield st.Assignment(parts[0], node.expression, parts)
 
 
 def _parts(node: exp.Expression, source: SourceText) -> tuple[exp.Identifier, ...]:

@@ -10,20 +10,11 @@ from sqlglot.tokenizer_core import Token
 from deltic.catalog import CatalogTable, External
 from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError
+from deltic.sql.statements import statements as st
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import ColumnDefinitions, checked_schema, parse_columns
 from deltic.sql.statements.parse_functions import parse_drop_function, parse_function
 from deltic.sql.statements.reading import query, token_error
-from deltic.sql.statements.statements import (
-    CreateFunction,
-    CreateTable,
-    CreateTableAs,
-    CreateView,
-    DeclareView,
-    Drop,
-    DropFunction,
-    Refresh,
-)
 from deltic.values.types import Schema
 
 _TABLE_CLAUSES = {
@@ -40,7 +31,7 @@ _REFUSED = {
     **dict.fromkeys(("INDEX", "UNIQUE INDEX"), "leave it out: Deltic keeps the column orders that views need"),
     **dict.fromkeys(("SCHEMA", "DATABASE"), "leave it out: names have one part"),
 }
-_POLICIES: dict[tuple[str, ...], Refresh] = {
+_POLICIES: dict[tuple[str, ...], st.Refresh] = {
     ("AUTO",): "auto",
     ("INCREMENTAL", "STRICT"): "incremental strict",
     ("INCREMENTAL",): "incremental",
@@ -48,7 +39,7 @@ _POLICIES: dict[tuple[str, ...], Refresh] = {
 }
 
 
-def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView | CreateFunction:
+def parse_create(cursor: Cursor) -> st.CreateTable | st.CreateTableAs | st.CreateView | st.CreateFunction:
     """CREATE of a table, a view or a function."""
     cursor.need("CREATE")
     replaces = cursor.take("OR", "REPLACE")
@@ -75,7 +66,7 @@ def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView | C
     return _table(cursor)
 
 
-def parse_declare(cursor: Cursor) -> DeclareView:
+def parse_declare(cursor: Cursor) -> st.DeclareView:
     """DECLARE RECURSIVE VIEW name (columns)."""
     cursor.need("DECLARE", "RECURSIVE", "VIEW")
     name = cursor.name("the name of a view")
@@ -85,10 +76,10 @@ def parse_declare(cursor: Cursor) -> DeclareView:
     if result.lateness is not None:
         raise cursor.source.error(name, "a view has no lateness", "declare it where the table is made")
     cursor.end()
-    return DeclareView(*cursor.span, name, checked_schema(cursor, result.columns))
+    return st.DeclareView(*cursor.span, name, checked_schema(cursor, result.columns))
 
 
-def parse_drop(cursor: Cursor) -> Drop | DropFunction:
+def parse_drop(cursor: Cursor) -> st.Drop | st.DropFunction:
     """DROP [MATERIALIZED] TABLE or VIEW [IF EXISTS] name [CASCADE | RESTRICT], or of a function."""
     cursor.need("DROP")
     if cursor.take("FUNCTION") or cursor.take("TEMPORARY", "FUNCTION"):
@@ -103,10 +94,10 @@ def parse_drop(cursor: Cursor) -> Drop | DropFunction:
     if not cascade:
         cursor.take("RESTRICT")
     cursor.end()
-    return Drop(*cursor.span, "view" if is_view else "table", name, if_there, cascade)
+    return st.Drop(*cursor.span, "view" if is_view else "table", name, if_there, cascade)
 
 
-def _view(cursor: Cursor, replaces: bool) -> CreateView:
+def _view(cursor: Cursor, replaces: bool) -> st.CreateView:
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the view")
     columns = tuple(_named(cursor))
@@ -123,7 +114,7 @@ def _view(cursor: Cursor, replaces: bool) -> CreateView:
     if not body:
         cursor.refuse("expected a query")
     result = query(body, cursor.source)
-    return CreateView(*cursor.span, name, columns, result, replaces, unless_there, refresh)
+    return st.CreateView(*cursor.span, name, columns, result, replaces, unless_there, refresh)
 
 
 def _named(cursor: Cursor) -> Iterator[exp.Identifier]:
@@ -137,7 +128,7 @@ def _named(cursor: Cursor) -> Iterator[exp.Identifier]:
             inner.refuse("a view's columns have names alone here", "the query defines their types")
 
 
-def _policy(cursor: Cursor) -> Refresh:
+def _policy(cursor: Cursor) -> st.Refresh:
     if not cursor.take("REFRESH"):
         return ""
     cursor.need("POLICY")
@@ -147,11 +138,11 @@ def _policy(cursor: Cursor) -> Refresh:
     return result
 
 
-def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
+def _table(cursor: Cursor) -> st.CreateTable | st.CreateTableAs:
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the table")
     if cursor.take("AS"):
-        return CreateTableAs(*cursor.span, name, cursor.query(), unless_there)
+        return st.CreateTableAs(*cursor.span, name, cursor.query(), unless_there)
     cursor.refuse_words("CREATE TABLE …", _TABLE_CLAUSES)
     inside = cursor.rest[0].end + 1 if cursor.sees("(") else None
     result = ColumnDefinitions() if cursor.sees("USING") else parse_columns(cursor)
@@ -176,7 +167,7 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
         )
     except CatalogError as error:
         raise source.error(name, str(error)) from None
-    return CreateTable(source, start, end, name, table, unless_there, inside)
+    return st.CreateTable(source, start, end, name, table, unless_there, inside)
 
 
 def _clauses(cursor: Cursor) -> External | None:

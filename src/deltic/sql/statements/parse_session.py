@@ -7,27 +7,17 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from deltic.sql.statements import statements as st
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_columns import parse_type
 from deltic.sql.statements.parse_definitions import parse_declare, parse_drop
 from deltic.sql.statements.reading import Tokens, divided, expression, identifier, is_name, token_error
-from deltic.sql.statements.statements import (
-    DeclareVariable,
-    DeclareView,
-    Drop,
-    DropFunction,
-    DropVariable,
-    ExecuteImmediate,
-    Setting,
-    SetVariable,
-    VariableAssignment,
-)
 from deltic.sql.variables import SCOPES
 
 _ZONE = "spark.sql.session.timeZone"
 
 
-def parse_declaration(cursor: Cursor) -> DeclareView | DeclareVariable:
+def parse_declaration(cursor: Cursor) -> st.DeclareView | st.DeclareVariable:
     """DECLARE [OR REPLACE] [VARIABLE] x, … [TYPE] [DEFAULT value], or DECLARE RECURSIVE VIEW."""
     if cursor.sees("DECLARE", "RECURSIVE", "VIEW"):
         return parse_declare(cursor)
@@ -47,10 +37,10 @@ def parse_declaration(cursor: Cursor) -> DeclareView | DeclareVariable:
             raise cursor.source.error(default, "a default has no subquery", remedy)
     elif not cursor.at_end:
         cursor.refuse("expected DEFAULT or =")
-    return DeclareVariable(*cursor.span, names, type_, default, replaces)
+    return st.DeclareVariable(*cursor.span, names, type_, default, replaces)
 
 
-def parse_dropping(cursor: Cursor) -> Drop | DropFunction | DropVariable:
+def parse_dropping(cursor: Cursor) -> st.Drop | st.DropFunction | st.DropVariable:
     """DROP TEMPORARY VARIABLE [IF EXISTS] x, or another DROP."""
     if not any(cursor.sees("DROP", *words) for words in (("TEMPORARY", "VARIABLE"), ("VARIABLE",))):
         return parse_drop(cursor)
@@ -59,30 +49,30 @@ def parse_dropping(cursor: Cursor) -> Drop | DropFunction | DropVariable:
     if_there = cursor.take("IF", "EXISTS")
     name = _name(cursor)
     cursor.end()
-    return DropVariable(*cursor.span, name, if_there)
+    return st.DropVariable(*cursor.span, name, if_there)
 
 
-def parse_set(cursor: Cursor) -> SetVariable | Setting:
+def parse_set(cursor: Cursor) -> st.SetVariable | st.Setting:
     """SET VARIABLE x = value, …; SET VARIABLE (x, y) = (query); SET key = value; SET TIME ZONE."""
     cursor.need("SET")
     if cursor.take("VARIABLE") or cursor.take("VAR"):
-        return SetVariable(*cursor.span, tuple(_assignments(cursor)))
+        return st.SetVariable(*cursor.span, tuple(_assignments(cursor)))
     if cursor.take("TIME", "ZONE"):
         if cursor.at_end:
             cursor.refuse("expected a time zone", "it is UTC")
-        return Setting(*cursor.span, _ZONE, _text(cursor.rest, cursor), False)
+        return st.Setting(*cursor.span, _ZONE, _text(cursor.rest, cursor), False)
     sign = next((n for n, token in enumerate(cursor.rest) if token.token_type is TokenType.EQ), len(cursor.rest))
     key, value = cursor.rest[:sign], cursor.rest[sign + 1 :]
-    return Setting(*cursor.span, _text(key, cursor), _text(value, cursor) if value else None, False)
+    return st.Setting(*cursor.span, _text(key, cursor), _text(value, cursor) if value else None, False)
 
 
-def parse_reset(cursor: Cursor) -> Setting:
+def parse_reset(cursor: Cursor) -> st.Setting:
     """RESET [key]."""
     cursor.need("RESET")
-    return Setting(*cursor.span, _text(cursor.rest, cursor), None, True)
+    return st.Setting(*cursor.span, _text(cursor.rest, cursor), None, True)
 
 
-def parse_execute(cursor: Cursor) -> ExecuteImmediate:
+def parse_execute(cursor: Cursor) -> st.ExecuteImmediate:
     """EXECUTE IMMEDIATE text [INTO x, …] [USING value [AS name], …]."""
     cursor.need("EXECUTE")
     if not cursor.take("IMMEDIATE"):
@@ -99,7 +89,7 @@ def parse_execute(cursor: Cursor) -> ExecuteImmediate:
         using += [_argument(part, cursor) for part in divided(inside if inside and whole.at_end else cursor.rest)]
     elif not cursor.at_end:
         cursor.refuse("expected INTO or USING")
-    return ExecuteImmediate(*cursor.span, expression(text, cursor.source), tuple(into), tuple(using))
+    return st.ExecuteImmediate(*cursor.span, expression(text, cursor.source), tuple(into), tuple(using))
 
 
 def _argument(tokens: Tokens, cursor: Cursor) -> tuple[str, exp.Expression]:
@@ -110,13 +100,13 @@ def _argument(tokens: Tokens, cursor: Cursor) -> tuple[str, exp.Expression]:
     return (value.name if isinstance(value, exp.Column) else ""), value
 
 
-def _assignments(cursor: Cursor) -> Iterator[VariableAssignment]:
+def _assignments(cursor: Cursor) -> Iterator[st.VariableAssignment]:
     if cursor.sees("("):
         names = tuple(_whole_name(part, cursor) for part in cursor.parts())
         cursor.need("=")
         if not names or cursor.at_end:
             cursor.refuse("expected variables, = and a query", "write SET VAR (x, y) = (SELECT 1, 2)")
-        yield VariableAssignment(names, cursor.query())
+        yield st.VariableAssignment(names, cursor.query())
         return
     for part in list(divided(cursor.rest)) or [[]]:
         if not part:
@@ -128,9 +118,9 @@ def _assignments(cursor: Cursor) -> Iterator[VariableAssignment]:
         inner.need("=")
         if inner.take("DEFAULT"):
             inner.end()
-            yield VariableAssignment((name,), None)
+            yield st.VariableAssignment((name,), None)
         else:
-            yield VariableAssignment((name,), exp.select(_value(inner.rest, inner)))
+            yield st.VariableAssignment((name,), exp.select(_value(inner.rest, inner)))
 
 
 def _value(tokens: Tokens, cursor: Cursor) -> exp.Expression:
