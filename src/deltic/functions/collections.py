@@ -58,14 +58,6 @@ def _position(values: Values, wanted: Any) -> int:
     return next((i for i, value in enumerate(values, 1) if _key(value) == _key(wanted)), 0)
 
 
-def _sorted(values: Values, ascending: bool) -> Values:
-    return tuple(sorted(values, key=_key, reverse=not ascending))
-
-
-def _nulls_last(values: Values) -> Values:
-    return tuple(sorted(values, key=lambda value: (value is None, in_order(value))))
-
-
 def _sorted_by(values: Values, signs: Values) -> Values | None:
     """Sort elements by a matrix of signs for pairs of positions; negative where the first one precedes."""
     width = len(values)
@@ -97,14 +89,6 @@ def _sequence(start: int, stop: int, step: int) -> Values | None:
     if (stop - start) * step <= 0 or abs(stop - start) >= abs(step) * MOST_ELEMENTS:
         return None
     return tuple(range(start, stop + (1 if step > 0 else -1), step))
-
-
-def _repeated(value: Any, count: int | None) -> Values | None:
-    return None if count is None or count > MOST_ELEMENTS else (value,) * count
-
-
-def _of_entries(entries: Values) -> Values | None:
-    return _map(*zip(*entries, strict=True)) if entries else ()
 
 
 def _of_entries_type(node: exp.Expression, types: Sequence[Type]) -> Type:
@@ -173,10 +157,6 @@ def _all(values: Values) -> bool | None:
     return False if False in values else None if None in values else True
 
 
-def _padded(values: Values, other: Values) -> Values:
-    return values + (None,) * (len(other) - len(values))
-
-
 def _element(node: exp.Expression, types: Sequence[Type]) -> Type:
     return types[0].element.type
 
@@ -242,8 +222,8 @@ FUNCTIONS |= by_rows(
         "array_min": Function(_element, python=_extreme(min), tolerant=True),
         "array_join": Function(Type.STRING, python=_joined, thorough=True),
         "array_reverse": _set(lambda values: values[::-1]),
-        "sort_array": _set(_sorted),
-        "array_sort": _set(_nulls_last),
+        "sort_array": _set(lambda values, ascending: tuple(sorted(values, key=_key, reverse=not ascending))),
+        "array_sort": _set(lambda values: tuple(sorted(values, key=lambda value: (value is None, in_order(value))))),
         "firsts_of_pairs": _set(lambda values: tuple(first for first in values for _ in values)),
         "seconds_of_pairs": _set(lambda values: values * len(values)),
         "sorted_by": Function(
@@ -260,7 +240,7 @@ FUNCTIONS |= by_rows(
         ),
         "array_repeat": Function(
             lambda node, types: Type.array(types[0].or_null),
-            python=_repeated,
+            python=lambda value, count: None if count is None or count > MOST_ELEMENTS else (value,) * count,
             strict=False,
             partial=True,
             failure=too_long,
@@ -273,7 +253,7 @@ FUNCTIONS |= by_rows(
         ),
         "map_from_entries": Function(
             _of_entries_type,
-            python=_of_entries,
+            python=lambda entries: _map(*zip(*entries, strict=True)) if entries else (),
             partial=True,
         ),
         "arrays_zip": Function(
@@ -298,7 +278,7 @@ FUNCTIONS |= by_rows(
         "chosen": _set(lambda values, mask: tuple(v for v, wanted in zip(values, mask, strict=True) if wanted)),
         "any_of": Function(BOOL, python=_any, tolerant=True),
         "all_of": Function(BOOL, python=_all, tolerant=True),
-        "padded": _set(_padded),
+        "padded": _set(lambda values, other: values + (None,) * (len(other) - len(values))),
         "values_at": Function(
             lambda node, types: Type.array(types[0].value.type.or_null),
             python=lambda pairs, keys: tuple(_value_at(pairs, key) for key in keys),

@@ -205,17 +205,13 @@ def _fields(pattern: str) -> Iterator[tuple[tuple[int, int] | None, Write]]:
     """The parts of a pattern with the fields that decide them; of fractions the milliseconds and the rest."""
     for part, letters in parts_of(pattern):
         if not letters:
-            yield None, partial(_constant, part)
+            yield None, partial(lambda text, time: text, part)
         elif part in _OF_FRACTIONS:
             yield _MILLISECOND, partial(_fraction, 0, min(len(part), 3))
             if len(part) > 3:
                 yield _MICROSECOND, partial(_fraction, 3, len(part))
         else:
             yield _SIZES.get(part), _WRITTEN[part]
-
-
-def _constant(text: str, time: datetime) -> str:
-    return text
 
 
 def open_brackets(pattern: str) -> int | None:

@@ -330,10 +330,6 @@ def _by_pattern(value: Any, target: Type, pattern: str) -> Any:
     return result if target is Type.TIMESTAMP else converter(Type.TIMESTAMP, target)(result)
 
 
-def _text(value: Any, target: Type) -> Any:
-    return str(value) if type(value) is str else _shown(value)
-
-
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ",".join(f"{quoted(k)}:{_shown(v)}" for k, v in value.items()) + "}"
@@ -405,7 +401,7 @@ def _binary(value: Any, target: Type) -> Any:
 
 
 _READERS: dict[Kind, Callable[[Any, Type], Any]] = {
-    Kind.STRING: _text,
+    Kind.STRING: lambda value, target: str(value) if type(value) is str else _shown(value),
     Kind.BOOLEAN: _boolean,
     Kind.BINARY: _binary,
     Kind.TIME: _read_clock,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
-
-from sqlglot import exp
 
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
@@ -181,16 +179,12 @@ def _text(value: Any) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else str(_scalar(value, TEXT))
 
 
-def _of_literal(node: exp.Expression, types: Sequence[Type]) -> Type:
-    return _type(node.expressions[1].this)
-
-
 FUNCTIONS |= by_rows(
     "no library has Spark's variants",
     {
         "parse_variant": Function(TEXT, takes=(TEXT,), names=(), python=_parsed, partial=True),
         "variant_at": Function(TEXT, takes=(TEXT, TEXT), names=(), python=_at, tolerant=True),
         "written_variant": Function(TEXT, takes=(TEXT,), names=(), python=_shown),
-        "cast_variant": Function(_of_literal, python=_cast, tolerant=True),
+        "cast_variant": Function(lambda node, types: _type(node.expressions[1].this), python=_cast, tolerant=True),
     },
 )

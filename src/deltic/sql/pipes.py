@@ -75,14 +75,6 @@ def _drop(parser: SparkParser, query: exp.Query) -> exp.Select:
     return around(_open(query).select(exp.Star(except_=names), append=False, copy=False))
 
 
-def _as(parser: SparkParser, query: exp.Query) -> exp.Select:
-    return around(query, parser._parse_table_alias())
-
-
-def _where(parser: SparkParser, query: exp.Query) -> exp.Select:
-    return _open(query).where(parser._parse_where(), copy=False)
-
-
 def _aggregate(parser: SparkParser, query: exp.Query) -> exp.Select:
     """Lower AGGREGATE; numbers among its keys are positions of input columns."""
     parser._advance()
@@ -132,7 +124,7 @@ def _sample(parser: SparkParser, query: exp.Query) -> exp.Select:
 
 OPERATORS: Mapping[str, Operator] = {
     "AGGREGATE": _aggregate,
-    "AS": _as,
+    "AS": lambda parser, query: around(query, parser._parse_table_alias()),
     "CLUSTER BY": _arranged,
     "DISTRIBUTE BY": _arranged,
     "DROP": _drop,
@@ -146,7 +138,7 @@ OPERATORS: Mapping[str, Operator] = {
     "SORT BY": _arranged,
     "TABLESAMPLE": _sample,
     "UNPIVOT": _pivot,
-    "WHERE": _where,
+    "WHERE": lambda parser, query: _open(query).where(parser._parse_where(), copy=False),
 }
 """The operators by their first word; joins and set operations have several."""
 

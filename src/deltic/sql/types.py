@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.errors import ProgramError
 from deltic.sql.remedies import of_type
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Kind, Type
@@ -146,15 +145,11 @@ def _struct(data_type: exp.DataType, source: SourceText) -> Type:
 def _field(part: exp.Expression, source: SourceText) -> Column:
     kind = part.args.get("kind")
     if not isinstance(kind, exp.DataType):
-        raise _unnamed(part, source)
+        raise source.error(part, "a field of a STRUCT has a name and a type", "write STRUCT<name: TYPE, …>")
     required = any(
         isinstance(c.args.get("kind"), exp.NotNullColumnConstraint) for c in part.args.get("constraints") or ()
     )
     return Column(part.name, type_of(kind, source), nullable=not required)
-
-
-def _unnamed(part: exp.Expression, source: SourceText) -> ProgramError:
-    return source.error(part, "a field of a STRUCT has a name and a type", "write STRUCT<name: TYPE, …>")
 
 
 def _interval(data_type: exp.DataType, interval: exp.Interval, source: SourceText) -> Type:

@@ -54,10 +54,6 @@ def _struct(value: Any, type_: Type) -> tuple[Any, ...]:
     return tuple(of_python(item, c.type) for item, c in zip(items, type_.fields, strict=True))
 
 
-def _interval(months: int) -> Any:
-    return pa.MonthDayNano([months, 0, 0])
-
-
 Convert = Callable[[Any, Type], Any]
 _INTEGERS = [type_.kind for type_ in Type.simple() if type_.is_integer]
 _OF: dict[Kind, Convert] = {
@@ -73,7 +69,7 @@ _OF: dict[Kind, Convert] = {
     Kind.MAP: _map,
 }
 _TO: dict[Kind, Convert] = {
-    Kind.YEAR_MONTH_INTERVAL: lambda value, type_: _interval(value),
+    Kind.YEAR_MONTH_INTERVAL: lambda value, type_: pa.MonthDayNano([value, 0, 0]),
     Kind.ARRAY: lambda value, type_: [to_python(item, type_.element.type) for item in value],
     Kind.STRUCT: lambda value, type_: {
         c.name: to_python(item, c.type) for item, c in zip(value, type_.fields, strict=True)

@@ -50,7 +50,7 @@ class SqlProgram:
 
     def with_view(self, view: CreateView) -> SqlProgram:
         """Add or replace a view."""
-        kept = [view if _is_same(view, other) else other for other in self.views]
+        kept = [view if view.name.name.lower() == other.name.name.lower() else other for other in self.views]
         return replace(self, views=tuple(kept if view in kept else [*kept, view]))
 
     def with_declared(self, view: DeclareView) -> SqlProgram:
@@ -113,10 +113,6 @@ def _read(view: CreateView) -> list[exp.Table]:
     """The relations that a view names, and those that the functions name that it calls."""
     called = reached(view.calls, KNOWN.get({}))
     return [*view.read, *(table for function in called for table in function.read)]
-
-
-def _is_same(one: CreateView, other: CreateView) -> bool:
-    return one.name.name.lower() == other.name.name.lower()
 
 
 def _declare(view: DeclareView) -> ViewDefinitions:

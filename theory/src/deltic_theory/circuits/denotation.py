@@ -143,12 +143,8 @@ def _window(op: ops.Window, schema: Schema, rows: Streams, clock: Streams) -> St
     return window(within(op, schema), rows, now)
 
 
-def _source(op: ops.Source, scope: Scope) -> Streams:
-    return scope.sources.get(op.name, Stream.of(Z_SETS, []))
-
-
 LEAVES: dict[type[ops.Operator], Callable[[Any, Scope], Streams]] = {
-    ops.Source: _source,
+    ops.Source: lambda op, scope: scope.sources.get(op.name, Stream.of(Z_SETS, [])),
     ops.Constant: lambda op, scope: nested_stream(Z_SETS, scope.depth, lambda *time: ZSet.of(op.rows)),
     ops.Import: lambda op, scope: scope.imports[op.index],
     ops.Feedback: lambda op, scope: scope.feedback[op.name],

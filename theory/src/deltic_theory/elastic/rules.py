@@ -34,10 +34,6 @@ class Atom:
         return self.relation, tuple(binding[name] for name in self.variables)
 
 
-def _always(_: Binding) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Rule:
     """A head that holds where all atoms of `body` do, none of `negated`, and the constraint [ELA §3.3].
@@ -48,7 +44,7 @@ class Rule:
     head: Atom
     body: tuple[Atom, ...]
     negated: tuple[Atom, ...] = ()
-    constraint: Callable[[Binding], bool] = _always
+    constraint: Callable[[Binding], bool] = lambda _: True
 
 
 @dataclass(frozen=True)

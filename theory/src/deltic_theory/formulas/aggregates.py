@@ -95,15 +95,11 @@ def changed(formula: Aggregate, d: Derivatives) -> Formula:
     return exists(*formula.variables, moved | (formula.range & valued))
 
 
-def _up(formula: Aggregate, d: Derivatives) -> Formula:
-    return changed(formula, d) & d.next(formula)
-
-
 def _down(formula: Aggregate, d: Derivatives) -> Formula:
     return changed(formula, d) & formula & ~d.next(formula)
 
 
-differentiates(Aggregate, Rule(_up, _down))
+differentiates(Aggregate, Rule(lambda formula, d: changed(formula, d) & d.next(formula), _down))
 
 
 @prints(Aggregate)

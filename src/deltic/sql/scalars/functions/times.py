@@ -141,14 +141,10 @@ kind("unit")(partial(_unit, _OF_TIMES))
 kind("unit_of_dates")(partial(_unit, _OF_DATES))
 
 
-def _read(text: Typed, pattern: Typed, safe: bool) -> Typed:
-    return (attempt if safe else apply)("read_time", to(text, TEXT), _pattern(pattern, READABLE))
-
-
 def _to_time(target: Type, safe: bool, value: Typed, pattern: Typed | None = None) -> Typed:
     """A value as a date or an instant; a text by a pattern, if there is one."""
     if pattern is not None and value.type.type is TEXT:
-        value = _read(value, pattern, safe)
+        value = (attempt if safe else apply)("read_time", to(value, TEXT), _pattern(pattern, READABLE))
     is_seconds = target is TIMESTAMP and pattern is None and as_signed(value.type.type).is_numeric
     checked = coerced(value, target) if is_seconds and not value.is_null else to(value, target)
     return converted(value, target) if safe else checked
