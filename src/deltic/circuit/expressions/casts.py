@@ -11,6 +11,8 @@ does not fit, or a part has no value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from deltic.values.types import Kind, Type
@@ -57,7 +59,7 @@ def has_conversion(source: Type, target: Type) -> bool:
     if target is Type.STRING:
         return True
     if source.kind is target.kind and source.is_composite:
-        return _have_conversions(source, target)
+        return have_same_parts(source, target, has_conversion)
     if source is Type.STRING:
         return not target.is_composite and target.kind not in _INTERVALS
     if Type.BINARY in (source, target) or source.kind in _INTERVALS or target.kind in _INTERVALS:
@@ -68,14 +70,10 @@ def has_conversion(source: Type, target: Type) -> bool:
     return all(numbers) or (Type.TIMESTAMP in (source, target) and (source.is_numeric or target.is_numeric))
 
 
-def _have_conversions(source: Type, target: Type) -> bool:
-    """Whether Spark casts the elements, fields, keys and values of two composite types of one kind."""
-    if source.kind is Kind.ARRAY:
-        return has_conversion(source.element.type, target.element.type)
-    if source.kind is Kind.MAP:
-        return has_conversion(source.key, target.key) and has_conversion(source.value.type, target.value.type)
-    pairs = [*zip(source.fields, target.fields, strict=False)]
-    return len(source.fields) == len(target.fields) and all(has_conversion(a.type, b.type) for a, b in pairs)
+def have_same_parts(source: Type, target: Type, fits: Callable[[Type, Type], bool]) -> bool:
+    """Whether two composite types of one kind have as many parts, and each `fits` its counterpart."""
+    pairs = zip(source.parts, target.parts, strict=False)
+    return len(source.parts) == len(target.parts) and all(fits(one.type, other.type) for one, other in pairs)
 
 
 def never_undefined(source: Type, target: Type) -> bool:

@@ -16,7 +16,13 @@ from deltic.circuit.expressions import (
     literal,
     null,
 )
-from deltic.circuit.expressions.casts import converts_all, has_conversion, is_null_of_a_type, never_undefined
+from deltic.circuit.expressions.casts import (
+    converts_all,
+    has_conversion,
+    have_same_parts,
+    is_null_of_a_type,
+    never_undefined,
+)
 from deltic.functions import call, is_call
 from deltic.functions.function import PREFIX
 from deltic.sql.scalars.folding import folded
@@ -108,16 +114,10 @@ def bounded_decimal(precision: int, scale: int) -> Type:
 
 
 def _of_composites(a: Type, b: Type) -> Type | None:
-    if a.kind is Kind.ARRAY:
-        element = _of_parts(a.element, b.element)
-        return Type.array(element) if element else None
-    if a.kind is Kind.MAP:
-        key, value = _common(a.key, b.key), _of_parts(a.value, b.value)
-        return Type.map(key, value) if key and value else None
-    if [c.name.lower() for c in a.fields] != [c.name.lower() for c in b.fields]:
+    if a.kind is Kind.STRUCT and [c.name.lower() for c in a.fields] != [c.name.lower() for c in b.fields]:
         return None
-    parts = [(c.name, _of_parts(c.value_type, d.value_type)) for c, d in zip(a.fields, b.fields, strict=True)]
-    return Type.struct(Column(n, p.type, p.nullable) for n, p in parts if p) if all(p for _, p in parts) else None
+    parts = [part for pair in zip(a.parts, b.parts, strict=True) if (part := _of_parts(*pair))]
+    return a.with_parts(parts) if len(parts) == len(a.parts) else None
 
 
 def _of_parts(a: ValueType, b: ValueType) -> ValueType | None:
@@ -221,13 +221,8 @@ def _open(expression: exp.Expression, type_: Type) -> Type:
 
 def _closed(type_: Type) -> Type:
     """The type with BOOLEAN in place of VOID."""
-    match type_.kind:
-        case Kind.ARRAY:
-            return Type.array(ValueType(_closed(type_.element.type), type_.element.nullable))
-        case Kind.MAP:
-            return Type.map(_closed(type_.key), ValueType(_closed(type_.value.type), type_.value.nullable))
-        case Kind.STRUCT:
-            return Type.struct(Column(c.name, _closed(c.type), c.nullable) for c in type_.fields)
+    if type_.is_composite:
+        return type_.with_parts(ValueType(_closed(part.type), part.nullable) for part in type_.parts)
     return Type.BOOLEAN if type_ is VOID else type_
 
 
@@ -271,18 +266,10 @@ def named_as(value: Typed, other: Type) -> Typed:
 
 
 def _named_as(type_: Type, other: Type) -> Type:
-    if type_.kind is not other.kind:
+    if not type_.is_composite or type_.kind is not other.kind or len(type_.parts) != len(other.parts):
         return type_
-    match type_.kind:
-        case Kind.ARRAY:
-            return Type.array(ValueType(_named_as(type_.element.type, other.element.type), type_.element.nullable))
-        case Kind.MAP:
-            value = ValueType(_named_as(type_.value.type, other.value.type), type_.value.nullable)
-            return Type.map(_named_as(type_.key, other.key), value)
-        case Kind.STRUCT if len(type_.fields) == len(other.fields):
-            pairs = zip(type_.fields, other.fields, strict=True)
-            return Type.struct(Column(b.name, _named_as(a.type, b.type), a.nullable) for a, b in pairs)
-    return type_
+    pairs = zip(type_.parts, other.parts, strict=True)
+    return other.with_parts(ValueType(_named_as(a.type, b.type), a.nullable) for a, b in pairs)
 
 
 def type_in_common(values: Iterable[Typed]) -> Type | None:
@@ -302,12 +289,7 @@ def _has_conversion(source: Type, target: Type) -> bool:
         return True
     if source.kind is not target.kind or not source.is_composite:
         return has_conversion(as_signed(source), target)
-    if source.kind is Kind.STRUCT:
-        pairs = [*zip(source.fields, target.fields, strict=False)]
-        return len(source.fields) == len(target.fields) and all(_has_conversion(a.type, b.type) for a, b in pairs)
-    if source.kind is Kind.ARRAY:
-        return _has_conversion(source.element.type, target.element.type)
-    return _has_conversion(source.key, target.key) and _has_conversion(source.value.type, target.value.type)
+    return have_same_parts(source, target, _has_conversion)
 
 
 def is_assignable(found: Type, target: Type, by_name: bool = False) -> bool:
@@ -327,15 +309,8 @@ def is_assignable(found: Type, target: Type, by_name: bool = False) -> bool:
 
 def _are_assignable(found: Type, target: Type, by_name: bool) -> bool:
     """Whether the parts of one composite type may be stored as those of another of the same kind."""
-    if found.kind is Kind.ARRAY:
-        return is_assignable(found.element.type, target.element.type, by_name)
-    if found.kind is Kind.MAP:
-        pairs = [(found.key, target.key), (found.value.type, target.value.type)]
-    else:
-        fields = list(zip(found.fields, target.fields, strict=False))
-        if len(found.fields) != len(target.fields):
+    if by_name and found.kind is Kind.STRUCT:
+        fields = zip(found.fields, target.fields, strict=False)
+        if any(a.name.lower() != b.name.lower() for a, b in fields):
             return False
-        if by_name and any(a.name.lower() != b.name.lower() for a, b in fields):
-            return False
-        pairs = [(a.type, b.type) for a, b in fields]
-    return all(is_assignable(a, b, by_name) for a, b in pairs)
+    return have_same_parts(found, target, lambda a, b: is_assignable(a, b, by_name))

@@ -35,12 +35,8 @@ def _retyped(value: Typed, type_: Type) -> Typed:
 
 
 def _entries(type_: Type) -> Type:
-    match type_.kind:
-        case Kind.MAP:
-            parts = (Column("key", _entries(type_.key), True), Column("value", _entries(type_.value.type), True))
-            return Type.array(Type.struct(parts).or_null)
-        case Kind.ARRAY:
-            return Type.array(_entries(type_.element.type).or_null)
-        case Kind.STRUCT:
-            return Type.struct(Column(c.name, _entries(c.type), True) for c in type_.fields)
-    return type_
+    parts = [_entries(part.type).or_null for part in type_.parts]
+    if type_.kind is not Kind.MAP:
+        return type_.with_parts(parts) if parts else type_
+    pair = (Column(name, part.type, True) for name, part in zip(("key", "value"), parts, strict=True))
+    return Type.array(Type.struct(pair).or_null)

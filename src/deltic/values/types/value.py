@@ -170,11 +170,30 @@ class Type:
         return self.kind in _COMPOSITE
 
     @property
+    def parts(self) -> tuple[ValueType, ...]:
+        """The types within: an array's element, the fields of a struct, or the key and the value of a map."""
+        match self.kind:
+            case Kind.STRUCT:
+                return tuple(column.value_type for column in self.fields)
+            case Kind.MAP:
+                return ValueType(self.key), self.value
+        return (self.element,) if self.kind is Kind.ARRAY else ()
+
+    def with_parts(self, parts: Iterable[ValueType]) -> Type:
+        """The composite type of the same kind, with the same names of fields, and other types within."""
+        match self.kind:
+            case Kind.STRUCT:
+                pairs = zip(self.fields, parts, strict=True)
+                return Type.struct(Column(column.name, part.type, part.nullable) for column, part in pairs)
+            case Kind.MAP:
+                key, value = parts
+                return Type.map(key.type, value)
+        return Type.array(*parts)
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the values have an order; maps, and types that contain them, have none."""
-        if self.kind is Kind.STRUCT:
-            return all(column.type.is_ordered for column in self.parameters)
-        return self.element.type.is_ordered if self.kind is Kind.ARRAY else self.kind is not Kind.MAP
+        return self.kind is not Kind.MAP and all(part.type.is_ordered for part in self.parts)
 
     @property
     def signed(self) -> bool:

@@ -120,14 +120,7 @@ def _switch(name: str, value: str) -> bool:
 
 def _has(type_: Type, kinds: tuple[Kind, ...]) -> bool:
     """Whether values of a type have parts of some kinds."""
-    match type_.kind:
-        case Kind.ARRAY:
-            return _has(type_.element.type, kinds)
-        case Kind.MAP:
-            return _has(type_.key, kinds) or _has(type_.value.type, kinds)
-        case Kind.STRUCT:
-            return any(_has(column.type, kinds) for column in type_.fields)
-    return type_.kind in kinds
+    return type_.kind in kinds or any(_has(part.type, kinds) for part in type_.parts)
 
 
 def schema_named(written: str) -> Type:

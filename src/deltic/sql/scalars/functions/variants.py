@@ -58,14 +58,9 @@ def cast(value: Typed, target: Type, is_safe: bool) -> Typed:
 
 
 def _is_target(type_: Type) -> bool:
-    match type_.kind:
-        case Kind.STRUCT:
-            return all(_is_target(column.type) for column in type_.fields)
-        case Kind.ARRAY:
-            return _is_target(type_.element.type)
-        case Kind.MAP:
-            return type_.key is TEXT and _is_target(type_.value.type)
-    return type_.kind not in _OTHERS
+    if type_.kind in _OTHERS or (type_.kind is Kind.MAP and type_.key is not TEXT):
+        return False
+    return all(_is_target(part.type) for part in type_.parts)
 
 
 def _at(whole: Typed, path: Typed) -> Typed:
