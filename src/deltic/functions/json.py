@@ -10,9 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from sqlglot import exp
+
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.values.types import Type
+from deltic.values.types.names import type_named
 
 TEXT, INT = Type.STRING, Type.INT32
 Step = str | int | None
@@ -29,11 +32,17 @@ class _Object(list[tuple[str, Any]]):
     """The names and values of an object."""
 
 
-def _refuse(constant: str) -> Any:
+def refuse(constant: str) -> Any:
+    """Refuse NaN and the infinities, which Python's parser takes."""
     raise ValueError(f"{constant} is no JSON")
 
 
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Object, parse_constant=_refuse)
+def type_of_literal(node: exp.Expression, types: Sequence[Type]) -> Type:
+    """The type that the second operand of a call names."""
+    return type_named(node.expressions[1].this)
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Object, parse_constant=refuse)
 
 
 def _read(text: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -13,30 +13,17 @@ from decimal import Decimal
 from functools import lru_cache, reduce
 from typing import Any
 
-from sqlglot import exp
-
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
-from deltic.functions.json import quoted, requoted
+from deltic.functions.json import quoted, refuse, requoted, type_of_literal
 from deltic.functions.patterns import read_time, written_time
 from deltic.values.order import in_order
 from deltic.values.types import Kind, Type
+from deltic.values.types.names import type_named
 
 TEXT = Type.STRING
 _WHOLE = re.compile("-?[0-9]+")
 _SIMPLE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?", re.ASCII | re.DOTALL)
-
-
-@lru_cache(maxsize=1024)
-def _type(text: str) -> Type:
-    """The type that a text names, see `named`."""
-    from deltic.values.types.names import type_named
-
-    return type_named(text)
-
-
-def _of_literal(node: exp.Expression, types: Sequence[Type]) -> Type:
-    return _type(node.expressions[1].this)
 
 
 # Options
@@ -97,7 +84,7 @@ def _options(text: str) -> JsonOptions:
 
 
 def _to_json(value: Any, type_: str, options: str = "{}") -> str | None:
-    result, how = _type(type_), _options(options)
+    result, how = type_named(type_), _options(options)
     return _pretty(value, result, how) if how.is_pretty else _written(value, result, how)
 
 
@@ -185,7 +172,7 @@ def _retyped(value: Any, type_: str) -> Any:
 
 
 def _ordered(value: Any, type_: str) -> Any:
-    return _with_ordered_maps(value, _type(type_))
+    return _with_ordered_maps(value, type_named(type_))
 
 
 def _with_ordered_maps(value: Any, type_: Type) -> Any:
@@ -211,14 +198,10 @@ class _Bad(Exception):
     """A value does not fit its type and becomes NULL."""
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
-
-
 _DECODER = json.JSONDecoder(
     strict=True,
     object_pairs_hook=lambda pairs: dict(pairs),
-    parse_constant=_refuse,
+    parse_constant=refuse,
     parse_int=_Number,
     parse_float=_Number,
 )
@@ -226,7 +209,7 @@ _DECODER = json.JSONDecoder(
 
 def _from_json(text: str, type_: str, options: str = "{}") -> Any:
     """The value of a JSON text; of no JSON a struct of NULLs, or NULL; NULL with FAILFAST, where that is an error."""
-    target, how = _type(type_), _options(options)
+    target, how = type_named(type_), _options(options)
     if not text.strip():
         return None
     with suppress(ValueError, RecursionError, _Bad):
@@ -471,8 +454,8 @@ FUNCTIONS |= by_rows(
     "Spark infers the types of fields by rules of its own",
     {
         "ordered_maps": Function(lambda node, types: types[0], python=_ordered),
-        "retyped": Function(_of_literal, python=_retyped),
+        "retyped": Function(type_of_literal, python=_retyped),
         "to_json": Function(TEXT, python=_to_json),
-        "from_json": Function(_of_literal, python=_from_json, tolerant=True),
+        "from_json": Function(type_of_literal, python=_from_json, tolerant=True),
     },
 )

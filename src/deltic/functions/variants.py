@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Context, Decimal
-from functools import lru_cache
 from typing import Any
 
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
-from deltic.functions.json import quoted
+from deltic.functions.json import quoted, refuse, type_of_literal
 from deltic.values.types import Kind, Type
 from deltic.values.types.names import type_named
 from deltic.values.types.value import MAX_PRECISION
@@ -55,11 +54,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse, parse_int=_number, parse_float=_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=refuse, parse_int=_number, parse_float=_number)
 
 
 def _parsed(text: str) -> str | None:
@@ -116,14 +111,9 @@ def _at(variant: str, path: str) -> str | None:
 def _cast(variant: str, type_: str, is_safe: bool) -> Any:
     """A value cast to a type; None where it cannot be. If it `is_safe` parts that cannot be cast are None."""
     try:
-        return _brought(_DECODER.decode(variant), _type(type_), is_safe)
+        return _brought(_DECODER.decode(variant), type_named(type_), is_safe)
     except _Bad:
         return None
-
-
-@lru_cache(maxsize=1024)
-def _type(text: str) -> Type:
-    return type_named(text)
 
 
 def _brought(value: Any, target: Type, is_safe: bool) -> Any:
@@ -185,6 +175,6 @@ FUNCTIONS |= by_rows(
         "parse_variant": Function(TEXT, takes=(TEXT,), names=(), python=_parsed, partial=True),
         "variant_at": Function(TEXT, takes=(TEXT, TEXT), names=(), python=_at, tolerant=True),
         "written_variant": Function(TEXT, takes=(TEXT,), names=(), python=_shown),
-        "cast_variant": Function(lambda node, types: _type(node.expressions[1].this), python=_cast, tolerant=True),
+        "cast_variant": Function(type_of_literal, python=_cast, tolerant=True),
     },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from sqlglot import exp
 
@@ -36,6 +36,7 @@ _NAMES = {
 _INTERVALS = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
+@lru_cache(maxsize=1024)
 def type_named(name: str) -> Type:
     """The type of that name in DuckDB's SQL; elements, fields and map values are nullable."""
     return of_sql(exp.DataType.build(name, dialect="duckdb"))
