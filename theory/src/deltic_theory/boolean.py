@@ -14,9 +14,8 @@ from typing import Generic, TypeVar
 
 from deltic_theory.change_action import ChangeAction
 from deltic_theory.lattices import BooleanAlgebra, GeneralizedBooleanAlgebra, below, join_all
+from deltic_theory.variables import DA, A
 
-A = TypeVar("A")
-DA = TypeVar("DA")
 L = TypeVar("L")
 
 

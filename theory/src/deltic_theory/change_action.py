@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
-A = TypeVar("A")
-D = TypeVar("D")
+from deltic_theory.variables import A, D
 
 
 class Monoid(Protocol[D]):

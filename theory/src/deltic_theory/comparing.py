@@ -6,15 +6,10 @@ Everything here is a decision over `Finite` actions, or over the listed values.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from deltic_theory.change_action import ChangeAction, Ordered
 from deltic_theory.finite import Finite
-
-A = TypeVar("A")
-B = TypeVar("B")
-D = TypeVar("D")
-E = TypeVar("E")
+from deltic_theory.variables import A, B, D, E
 
 
 def coarser(left: Finite[A, D], right: Finite[A, E]) -> bool:

@@ -11,16 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from deltic_theory.change_action import ChangeAction, Complete, Monoid
-
-A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
-DA = TypeVar("DA")
-DB = TypeVar("DB")
-DC = TypeVar("DC")
+from deltic_theory.variables import DA, DB, DC, A, B, C
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from deltic_theory.change_action import Monoid
-
-A = TypeVar("A")
-D = TypeVar("D")
+from deltic_theory.variables import A, D
 
 
 @dataclass(frozen=True)

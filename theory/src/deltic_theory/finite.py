@@ -10,10 +10,8 @@ from typing import Any, Generic, TypeVar
 from deltic_theory.boolean import BooleanAction, Change, CompleteBooleanAction
 from deltic_theory.change_action import ChangeAction
 from deltic_theory.lattices import JoinAction, MeetAction, Powerset
+from deltic_theory.variables import A, B, D
 
-A = TypeVar("A")
-B = TypeVar("B")
-D = TypeVar("D")
 X = TypeVar("X")
 
 

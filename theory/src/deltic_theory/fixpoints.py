@@ -23,9 +23,8 @@ from typing import TypeVar
 from deltic_theory.change_action import ChangeAction, Complete, Continuous
 from deltic_theory.derivative import Differentiable
 from deltic_theory.functional import Evaluation
+from deltic_theory.variables import A, D
 
-A = TypeVar("A")
-D = TypeVar("D")
 DF = TypeVar("DF")
 
 

@@ -16,13 +16,7 @@ from typing import Generic, TypeVar
 
 from deltic_theory.change_action import ChangeAction, Complete
 from deltic_theory.derivative import Differentiable
-
-A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
-DA = TypeVar("DA")
-DB = TypeVar("DB")
-DC = TypeVar("DC")
+from deltic_theory.variables import DA, DB, DC, A, B, C
 
 DF = TypeVar("DF")
 

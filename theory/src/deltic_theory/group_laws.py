@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from deltic_theory.groups import AbelianGroup
 from deltic_theory.law import Domain, Equality, Law, check
 from deltic_theory.streams.finite import differentiate, integrate
-
-A = TypeVar("A")
-B = TypeVar("B")
+from deltic_theory.variables import A, B
 
 
 def check_group(group: AbelianGroup[A], values: Domain[A], equal: Equality = operator.eq, examples: int = 200) -> None:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from deltic.algebra.zset import ZSet
+from deltic_theory.variables import A, B
 
-A = TypeVar("A")
-B = TypeVar("B")
 X = TypeVar("X", bound=Hashable)
 
 

@@ -8,11 +8,11 @@ from typing import Any, Generic, TypeVar
 
 from deltic.algebra.zset import ZSet
 from deltic_theory.groups import Z_SETS, AbelianGroup, FiniteMaps
+from deltic_theory.variables import B
 
 T = TypeVar("T", bound=Hashable)
 U = TypeVar("U", bound=Hashable)
 K = TypeVar("K", bound=Hashable)
-B = TypeVar("B")
 
 _MAPS: FiniteMaps[Any, ZSet[Any]] = FiniteMaps(Z_SETS)
 

@@ -21,16 +21,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from deltic_theory.change_action import ChangeAction, Complete, Continuous, Monoid, Ordered, Thin
 from deltic_theory.derivative import Differentiable
 from deltic_theory.law import Domain, Equality, Law, check
-
-A = TypeVar("A")
-B = TypeVar("B")
-D = TypeVar("D")
-E = TypeVar("E")
+from deltic_theory.variables import A, B, D, E
 
 
 def check_monoid(monoid: Monoid[D], changes: Domain[D], equal: Equality = operator.eq, examples: int = 200) -> None:

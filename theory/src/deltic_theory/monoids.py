@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 from deltic.algebra.zset import ZSet
 from deltic_theory.change_action import Monoid
 from deltic_theory.groups import INTEGERS, Z_SETS, AbelianGroup, IntegersModulo, subtract
+from deltic_theory.variables import A
 
-A = TypeVar("A")
 Letter = TypeVar("Letter", bound=Hashable)
 
 

@@ -7,14 +7,9 @@ from typing import Generic, TypeVar
 
 from deltic_theory.change_action import ChangeAction, Complete, Monoid
 from deltic_theory.derivative import Differentiable
+from deltic_theory.variables import DA, DB, DC, A, B, C
 
-A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
 Y = TypeVar("Y")
-DA = TypeVar("DA")
-DB = TypeVar("DB")
-DC = TypeVar("DC")
 DY = TypeVar("DY")
 
 

@@ -8,10 +8,8 @@ from typing import Generic, TypeVar
 
 from deltic_theory.change_action import ChangeAction
 from deltic_theory.products import Left, Right
+from deltic_theory.variables import A, D, E
 
-A = TypeVar("A")
-D = TypeVar("D")
-E = TypeVar("E")
 F = TypeVar("F")
 
 

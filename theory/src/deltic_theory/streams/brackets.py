@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from deltic_theory.groups import AbelianGroup, total
 from deltic_theory.streams.operators import difference, integral
 from deltic_theory.streams.stream import Stream
-
-A = TypeVar("A")
-B = TypeVar("B")
+from deltic_theory.variables import A, B
 
 BOUND = 10_000
 

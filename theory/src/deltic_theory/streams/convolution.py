@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
 from deltic_theory.groups import AbelianGroup, Integers, IntegersModulo, subtract, total
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.operators import delay
 from deltic_theory.streams.stream import SHOWN, Stream
-
-A = TypeVar("A")
+from deltic_theory.variables import A
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

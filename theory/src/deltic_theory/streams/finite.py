@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from deltic_theory.groups import AbelianGroup, subtract
-
-A = TypeVar("A")
+from deltic_theory.variables import A
 
 
 def integrate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from deltic_theory.groups import AbelianGroup
 from deltic_theory.streams.stream import Stream, Streams
-
-A = TypeVar("A")
+from deltic_theory.variables import A
 
 
 def fix(operator: Callable[[Stream[A]], Stream[A]], values: AbelianGroup[A]) -> Stream[A]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from deltic_theory.streams.operators import delay, difference, integral, lift
 from deltic_theory.streams.stream import Stream
-
-A = TypeVar("A")
-B = TypeVar("B")
+from deltic_theory.variables import A
 
 Operator = Callable[..., Stream[Any]]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from deltic_theory.groups import AbelianGroup
 from deltic_theory.streams.brackets import BOUND, impulse, limit
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.operators import delay, lift
 from deltic_theory.streams.stream import Stream
-
-A = TypeVar("A")
+from deltic_theory.variables import A
 
 
 def iterates(function: Callable[[A], A], values: AbelianGroup[A], start: A) -> Stream[A]:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import operator as operators
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from deltic_theory.groups import AbelianGroup
 from deltic_theory.law import Domain, Equality, Law, check
 from deltic_theory.streams.cutting import Time, at, cut, cut_strictly
 from deltic_theory.streams.operators import delay
 from deltic_theory.streams.stream import Stream, block
-
-A = TypeVar("A")
-B = TypeVar("B")
+from deltic_theory.variables import B
 
 StreamOperator: TypeAlias = Callable[..., Stream[Any]]
 Inputs: TypeAlias = "Sequence[Domain[Stream[Any]]]"

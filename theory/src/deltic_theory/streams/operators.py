@@ -7,16 +7,12 @@ They work at any depth of nesting. Lifting an operator makes it work inside each
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from deltic_theory.groups import AbelianGroup, Pairs
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.stream import Stream, nested_streams
-
-A = TypeVar("A")
-B = TypeVar("B")
-C = TypeVar("C")
-D = TypeVar("D")
+from deltic_theory.variables import A, B, C, D
 
 
 def lift(function: Callable[..., B], values: AbelianGroup[B]) -> Callable[..., Stream[B]]:

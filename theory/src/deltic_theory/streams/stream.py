@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from deltic_theory.groups import AbelianGroup
-
-A = TypeVar("A")
+from deltic_theory.variables import A
 
 SHOWN = 5
 

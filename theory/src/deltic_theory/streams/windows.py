@@ -10,9 +10,8 @@ from deltic_theory.groups import Z_SETS, AbelianGroup, total
 from deltic_theory.streams.fixpoints import fix
 from deltic_theory.streams.operators import delay, integral, lift
 from deltic_theory.streams.stream import Stream
+from deltic_theory.variables import A, B
 
-A = TypeVar("A")
-B = TypeVar("B")
 T = TypeVar("T", bound=Hashable)
 
 
