@@ -87,6 +87,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """Let the end of Python free them, whose extensions report what is left as a leak."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook of this name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put every test that needs Spark on one xdist worker: a second session would cost a second JVM."""
