@@ -14,13 +14,9 @@ import pytest
 
 from deltic.engine.kernels import arithmetic
 from deltic.engine.kernels.component import (
-    A_MOVE_COUNT,
-    A_MOVES,
-    A_TIME_SHIFT,
-    A_TIME_WORD,
-    A_WIDTH,
-    Q_PACKED,
-    V_LIMIT,
+    A,
+    Q,
+    V,
 )
 from deltic.engine.kernels.query import COLUMNS, SLOTS, view
 from deltic.engine.operators.binding import Binding
@@ -29,7 +25,7 @@ from deltic.engine.plan.bind import Tables
 from deltic.engine.recursion.compiled_loop import CompiledLoop
 
 # The columns of arrangements that say how their rows are packed.
-_PACKED = [A_WIDTH, A_MOVES, A_MOVE_COUNT, A_TIME_WORD, A_TIME_SHIFT]
+_PACKED = [A.WIDTH, A.MOVES, A.MOVE_COUNT, A.TIME_WORD, A.TIME_SHIFT]
 
 
 class Watch:
@@ -71,7 +67,7 @@ class Watch:
                 assert np.array_equal(mine, theirs), f"stale: the recursion of {loop.names}"
             for evaluation, binding, row in zip(loop.evaluations, loop._bindings, loop.queries, strict=True):
                 assert is_fresh(evaluation, binding), f"stale in a recursion: {evaluation.query}"
-                assert row[Q_PACKED] == binding.tables.query.ctypes.data
+                assert row[Q.PACKED] == binding.tables.query.ctypes.data
 
 
 def moment_of(environment: Environment) -> object:
@@ -124,14 +120,14 @@ def _given(tables: Tables, anew: Tables) -> Any:
 def of_loop(loop: CompiledLoop) -> list[Any]:
     """The tables of a compiled recursion that follow from layouts."""
     grouped = [table.copy() for table in loop.grouped]
-    grouped[-1][:, V_LIMIT] = 0
+    grouped[-1][:, V.LIMIT] = 0
     arranged = [list(map(id, loop.arrangements)), list(map(id, loop.own))]
     return [
         loop.relations,
         loop.table[:, _PACKED],
         loop.moves,
         loop.atoms,
-        loop.queries[:, :Q_PACKED],
+        loop.queries[:, : Q.PACKED],
         *grouped,
         *arranged,
     ]

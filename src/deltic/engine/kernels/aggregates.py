@@ -9,50 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltic.engine.kernels.component import (
-    G_BACK,
-    G_BACK_COUNT,
-    G_EXTREME_COUNT,
-    G_EXTREMES,
-    G_PROBES,
-    G_READING_COUNT,
-    G_READINGS,
-    G_RESULT_COUNT,
-    G_RESULTS,
-    G_SLOTS,
-    M_MASK,
-    M_SHIFT,
-    M_TO_SHIFT,
-    M_TO_WORD,
-    M_WORD,
-    P_ARRANGEMENT,
-    P_MOVE_COUNT,
-    P_MOVES,
-    P_TIME,
-    P_VALUE,
-    P_WIDTH,
-    R_AGGREGATE,
-    R_DELAY,
-    R_EXAMINED,
-    R_FIRST,
-    R_STORES,
-    V_BASE,
-    V_COUNT,
-    V_KIND,
-    V_LIMIT,
-    V_NULLABLE,
-    V_PLACE,
-    V_SLOT,
-    X_BASE,
-    X_GREATEST,
-    X_LEAST,
-    X_NULLABLE,
-    X_PLACE,
-    X_PRESENT,
-    X_PROBE,
-    Component,
-    Scratch,
-)
+from deltic.engine.kernels.component import Component, G, M, P, R, Scratch, V, X
 from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.heap import Heap, push, with_room
 from deltic.engine.kernels.memory import load_u64, store_i32, store_i64, store_u64
@@ -88,11 +45,11 @@ _NOTHING = np.int64(-1)
 def _probe(component: Component, p: Int, words: Words2, j: Int) -> Words2:
     """The least row of the group of canonical row j, as one column, where probe p finds it."""
     probe = component.probes[p]
-    row = np.zeros((probe[P_WIDTH], 1), np.uint64)
-    for m in range(probe[P_MOVES], probe[P_MOVES] + probe[P_MOVE_COUNT]):
+    row = np.zeros((probe[P.WIDTH], 1), np.uint64)
+    for m in range(probe[P.MOVES], probe[P.MOVES] + probe[P.MOVE_COUNT]):
         move = component.moves[m]
-        value = (words[move[M_WORD], j] >> np.uint64(move[M_SHIFT])) & np.uint64(move[M_MASK])
-        row[move[M_TO_WORD], 0] |= value << np.uint64(move[M_TO_SHIFT])
+        value = (words[move[M.WORD], j] >> np.uint64(move[M.SHIFT])) & np.uint64(move[M.MASK])
+        row[move[M.TO_WORD], 0] |= value << np.uint64(move[M.TO_SHIFT])
     return row
 
 
@@ -100,10 +57,10 @@ def _probe(component: Component, p: Int, words: Words2, j: Int) -> Words2:
 def _group(component: Component, p: Int) -> Words1:
     """The bits of a group's key in each word of the rows that probe p finds."""
     probe = component.probes[p]
-    mask = np.zeros(probe[P_WIDTH], np.uint64)
-    for m in range(probe[P_MOVES], probe[P_MOVES] + probe[P_MOVE_COUNT]):
+    mask = np.zeros(probe[P.WIDTH], np.uint64)
+    for m in range(probe[P.MOVES], probe[P.MOVES] + probe[P.MOVE_COUNT]):
         move = component.moves[m]
-        mask[move[M_TO_WORD]] |= np.uint64(move[M_MASK]) << np.uint64(move[M_TO_SHIFT])
+        mask[move[M.TO_WORD]] |= np.uint64(move[M.MASK]) << np.uint64(move[M.TO_SHIFT])
     return mask
 
 
@@ -119,22 +76,22 @@ def _within(mask: Words1, place: Ints) -> Words1:
 def _read(component: Component, aggregate: Ints, run: Ints, i: Int, totals: Ints) -> None:
     """Add what row i of a run, in the order of entries, adds to the slots."""
     weight = load_weight(run[WEIGHTS], i)
-    for n in range(aggregate[G_READINGS], aggregate[G_READINGS] + aggregate[G_READING_COUNT]):
+    for n in range(aggregate[G.READINGS], aggregate[G.READINGS] + aggregate[G.READING_COUNT]):
         reading = component.readings[n]
-        kind = reading[V_KIND]
+        kind = reading[V.KIND]
         amount = np.int64(1)
-        if kind != ONE or reading[V_NULLABLE]:
-            offset = value_at(run, i, reading[V_PLACE : V_PLACE + 3])
-            if reading[V_NULLABLE] and offset == 0:
+        if kind != ONE or reading[V.NULLABLE]:
+            offset = value_at(run, i, reading[V.PLACE : V.PLACE + 3])
+            if reading[V.NULLABLE] and offset == 0:
                 continue
-            number = np.int64(offset) + reading[V_BASE]
+            number = np.int64(offset) + reading[V.BASE]
             if kind == NUMBER:
                 amount = number
             elif kind == LOW:
                 amount = number & _LOW_BITS
             elif kind == HIGH:
                 amount = number >> _HALF
-        totals[reading[V_SLOT]] += amount * weight
+        totals[reading[V.SLOT]] += amount * weight
 
 
 @compiled
@@ -145,8 +102,8 @@ def _values(extreme: Ints, runs: Table, words: Words2, prefix: Words1, count: In
     for r in range(runs.shape[0]):
         i = find_row(runs[r, WORDS], runs[r, ROWS], 0, words, 0)
         while in_group(runs[r], i, words, 0, prefix):
-            values[n] = value_at(runs[r], i, extreme[X_PLACE : X_PLACE + 3])
-            n += not (extreme[X_NULLABLE] and values[n] == 0)
+            values[n] = value_at(runs[r], i, extreme[X.PLACE : X.PLACE + 3])
+            n += not (extreme[X.NULLABLE] and values[n] == 0)
             i += 1
     result = values[:n].copy()
     result.sort()
@@ -158,11 +115,11 @@ def _extreme(
     component: Component, extreme: Ints, words: Words2, j: Int, values: Words1, now: Int, runs: Table, totals: Ints
 ) -> Int:
     """Bring the slots about one column up to date, of whose values some changed: the entries looked at."""
-    p = extreme[X_PROBE]
-    place = component.probes[p, P_VALUE : P_VALUE + 3]
+    p = extreme[X.PROBE]
+    place = component.probes[p, P.VALUE : P.VALUE + 3]
     key, group = _probe(component, p, words, j), _group(component, p)
     prefix = _within(group, place)
-    present, base = extreme[X_PRESENT], extreme[X_BASE]
+    present, base = extreme[X.PRESENT], extreme[X.BASE]
     had = totals[present] > 0
     visited = np.int64(0)
     some, least, greatest = False, np.uint64(0), np.uint64(0)
@@ -181,11 +138,11 @@ def _extreme(
             least, greatest = value if not some else least, value
             some = True
         elif had:
-            least_gone = least_gone or (extreme[X_LEAST] >= 0 and totals[extreme[X_LEAST]] == held)
-            greatest_gone = greatest_gone or (extreme[X_GREATEST] >= 0 and totals[extreme[X_GREATEST]] == held)
-    first = np.uint64(extreme[X_NULLABLE])
+            least_gone = least_gone or (extreme[X.LEAST] >= 0 and totals[extreme[X.LEAST]] == held)
+            greatest_gone = greatest_gone or (extreme[X.GREATEST] >= 0 and totals[extreme[X.GREATEST]] == held)
+    first = np.uint64(extreme[X.NULLABLE])
     for ahead in range(2):
-        slot = extreme[X_LEAST] if ahead else extreme[X_GREATEST]
+        slot = extreme[X.LEAST] if ahead else extreme[X.GREATEST]
         if slot < 0:
             continue
         gone = least_gone if ahead else greatest_gone
@@ -206,12 +163,12 @@ def _extreme(
 @compiled
 def _result(result: Ints, totals: Ints) -> tuple[bool, U64]:
     """The offset of a result of a group's totals, and whether it has one."""
-    if result[V_COUNT] >= 0 and totals[result[V_COUNT]] <= 0:
-        return result[V_NULLABLE] == 1, np.uint64(0)
-    value = totals[result[V_SLOT]]
-    kind, bits = result[V_KIND] & 3, np.int64(64) - (result[V_KIND] >> 2)
+    if result[V.COUNT] >= 0 and totals[result[V.COUNT]] <= 0:
+        return result[V.NULLABLE] == 1, np.uint64(0)
+    value = totals[result[V.SLOT]]
+    kind, bits = result[V.KIND] & 3, np.int64(64) - (result[V.KIND] >> 2)
     if kind == HALVES:
-        high = totals[result[V_SLOT] + 1] + (value >> _HALF)
+        high = totals[result[V.SLOT] + 1] + (value >> _HALF)
         if high != np.int64(np.int32(high)):
             return False, np.uint64(0)
         value = (high << _HALF) | (value & _LOW_BITS)
@@ -219,29 +176,29 @@ def _result(result: Ints, totals: Ints) -> tuple[bool, U64]:
         value = (value << bits) >> bits
     elif kind == UNSIGNED:
         value = np.int64((np.uint64(value) << np.uint64(bits)) >> np.uint64(bits))
-    offset = np.uint64(value - result[V_BASE])
-    limit = result[V_LIMIT]
+    offset = np.uint64(value - result[V.BASE])
+    limit = result[V.LIMIT]
     fits = limit == 64 or (limit >= 0 and offset >> np.uint64(limit) == 0)
-    return fits and not (result[V_NULLABLE] and offset == 0), offset
+    return fits and not (result[V.NULLABLE] and offset == 0), offset
 
 
 @compiled
 def _row(component: Component, aggregate: Ints, words: Words2, j: Int, totals: Ints) -> tuple[bool, Words2]:
     """The target's row of a group with these totals, as one column; whether all its results have a place."""
-    row = _probe(component, aggregate[G_PROBES] + TARGET, words, j)
-    for n in range(aggregate[G_RESULTS], aggregate[G_RESULTS] + aggregate[G_RESULT_COUNT]):
+    row = _probe(component, aggregate[G.PROBES] + TARGET, words, j)
+    for n in range(aggregate[G.RESULTS], aggregate[G.RESULTS] + aggregate[G.RESULT_COUNT]):
         result = component.results[n]
         fits, offset = _result(result, totals)
         if not fits:
             return False, row
-        put(row, 0, result[V_PLACE : V_PLACE + 3], offset)
+        put(row, 0, result[V.PLACE : V.PLACE + 3], offset)
     return True, row
 
 
 @compiled
 def _starts(component: Component, aggregate: Ints, words: Words2) -> Ints:
     """The first row of each group among canonical rows, which are sorted."""
-    mask = _group(component, aggregate[G_PROBES] + OWN)
+    mask = _group(component, aggregate[G.PROBES] + OWN)
     result = np.empty(words.shape[1], np.int64)
     n = 0
     for j in range(words.shape[1]):
@@ -259,23 +216,23 @@ def _totals(
     component: Component, aggregate: Ints, words: Words2, starts: Ints, now: Int, scratch: Scratch
 ) -> tuple[Table, Table, Int]:
     """The totals of groups before an iteration and at it, with the last slot that says so; the entries looked at."""
-    probes, slots, runs = aggregate[G_PROBES], aggregate[G_SLOTS], scratch.runs
+    probes, slots, runs = aggregate[G.PROBES], aggregate[G.SLOTS], scratch.runs
     entries, totals = component.probes[probes + ENTRIES], component.probes[probes + TOTALS]
-    end = gather(component, entries[P_ARRANGEMENT], True, runs, 0)
-    last = gather(component, totals[P_ARRANGEMENT], False, runs, end)
-    prefix = _within(_group(component, probes + ENTRIES), entries[P_TIME : P_TIME + 3])
-    group, time = _group(component, probes + TOTALS), totals[P_TIME : P_TIME + 3]
+    end = gather(component, entries[P.ARRANGEMENT], True, runs, 0)
+    last = gather(component, totals[P.ARRANGEMENT], False, runs, end)
+    prefix = _within(_group(component, probes + ENTRIES), entries[P.TIME : P.TIME + 3])
+    group, time = _group(component, probes + TOTALS), totals[P.TIME : P.TIME + 3]
     before = np.zeros((starts.size, slots + 1), np.int64)
     after = np.zeros((starts.size, slots + 1), np.int64)
     visited = np.int64(0)
     for g in range(starts.size):
         record = _probe(component, probes + TOTALS, words, starts[g])
         put(record, 0, time, now)
-        visited += last_record(record, 0, group, time, np.uint64(totals[P_VALUE + MASK]), runs[end:last], before[g])
+        visited += last_record(record, 0, group, time, np.uint64(totals[P.VALUE + MASK]), runs[end:last], before[g])
         for s in range(slots):
             after[g, s] = before[g, s]
         probe = _probe(component, probes + ENTRIES, words, starts[g])
-        put(probe, 0, entries[P_TIME : P_TIME + 3], now)
+        put(probe, 0, entries[P.TIME : P.TIME + 3], now)
         count = 0
         for r in range(end):
             i = find_row(runs[r, WORDS], runs[r, ROWS], 0, probe, 0)
@@ -284,10 +241,10 @@ def _totals(
                 count += 1
                 i += 1
         visited += count + end
-        for x in range(aggregate[G_EXTREMES], aggregate[G_EXTREMES] + aggregate[G_EXTREME_COUNT]):
+        for x in range(aggregate[G.EXTREMES], aggregate[G.EXTREMES] + aggregate[G.EXTREME_COUNT]):
             extreme = component.extremes[x]
             values = _values(extreme, runs[:end], probe, prefix, count)
-            stop = gather(component, component.probes[extreme[X_PROBE], P_ARRANGEMENT], True, runs, last)
+            stop = gather(component, component.probes[extreme[X.PROBE], P.ARRANGEMENT], True, runs, last)
             visited += _extreme(component, extreme, words, starts[g], values, now, runs[last:stop], after[g])
         before[g, slots] = 0
         after[g, slots] = (before[g, :slots] != after[g, :slots]).any()
@@ -299,10 +256,10 @@ def _keep(
     component: Component, aggregate: Ints, words: Words2, starts: Ints, after: Table, now: Int, scratch: Scratch
 ) -> Int:
     """Keep totals from this iteration on, of the groups whose last slot says that they change: the entries visited."""
-    p = aggregate[G_PROBES] + TOTALS
+    p = aggregate[G.PROBES] + TOTALS
     probe = component.probes[p]
-    a, width, time = probe[P_ARRANGEMENT], probe[P_WIDTH], probe[P_TIME : P_TIME + 3]
-    slot = np.uint64(probe[P_VALUE + MASK])
+    a, width, time = probe[P.ARRANGEMENT], probe[P.WIDTH], probe[P.TIME : P.TIME + 3]
+    slot = np.uint64(probe[P.VALUE + MASK])
     runs = scratch.runs[: gather(component, a, False, scratch.runs, 0)]
     slots = after.shape[1]
     change = np.zeros((starts.size, slots), np.int64)
@@ -348,21 +305,21 @@ def _push_past(
     component: Component, heap: Heap, r: Int, aggregate: Ints, words: Words2, j: Int, now: Int, runs: Table
 ) -> Heap:
     """Let what the target has of a group at an iteration be taken back."""
-    p = aggregate[G_PROBES] + PAST
-    time = component.probes[p, P_TIME : P_TIME + 3]
+    p = aggregate[G.PROBES] + PAST
+    time = component.probes[p, P.TIME : P.TIME + 3]
     probe, prefix = _probe(component, p, words, j), _within(_group(component, p), time)
     put(probe, 0, time, now)
-    row = np.empty((component.probes[aggregate[G_PROBES] + TARGET, P_WIDTH], 1), np.uint64)
+    row = np.empty((component.probes[aggregate[G.PROBES] + TARGET, P.WIDTH], 1), np.uint64)
     for n in range(runs.shape[0]):
         run = runs[n]
         i = find_row(run[WORDS], run[ROWS], 0, probe, 0)
         while in_group(run, i, probe, 0, prefix):
             row[:] = 0
-            for m in range(aggregate[G_BACK], aggregate[G_BACK] + aggregate[G_BACK_COUNT]):
+            for m in range(aggregate[G.BACK], aggregate[G.BACK] + aggregate[G.BACK_COUNT]):
                 move = component.moves[m]
-                word = load_u64(run[WORDS] + move[M_WORD] * run[ROWS] * 8, i)
-                value = (word >> np.uint64(move[M_SHIFT])) & np.uint64(move[M_MASK])
-                row[move[M_TO_WORD], 0] |= value << np.uint64(move[M_TO_SHIFT])
+                word = load_u64(run[WORDS] + move[M.WORD] * run[ROWS] * 8, i)
+                value = (word >> np.uint64(move[M.SHIFT])) & np.uint64(move[M.MASK])
+                row[move[M.TO_WORD], 0] |= value << np.uint64(move[M.TO_SHIFT])
             heap = with_room(heap, 1)
             push(heap, now, r, row, 0, -load_weight(run[WEIGHTS], i))
             i += 1
@@ -414,25 +371,25 @@ def examine_groups(
 
     False, and nothing has an effect, where a result has no place in its column, or is an error.
     """
-    aggregate = component.aggregates[component.relations[r, R_AGGREGATE]]
-    examined = component.relations[r, R_EXAMINED]
+    aggregate = component.aggregates[component.relations[r, R.AGGREGATE]]
+    examined = component.relations[r, R.EXAMINED]
     starts = _starts(component, aggregate, words)
     before, after, visited = _totals(component, aggregate, words, starts, now, scratch)
     for g in range(starts.size):
         if after[g, 0] > 0 and not _row(component, aggregate, words, starts[g], after[g])[0]:
             return False, heap, visited
     visited += _keep(component, aggregate, words, starts, after, now, scratch)
-    until, runs, probes = now + component.relations[examined, R_DELAY], scratch.runs, aggregate[G_PROBES]
-    past = gather(component, component.probes[probes + PAST, P_ARRANGEMENT], False, runs, 0)
-    end = gather(component, component.probes[probes + ENTRIES, P_ARRANGEMENT], True, runs, past)
-    drift = gather(component, component.relations[r, R_FIRST] + component.relations[r, R_STORES], True, runs, end)
+    until, runs, probes = now + component.relations[examined, R.DELAY], scratch.runs, aggregate[G.PROBES]
+    past = gather(component, component.probes[probes + PAST, P.ARRANGEMENT], False, runs, 0)
+    end = gather(component, component.probes[probes + ENTRIES, P.ARRANGEMENT], True, runs, past)
+    drift = gather(component, component.relations[r, R.FIRST] + component.relations[r, R.STORES], True, runs, end)
     own, group = _group(component, probes + OWN), _group(component, probes + ENTRIES)
-    time = component.probes[probes + ENTRIES, P_TIME : P_TIME + 3]
+    time = component.probes[probes + ENTRIES, P.TIME : P.TIME + 3]
     for g in range(starts.size):
         j = starts[g]
         heap = _push_past(component, heap, examined, aggregate, words, j, until, runs[:past])
         heap = with_room(heap, 3)
-        if after[g, aggregate[G_SLOTS]]:
+        if after[g, aggregate[G.SLOTS]]:
             if before[g, 0] > 0:
                 push(heap, until, examined, _row(component, aggregate, words, j, before[g])[1], 0, -1)
             if after[g, 0] > 0:

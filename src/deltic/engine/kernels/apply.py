@@ -4,24 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltic.engine.kernels.component import (
-    A_MOVE_COUNT,
-    A_MOVES,
-    A_TIME_SHIFT,
-    A_TIME_WORD,
-    A_WIDTH,
-    M_MASK,
-    M_SHIFT,
-    M_TO_SHIFT,
-    M_TO_WORD,
-    M_WORD,
-    R_FIRST,
-    R_FOUND,
-    R_STORES,
-    Component,
-    Log,
-    Scratch,
-)
+from deltic.engine.kernels.component import A, Component, Log, M, R, Scratch
 from deltic.engine.kernels.decide import Decision
 from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.heap import Heap, push, with_room
@@ -39,8 +22,8 @@ from deltic.engine.kernels.types import Int, Ints, Times, Words2
 def arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Words2:
     """The chosen canonical rows as arrangement a has them, in their own order."""
     arrangement = component.arrangements[a]
-    first, count = arrangement[A_MOVES], arrangement[A_MOVE_COUNT]
-    rows = np.zeros((arrangement[A_WIDTH], chosen.size), np.uint64)
+    first, count = arrangement[A.MOVES], arrangement[A.MOVE_COUNT]
+    rows = np.zeros((arrangement[A.WIDTH], chosen.size), np.uint64)
     for i in range(chosen.size):
         j = chosen[i]
         if count == 0:
@@ -48,8 +31,8 @@ def arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Words
                 rows[w, i] = words[w, j]
         for m in range(first, first + count):
             move = component.moves[m]
-            value = (words[move[M_WORD], j] >> np.uint64(move[M_SHIFT])) & np.uint64(move[M_MASK])
-            rows[move[M_TO_WORD], i] |= value << np.uint64(move[M_TO_SHIFT])
+            value = (words[move[M.WORD], j] >> np.uint64(move[M.SHIFT])) & np.uint64(move[M.MASK])
+            rows[move[M.TO_WORD], i] |= value << np.uint64(move[M.TO_SHIFT])
     return rows
 
 
@@ -58,13 +41,13 @@ def fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs:
     """Write the chosen canonical rows, with their signs, into the level DELTA of arrangement a."""
     level = component.levels[a, DELTA]
     rows = arranged(component, a, words, chosen)
-    word = component.arrangements[a, A_TIME_WORD]
+    word = component.arrangements[a, A.TIME_WORD]
     if word >= 0:
         for i in range(chosen.size):
-            rows[word, i] |= np.uint64(now) << np.uint64(component.arrangements[a, A_TIME_SHIFT])
+            rows[word, i] |= np.uint64(now) << np.uint64(component.arrangements[a, A.TIME_SHIFT])
     width, n = rows.shape
     order = np.arange(n)
-    if component.arrangements[a, A_MOVE_COUNT]:
+    if component.arrangements[a, A.MOVE_COUNT]:
         order = np.argsort(rows[0])
         if width > 1:
             order_ties(rows, order)
@@ -102,7 +85,7 @@ def _note(log: Log, size: Int, decision: Decision, moved: Ints) -> Int:
 @compiled
 def _keep_found(component: Component, heap: Heap, decision: Decision, now: Int, scratch: Scratch) -> Heap:
     """Keep what was found of lost rows, and let each wait for its next derivation."""
-    result = component.relations[decision.relation, R_FOUND]
+    result = component.relations[decision.relation, R.FOUND]
     fill_timed(component.levels[result, DELTA], decision.found, decision.sums)
     absorb(component, result, NEAR, DELTA)
     count = gather(component, result, False, scratch.runs, 0)
@@ -118,8 +101,8 @@ def apply(
 
     `counts` says whether counts are kept. The heap, and the size of the log, which is `size` before.
     """
-    contents = component.relations[decision.relation, R_FIRST]
-    end = contents + component.relations[decision.relation, R_STORES]
+    contents = component.relations[decision.relation, R.FIRST]
+    end = contents + component.relations[decision.relation, R.STORES]
     if counts:
         chosen = np.flatnonzero(decision.counted)
         fill_delta(component, end, decision.words, chosen, decision.counted, now)
@@ -146,14 +129,14 @@ def let_be_past(component: Component, thresholds: Thresholds) -> None:
     """Let the change of the iteration be past."""
     for r in range(component.relations.shape[0]):
         let_relation_be_past(component, r, thresholds)
-        to_far(component, component.relations[r, R_FOUND], thresholds.near)
+        to_far(component, component.relations[r, R.FOUND], thresholds.near)
 
 
 @compiled
 def let_relation_be_past(component: Component, r: Int, thresholds: Thresholds) -> None:
     """Let the change of one relation be past."""
-    first = component.relations[r, R_FIRST]
-    for a in range(first, first + component.relations[r, R_STORES] + 1):
+    first = component.relations[r, R.FIRST]
+    for a in range(first, first + component.relations[r, R.STORES] + 1):
         absorb(component, a, NEAR, DELTA)
         to_far(component, a, thresholds.near)
 
@@ -162,10 +145,10 @@ def let_relation_be_past(component: Component, r: Int, thresholds: Thresholds) -
 def is_full(component: Component, far: Int) -> bool:
     """Whether the level FAR of any arrangement holds too much."""
     for r in range(component.relations.shape[0]):
-        first = component.relations[r, R_FIRST]
-        if component.levels[component.relations[r, R_FOUND], FAR, ROWS] > far:
+        first = component.relations[r, R.FIRST]
+        if component.levels[component.relations[r, R.FOUND], FAR, ROWS] > far:
             return True
-        for a in range(first, first + component.relations[r, R_STORES] + 1):
+        for a in range(first, first + component.relations[r, R.STORES] + 1):
             if component.levels[a, FAR, ROWS] > far:
                 return True
     return False

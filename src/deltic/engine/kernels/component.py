@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.kernels.declaring import FieldArrays, compiled
+from deltic.engine.kernels.declaring import FieldArrays, compiled, numbered
 from deltic.engine.kernels.memory import address_of
 from deltic.engine.kernels.types import Ints, Table, Times, Weights, Words1, Words2
 
@@ -22,37 +22,36 @@ Levels = npt.NDArray[np.int64]
 # that says how its groups are examined, NOBODY where its rows are. Rows may be admitted by a value: NOBODY if not,
 # or in what order, see `admission`; the place of its column, three of them; the base of its values,
 # and whether one may be NULL.
-R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND = range(8)
-R_EXAMINED, R_DELAY, R_AGGREGATE, R_ADMISSION, R_VALUE, R_BASE, R_NULLABLE, R_COLUMNS = 8, 9, 10, 11, 12, 15, 16, 17
+R = numbered(
+    "WIDTH FIRST STORES QUERIES QUERY_COUNT SEARCHES SEARCH_COUNT FOUND EXAMINED DELAY AGGREGATE ADMISSION VALUE* BASE "
+    "NULLABLE"
+)
 NOBODY = -1
 # Columns of `arrangements`: the words of a row; its immutable runs in `base`, and their greatest time; how its rows are
 # made from canonical ones, in `moves`; its runs at the start of the epoch; and, where its rows have their iteration as
 # a column, in which word it is, NOBODY for none, and above which bits.
-A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT, A_START, A_START_COUNT = range(8)
-A_TIME_WORD, A_TIME_SHIFT, A_COLUMNS = range(8, 11)
+A = numbered("WIDTH BASE BASE_COUNT BASE_TIME MOVES MOVE_COUNT START START_COUNT TIME_WORD TIME_SHIFT")
 # Columns of `moves`: word, shift and mask of a column in the canonical row, word and shift in the arrangement's.
-M_WORD, M_SHIFT, M_MASK, M_TO_WORD, M_TO_SHIFT, M_COLUMNS = range(6)
+M = numbered("WORD SHIFT MASK TO_WORD TO_SHIFT")
 # Columns of `queries`: the relation of the head; the sign; the atoms after the change; the packed query, see `query`,
 # and its fingers, by address and length; and what it did so far.
-Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_PACKED, Q_LENGTH, Q_FINGERS, Q_FINGER_COUNT = range(8)
-Q_CHANGED, Q_DERIVED, Q_VISITED, Q_COLUMNS = range(8, 12)
+Q = numbered("HEAD SIGN ATOMS ATOM_COUNT PACKED LENGTH FINGERS FINGER_COUNT CHANGED DERIVED VISITED")
 # Columns of `atoms`: the arrangement, which version of it is read, and whether its times count.
-T_ARRANGEMENT, T_VERSION, T_TIMED, T_COLUMNS = range(4)
+T = numbered("ARRANGEMENT VERSION TIMED")
 # Columns of `aggregates`, see the kernels of that name: the slots of a group's totals; the first of its probes; its
 # readings, extremes and results, and how the target's rows come from those by iteration.
-G_SLOTS, G_PROBES, G_READINGS, G_READING_COUNT, G_EXTREMES, G_EXTREME_COUNT = range(6)
-G_RESULTS, G_RESULT_COUNT, G_BACK, G_BACK_COUNT, G_COLUMNS = range(6, 11)
+G = numbered("SLOTS PROBES READINGS READING_COUNT EXTREMES EXTREME_COUNT RESULTS RESULT_COUNT BACK BACK_COUNT")
 # Columns of `probes`: the arrangement; the words of its rows; how a key comes into them from canonical rows; and the
 # places, three columns each, of the iteration and of the value or slot that follows.
-P_ARRANGEMENT, P_WIDTH, P_MOVES, P_MOVE_COUNT, P_TIME, P_VALUE, P_COLUMNS = 0, 1, 2, 3, 4, 7, 10
+P = numbered("ARRANGEMENT WIDTH MOVES MOVE_COUNT TIME* VALUE*")
 # Columns of `readings` and `results`: the slot; what is read; the place of the column, the base of its values, and
 # whether it may be NULL; of results the slot that has to be above zero for one, NOBODY for none, and the bits of the
 # offsets that have a place, NOBODY where none has.
-V_SLOT, V_KIND, V_PLACE, V_BASE, V_NULLABLE, V_COUNT, V_LIMIT, V_COLUMNS = 0, 1, 2, 5, 6, 7, 8, 9
+V = numbered("SLOT KIND PLACE* BASE NULLABLE COUNT LIMIT")
 # Columns of `extremes`: the probe of the arrangement that has the values in order; the place of the column by
 # iteration; the slots of how many values there are, and of the least and the greatest, NOBODY for none; the base of the
 # values, and whether one may be NULL.
-X_PROBE, X_PLACE, X_PRESENT, X_LEAST, X_GREATEST, X_BASE, X_NULLABLE, X_COLUMNS = 0, 1, 4, 5, 6, 7, 8, 9
+X = numbered("PROBE PLACE* PRESENT LEAST GREATEST BASE NULLABLE")
 # Versions of an arrangement: without the change of the present iteration, with it, and as it was before the epoch.
 WITHOUT, WITH, START = range(3)
 
@@ -91,7 +90,7 @@ class Scratch(NamedTuple):
 
     `runs` and `ranges` take the runs of a query's atoms, and which belong to each; `words`, `times` and `weights` the
     derivations that a search hands over; `taken`, uint64[n, widest], and `changes` what waited for an iteration, and
-    `starts` int64[R + 1] where the entries of each relation begin.
+    `starts` int64[relations + 1] where the entries of each relation begin.
     """
 
     runs: Table

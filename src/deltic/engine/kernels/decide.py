@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deltic.engine.kernels.component import R_FIRST, R_FOUND, R_STORES, R_WIDTH, Component, Scratch
+from deltic.engine.kernels.component import Component, R, Scratch
 from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.heap import RELATION_BITS, Heap, drop_first, first_time, push, with_room
 from deltic.engine.kernels.lost import derivations_of
@@ -83,13 +83,13 @@ def decide(
     component: Component, r: Int, now: Int, keeps_all: bool, scratch: Scratch, thresholds: Thresholds
 ) -> Decision:
     """Decide about the rows of relation r that were taken for iteration `now`."""
-    contents = component.relations[r, R_FIRST]
-    counts = contents + component.relations[r, R_STORES]
-    words, change = candidates(component.relations[r, R_WIDTH], scratch.starts[r], scratch.starts[r + 1], scratch)
+    contents = component.relations[r, R.FIRST]
+    counts = contents + component.relations[r, R.STORES]
+    words, change = candidates(component.relations[r, R.WIDTH], scratch.starts[r], scratch.starts[r + 1], scratch)
     runs = scratch.runs
     row_end = gather(component, contents, False, runs, 0)
     count_end = gather(component, counts, False, runs, row_end)
-    end = gather(component, component.relations[r, R_FOUND], False, runs, count_end)
+    end = gather(component, component.relations[r, R.FOUND], False, runs, count_end)
     actions, counted, later, gone = settle(
         words, change, now, runs[:row_end], runs[row_end:count_end], runs[count_end:end], keeps_all
     )

@@ -6,9 +6,11 @@ declared here, in a process of its own; `loading` brings it into this process, w
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, update_wrapper
+from itertools import accumulate
 from typing import Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
@@ -77,3 +79,9 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Declare a function that is inlined into the compiled code that calls it."""
     return cast(Callable[P, R], Part(function, inlined=True))
+
+
+def numbered(names: str) -> Any:
+    """Number the columns of a table, a place (*) as three: a tuple with a field for each, and COLUMNS, their number."""
+    widths = {name.rstrip("*"): 3 if name.endswith("*") else 1 for name in names.split()}
+    return cast(Any, namedtuple("Columns", [*widths, "COLUMNS"]))(*accumulate(widths.values(), initial=0))

@@ -3,28 +3,7 @@
 from __future__ import annotations
 
 from deltic.engine.kernels import join
-from deltic.engine.kernels.component import (
-    A_BASE_TIME,
-    A_START,
-    A_START_COUNT,
-    Q_ATOM_COUNT,
-    Q_ATOMS,
-    Q_CHANGED,
-    Q_DERIVED,
-    Q_FINGER_COUNT,
-    Q_FINGERS,
-    Q_LENGTH,
-    Q_PACKED,
-    Q_SIGN,
-    Q_VISITED,
-    START,
-    T_ARRANGEMENT,
-    T_TIMED,
-    T_VERSION,
-    WITH,
-    Component,
-    Scratch,
-)
+from deltic.engine.kernels.component import START, WITH, A, Component, Q, Scratch, T
 from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.memory import array_i64
 from deltic.engine.kernels.overlay import FAR, MAX_TIME, NEAR, copy_runs, gather
@@ -46,21 +25,21 @@ def read_runs(component: Component, q: Int, change: Ints, now: Int, scratch: Scr
     scratch.ranges[0, 1] = 1
     n = 1
     timed = False
-    for t in range(query[Q_ATOM_COUNT]):
-        atom = component.atoms[query[Q_ATOMS] + t]
-        a = atom[T_ARRANGEMENT]
+    for t in range(query[Q.ATOM_COUNT]):
+        atom = component.atoms[query[Q.ATOMS] + t]
+        a = atom[T.ARRANGEMENT]
         arrangement, levels = component.arrangements[a], component.levels[a]
         start = n
-        if atom[T_VERSION] == START:
-            n = copy_runs(runs, n, component.base, arrangement[A_START], arrangement[A_START_COUNT])
-            timed = timed or atom[T_TIMED] != 0
+        if atom[T.VERSION] == START:
+            n = copy_runs(runs, n, component.base, arrangement[A.START], arrangement[A.START_COUNT])
+            timed = timed or atom[T.TIMED] != 0
         else:
-            n = gather(component, a, atom[T_VERSION] == WITH, runs, n)
-            latest = max(arrangement[A_BASE_TIME], levels[NEAR, MAX_TIME], levels[FAR, MAX_TIME])
-            timed = timed or (atom[T_TIMED] != 0 and latest > now)
+            n = gather(component, a, atom[T.VERSION] == WITH, runs, n)
+            latest = max(arrangement[A.BASE_TIME], levels[NEAR, MAX_TIME], levels[FAR, MAX_TIME])
+            timed = timed or (atom[T.TIMED] != 0 and latest > now)
         scratch.ranges[t + 1, 0] = start
         scratch.ranges[t + 1, 1] = n
-        if not atom[T_TIMED]:
+        if not atom[T.TIMED]:
             runs[start:n, TIMES] = 0
     return n, timed
 
@@ -69,7 +48,7 @@ def read_runs(component: Component, q: Int, change: Ints, now: Int, scratch: Scr
 def begin_query(component: Component, q: Int, now: Int, patience: Int) -> None:
     """Let the search of query q begin."""
     query = component.queries[q]
-    begin(array_i64(query[Q_PACKED], query[Q_LENGTH]), now, query[Q_SIGN], patience)
+    begin(array_i64(query[Q.PACKED], query[Q.LENGTH]), now, query[Q.SIGN], patience)
 
 
 @compiled
@@ -77,15 +56,15 @@ def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words
     """Go on with the search of query q over the first `count` runs: its status, and the derivations written."""
     query = component.queries[q]
     status, written = join.search(
-        array_i64(query[Q_PACKED], query[Q_LENGTH]),
-        scratch.ranges[: query[Q_ATOM_COUNT] + 1],
+        array_i64(query[Q.PACKED], query[Q.LENGTH]),
+        scratch.ranges[: query[Q.ATOM_COUNT] + 1],
         scratch.runs[:count],
-        array_i64(query[Q_FINGERS], query[Q_FINGER_COUNT]),
+        array_i64(query[Q.FINGERS], query[Q.FINGER_COUNT]),
         out,
         out_times,
         scratch.weights,
     )
-    query[Q_DERIVED] += written
+    query[Q.DERIVED] += written
     return status, written
 
 
@@ -93,9 +72,9 @@ def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words
 def finish(component: Component, q: Int, changed: Int) -> Int:
     """Note that a search for so many changed rows is over: the rows that it visited."""
     query = component.queries[q]
-    visited = visited_by(array_i64(query[Q_PACKED], query[Q_LENGTH]))
-    query[Q_VISITED] += visited
-    query[Q_CHANGED] += changed
+    visited = visited_by(array_i64(query[Q.PACKED], query[Q.LENGTH]))
+    query[Q.VISITED] += visited
+    query[Q.CHANGED] += changed
     return visited
 
 

@@ -13,25 +13,9 @@ import numpy as np
 from deltic.engine.kernels import join
 from deltic.engine.kernels.admission import admitted
 from deltic.engine.kernels.apply import apply, is_full, let_be_past
-from deltic.engine.kernels.component import (
-    NOBODY,
-    Q_HEAD,
-    R_ADMISSION,
-    R_BASE,
-    R_DELAY,
-    R_FIRST,
-    R_NULLABLE,
-    R_QUERIES,
-    R_QUERY_COUNT,
-    R_VALUE,
-    R_WIDTH,
-    Component,
-    Log,
-    Scratch,
-    unpack,
-)
+from deltic.engine.kernels.component import NOBODY, Component, Log, Q, R, Scratch, unpack
 from deltic.engine.kernels.decide import decide, put_back, take
-from deltic.engine.kernels.declaring import compiled, kernel
+from deltic.engine.kernels.declaring import compiled, kernel, numbered
 from deltic.engine.kernels.follow import begin_query, finish, go_on, output, read_runs
 from deltic.engine.kernels.heap import Heap, first_time, push, with_room
 from deltic.engine.kernels.overlay import DELTA
@@ -43,7 +27,7 @@ from deltic.engine.kernels.types import Int, Ints, Table, Words2
 # Fields of `progress`: how much the log holds; the rows visited and the iterations done so far; the iteration reached;
 # the query that paused, NONE where no iteration is in its midst; and, where one relation is followed at a time, which,
 # the last iteration at which one that closes a cycle changed, and how deep that was.
-P_LOG, P_VISITED, P_DONE, P_NOW, P_QUERY, P_RELATION, P_LAST, P_DEPTH, P_FIELDS = range(9)
+AT = numbered("LOG VISITED DONE NOW QUERY RELATION LAST DEPTH")
 NONE = -1
 # Why the loop ended: nothing waits; its allowance is used up, or a search was long; levels or the log are full; an
 # iteration has too many rows; rows were lost whose later derivations are too many, or take long to find; a query
@@ -63,11 +47,11 @@ def _settle(
     counts: bool,
 ) -> tuple[Int, Heap]:
     """Let what waits for the least iteration take effect, whole and DONE, or not at all."""
-    now = progress[P_NOW]
+    now = progress[AT.NOW]
     n = take(heap, now, scratch)
     if first_time(heap) == now:
         return WIDE, put_back(heap, now, scratch)
-    if progress[P_LOG] + n > log.relations.size or is_full(component, thresholds.far):
+    if progress[AT.LOG] + n > log.relations.size or is_full(component, thresholds.far):
         return LARGE, put_back(heap, now, scratch)
     decisions = [
         decide(component, r, now, keeps_all, scratch, thresholds)
@@ -78,19 +62,19 @@ def _settle(
         if decision.visited < 0:
             return (LOST if decision.visited == -1 else ASKS), put_back(heap, now, scratch)
     for decision in decisions:
-        progress[P_VISITED] += decision.visited
-        heap, progress[P_LOG] = apply(component, heap, log, progress[P_LOG], decision, now, counts, scratch)
+        progress[AT.VISITED] += decision.visited
+        heap, progress[AT.LOG] = apply(component, heap, log, progress[AT.LOG], decision, now, counts, scratch)
     return DONE, heap
 
 
 @compiled
 def _earliest(relation: Ints, words: Words2, j: Int) -> Int:
     """From which iteration on row j of a relation that admits rows by a value may be there; from 0 on for NULL."""
-    place = relation[R_VALUE : R_VALUE + 3]
+    place = relation[R.VALUE : R.VALUE + 3]
     offset = (words[place[WORD], j] >> np.uint64(place[SHIFT])) & np.uint64(place[MASK])
-    if relation[R_NULLABLE] and offset == 0:
+    if relation[R.NULLABLE] and offset == 0:
         return np.int64(0)
-    return admitted(np.int64(offset) + relation[R_BASE], relation[R_ADMISSION])
+    return admitted(np.int64(offset) + relation[R.BASE], relation[R.ADMISSION])
 
 
 @compiled
@@ -98,15 +82,15 @@ def _follow(
     component: Component, heap: Heap, scratch: Scratch, q: Int, change: Ints, progress: Ints, patience: Int
 ) -> tuple[Int, Heap]:
     """Push a change through query q; its derivations wait for the iterations at which they are there."""
-    now = progress[P_NOW]
+    now = progress[AT.NOW]
     count, timed = read_runs(component, q, change, now, scratch)
-    if progress[P_QUERY] != q:
+    if progress[AT.QUERY] != q:
         begin_query(component, q, now, patience)
-    progress[P_QUERY] = q
-    head = component.queries[q, Q_HEAD]
-    out = output(scratch, component.relations[head, R_WIDTH])
-    early = 1 - component.relations[head, R_DELAY]
-    admits = component.relations[head, R_ADMISSION] != NOBODY
+    progress[AT.QUERY] = q
+    head = component.queries[q, Q.HEAD]
+    out = output(scratch, component.relations[head, R.WIDTH])
+    early = 1 - component.relations[head, R.DELAY]
+    admits = component.relations[head, R.ADMISSION] != NOBODY
     times = scratch.times if timed else scratch.times[:0]
     status = join.FULL
     while status == join.FULL:
@@ -118,7 +102,7 @@ def _follow(
                 time = max(time, _earliest(component.relations[head], out, j))
             push(heap, time, head, out, j, scratch.weights[j])
     if status == join.DONE:
-        progress[P_VISITED] += finish(component, q, change[ROWS])
+        progress[AT.VISITED] += finish(component, q, change[ROWS])
     return status, heap
 
 
@@ -126,15 +110,15 @@ def _follow(
 def push_all(component: Component, heap: Heap, scratch: Scratch, progress: Ints, patience: Int) -> tuple[Int, Heap]:
     """Push what changed through the queries, from the one on that paused."""
     for r in range(component.relations.shape[0]):
-        change = component.levels[component.relations[r, R_FIRST], DELTA]
+        change = component.levels[component.relations[r, R.FIRST], DELTA]
         if change[ROWS] == 0:
             continue
-        first = component.relations[r, R_QUERIES]
-        for q in range(max(first, progress[P_QUERY]), first + component.relations[r, R_QUERY_COUNT]):
+        first = component.relations[r, R.QUERIES]
+        for q in range(max(first, progress[AT.QUERY]), first + component.relations[r, R.QUERY_COUNT]):
             status, heap = _follow(component, heap, scratch, q, change, progress, patience)
             if status != join.DONE:
                 return (OVERFLOW if status == join.OVERFLOW else ASKS if status == join.ASKS else PAUSED), heap
-    progress[P_QUERY] = NONE
+    progress[AT.QUERY] = NONE
     return DONE, heap
 
 
@@ -144,10 +128,10 @@ def _iterate(
 ) -> tuple[Int, Heap]:
     component, log, scratch = unpack(arrays)
     for _ in range(thresholds.allowance):
-        if progress[P_QUERY] == NONE:
+        if progress[AT.QUERY] == NONE:
             if heap.size[0] == 0:
                 return DONE, heap
-            progress[P_NOW] = first_time(heap)
+            progress[AT.NOW] = first_time(heap)
             status, heap = _settle(component, heap, log, scratch, progress, thresholds, keeps_all, counts)
             if status != DONE:
                 return status, heap
@@ -155,7 +139,7 @@ def _iterate(
         if status != DONE:
             return status, heap
         let_be_past(component, thresholds)
-        progress[P_DONE] += 1
+        progress[AT.DONE] += 1
     return PAUSED, heap
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deltic.engine.kernels import join
-from deltic.engine.kernels.component import R_SEARCH_COUNT, R_SEARCHES, Component, Scratch
+from deltic.engine.kernels.component import Component, R, Scratch
 from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.follow import begin_query, finish, go_on, output, read_runs
 from deltic.engine.kernels.memory import store_i32, store_i64, store_u64
@@ -36,8 +36,8 @@ def derivations_of(
     out = output(scratch, width)
     n = 0
     visited = 0
-    first = component.relations[r, R_SEARCHES]
-    for q in range(first, first + component.relations[r, R_SEARCH_COUNT]):
+    first = component.relations[r, R.SEARCHES]
+    for q in range(first, first + component.relations[r, R.SEARCH_COUNT]):
         run_count, _ = read_runs(component, q, change, 0, scratch)
         begin_query(component, q, 0, thresholds.patience)
         status = join.FULL

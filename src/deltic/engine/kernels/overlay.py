@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltic.engine.kernels.component import A_BASE, A_BASE_COUNT, A_WIDTH, Component
+from deltic.engine.kernels.component import A, Component
 from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.memory import load_i32, load_i64, load_u64, store_i32, store_i64, store_u64
 from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
@@ -54,7 +54,7 @@ def absorb(component: Component, a: Int, target: Int, source: Int) -> None:
     y = component.levels[a, source]
     if y[ROWS] == 0:
         return
-    width = component.arrangements[a, A_WIDTH]
+    width = component.arrangements[a, A.WIDTH]
     size = x[ROWS] + y[ROWS] if width == 1 else _merged_size(x, y, width)
     spare = component.spares[a, target - 1]
     words, times, weights = spare[0], spare[1], spare[2]
@@ -103,7 +103,7 @@ def copy_runs(runs: Table, n: Int, base: Table, first: Int, count: Int) -> Int:
 def gather(component: Component, a: Int, with_delta: bool, runs: Table, n: Int) -> Int:
     """Write the descriptors of an arrangement's runs from row n of `runs` on: the row after the last."""
     arrangement = component.arrangements[a]
-    n = copy_runs(runs, n, component.base, arrangement[A_BASE], arrangement[A_BASE_COUNT])
+    n = copy_runs(runs, n, component.base, arrangement[A.BASE], arrangement[A.BASE_COUNT])
     for level in range(FAR, NEAR - 1 - with_delta, -1):
         if component.levels[a, level, ROWS]:
             for k in range(4):

@@ -12,40 +12,12 @@ import numpy as np
 from deltic.engine.kernels.admission import depth_of
 from deltic.engine.kernels.aggregates import examine_groups
 from deltic.engine.kernels.apply import arranged, fill_delta, is_full, let_relation_be_past, to_far
-from deltic.engine.kernels.component import (
-    NOBODY,
-    R_AGGREGATE,
-    R_DELAY,
-    R_EXAMINED,
-    R_FIRST,
-    R_FOUND,
-    R_STORES,
-    R_WIDTH,
-    Component,
-    Log,
-    Scratch,
-    unpack,
-)
+from deltic.engine.kernels.component import NOBODY, Component, Log, R, Scratch, unpack
 from deltic.engine.kernels.decide import candidates
 from deltic.engine.kernels.declaring import compiled, kernel
 from deltic.engine.kernels.heap import RELATION_BITS, Heap, drop_first, push, with_room
 from deltic.engine.kernels.histories import examine_rows
-from deltic.engine.kernels.iterate import (
-    DONE,
-    LARGE,
-    NONE,
-    P_DEPTH,
-    P_DONE,
-    P_LAST,
-    P_LOG,
-    P_NOW,
-    P_QUERY,
-    P_RELATION,
-    P_VISITED,
-    PAUSED,
-    WIDE,
-    push_all,
-)
+from deltic.engine.kernels.iterate import AT, DONE, LARGE, NONE, PAUSED, WIDE, push_all
 from deltic.engine.kernels.join import MOST
 from deltic.engine.kernels.overlay import DELTA, gather
 from deltic.engine.kernels.search import ROWS
@@ -95,12 +67,12 @@ def _examine_set(
     component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch
 ) -> tuple[Heap, Int]:
     """Let what changes of the set of a relation's rows wait, and rows for their next iteration: the entries visited."""
-    first, examined = component.relations[r, R_FIRST], component.relations[r, R_EXAMINED]
-    own = arranged(component, component.relations[r, R_FOUND], words, np.arange(words.shape[1]))
-    delay, runs = component.relations[examined, R_DELAY], scratch.runs
+    first, examined = component.relations[r, R.FIRST], component.relations[r, R.EXAMINED]
+    own = arranged(component, component.relations[r, R.FOUND], words, np.arange(words.shape[1]))
+    delay, runs = component.relations[examined, R.DELAY], scratch.runs
     end = gather(component, first, True, runs, 0)
-    target = gather(component, component.relations[examined, R_FIRST], False, runs, end)
-    drift = gather(component, first + component.relations[r, R_STORES], True, runs, target)
+    target = gather(component, component.relations[examined, R.FIRST], False, runs, end)
+    drift = gather(component, first + component.relations[r, R.STORES], True, runs, target)
     actions, following, visited = examine_rows(words, own, now, delay, runs[:end], runs[end:target], runs[target:drift])
     heap = with_room(heap, 2 * actions.size)
     for j in range(actions.size):
@@ -117,12 +89,12 @@ def _examine(
 ) -> tuple[bool, Heap]:
     """Examine what changes of a relation; False, and nothing has an effect, where that is not for compiled code."""
     done, visited = True, np.int64(0)
-    if component.relations[r, R_AGGREGATE] == NOBODY:
+    if component.relations[r, R.AGGREGATE] == NOBODY:
         heap, visited = _examine_set(component, heap, r, words, now, scratch)
     else:
         done, heap, visited = examine_groups(component, heap, r, words, now, scratch)
-        to_far(component, component.relations[r, R_FOUND], near)
-    progress[P_VISITED] += visited
+        to_far(component, component.relations[r, R.FOUND], near)
+    progress[AT.VISITED] += visited
     return done, heap
 
 
@@ -141,20 +113,20 @@ def _settle(
     """Let what waits first be part of its relation's history, whole and DONE, or not at all; examine it."""
     key = heap.keys[0]
     now, r = key >> RELATION_BITS, key & _RELATION
-    progress[P_NOW], progress[P_RELATION] = now, r
+    progress[AT.NOW], progress[AT.RELATION] = now, r
     n = _take_first(heap, scratch)
     if heap.size[0] and heap.keys[0] == key:
         return WIDE, _put_back(heap, key, n, scratch)
-    if progress[P_LOG] + n > log.relations.size or is_full(component, thresholds.far):
+    if progress[AT.LOG] + n > log.relations.size or is_full(component, thresholds.far):
         return LARGE, _put_back(heap, key, n, scratch)
-    words, change = candidates(component.relations[r, R_WIDTH], 0, n, scratch)
+    words, change = candidates(component.relations[r, R.WIDTH], 0, n, scratch)
     moved = np.flatnonzero(change)
-    delay, examined = component.relations[r, R_DELAY], component.relations[r, R_EXAMINED]
-    depth = depth_of(now, progress[P_LAST], progress[P_DEPTH]) if admits else now
+    delay, examined = component.relations[r, R.DELAY], component.relations[r, R.EXAMINED]
+    depth = depth_of(now, progress[AT.LAST], progress[AT.DEPTH]) if admits else now
     if (moved.size and delay and depth > limit) or (change > MOST).any() or (change < -MOST).any():
         return WIDE, _put_back(heap, key, n, scratch)
-    first = component.relations[r, R_FIRST]
-    drift = first + component.relations[r, R_STORES]
+    first = component.relations[r, R.FIRST]
+    drift = first + component.relations[r, R.STORES]
     if moved.size:
         for a in range(first, drift):
             fill_delta(component, a, words, moved, change, now)
@@ -166,9 +138,9 @@ def _settle(
             component.levels[first : drift + 1, DELTA, ROWS] = 0
             return WIDE, _put_back(heap, key, n, scratch)
     if moved.size and delay:
-        progress[P_LAST], progress[P_DEPTH] = now, depth
+        progress[AT.LAST], progress[AT.DEPTH] = now, depth
         if updates:
-            progress[P_LOG] = _note(log, progress[P_LOG], r, words, change, moved)
+            progress[AT.LOG] = _note(log, progress[AT.LOG], r, words, change, moved)
     return DONE, heap
 
 
@@ -178,7 +150,7 @@ def _follow_histories(
 ) -> tuple[Int, Heap]:
     component, log, scratch = unpack(arrays)
     for _ in range(thresholds.allowance):
-        if progress[P_QUERY] == NONE:
+        if progress[AT.QUERY] == NONE:
             if heap.size[0] == 0:
                 return DONE, heap
             status, heap = _settle(component, heap, log, scratch, progress, thresholds, updates, admits, limit)
@@ -187,8 +159,8 @@ def _follow_histories(
         status, heap = push_all(component, heap, scratch, progress, thresholds.patience)
         if status != DONE:
             return status, heap
-        let_relation_be_past(component, progress[P_RELATION], thresholds)
-        progress[P_DONE] += 1
+        let_relation_be_past(component, progress[AT.RELATION], thresholds)
+        progress[AT.DONE] += 1
     return PAUSED, heap
 
 

@@ -18,44 +18,18 @@ import numpy as np
 from deltic.engine.interrupts import postponed
 from deltic.engine.kernels import iterate as kernel
 from deltic.engine.kernels.component import (
-    A_BASE,
-    A_BASE_COUNT,
-    A_BASE_TIME,
-    A_COLUMNS,
-    A_MOVE_COUNT,
-    A_MOVES,
-    A_START,
-    A_START_COUNT,
-    A_TIME_WORD,
-    A_WIDTH,
-    M_COLUMNS,
     NOBODY,
-    Q_CHANGED,
-    Q_COLUMNS,
-    Q_DERIVED,
-    Q_FINGER_COUNT,
-    Q_FINGERS,
-    Q_VISITED,
-    R_ADMISSION,
-    R_AGGREGATE,
-    R_COLUMNS,
-    R_DELAY,
-    R_EXAMINED,
-    R_FIRST,
-    R_FOUND,
-    R_QUERIES,
-    R_QUERY_COUNT,
-    R_SEARCH_COUNT,
-    R_SEARCHES,
-    R_STORES,
-    R_WIDTH,
     START,
-    T_COLUMNS,
     WITH,
     WITHOUT,
+    A,
     Component,
     Log,
+    M,
+    Q,
+    R,
     Scratch,
+    T,
     addresses,
 )
 from deltic.engine.kernels.heap import Heap
@@ -189,27 +163,27 @@ class CompiledLoop:
         self.numbers = {id(a): i for i, a in enumerate(self.arrangements)}
         count, widths = len(own), [state.layout.words for state in self.states.values()]
         total = len(self.arrangements) + count
-        self.relations = np.zeros((count, R_COLUMNS), np.int64)
+        self.relations = np.zeros((count, R.COLUMNS), np.int64)
         stores, queries = [len(result) - 1 for result in own], [len(q) for q in (*self._following, *self._searching)]
         firsts = _starts(queries)
         for column, values in (
-            (R_WIDTH, widths),
-            (R_FIRST, _starts([n + 1 for n in stores])),
-            (R_STORES, stores),
-            (R_QUERIES, firsts[:count]),
-            (R_QUERY_COUNT, queries[:count]),
-            (R_SEARCHES, firsts[count:]),
-            (R_SEARCH_COUNT, queries[count:]),
-            (R_FOUND, range(len(self.arrangements), total)),
-            (R_EXAMINED, NOBODY),
-            (R_DELAY, 1),
-            (R_AGGREGATE, NOBODY),
-            (R_ADMISSION, NOBODY),
+            (R.WIDTH, widths),
+            (R.FIRST, _starts([n + 1 for n in stores])),
+            (R.STORES, stores),
+            (R.QUERIES, firsts[:count]),
+            (R.QUERY_COUNT, queries[:count]),
+            (R.SEARCHES, firsts[count:]),
+            (R.SEARCH_COUNT, queries[count:]),
+            (R.FOUND, range(len(self.arrangements), total)),
+            (R.EXAMINED, NOBODY),
+            (R.DELAY, 1),
+            (R.AGGREGATE, NOBODY),
+            (R.ADMISSION, NOBODY),
         ):
             self.relations[:, column] = values
         self._arrange(total)
         self._bind()
-        self.levels = LevelBuffers(self.table[:, A_WIDTH].tolist(), self._changing(), self.thresholds)
+        self.levels = LevelBuffers(self.table[:, A.WIDTH].tolist(), self._changing(), self.thresholds)
         width = max(widths)
         logged = self.thresholds.logged
         self._log = Log(np.empty(logged, np.int64), np.empty((logged, width), np.uint64), np.empty(logged, np.int64))
@@ -220,12 +194,12 @@ class CompiledLoop:
         """Return the arrangements that change, by number, and their rows for each key: the component's own and the
         found ones.
         """
-        changing = [*range(len(self.own)), *self.relations[:, R_FOUND].tolist()]
+        changing = [*range(len(self.own)), *self.relations[:, R.FOUND].tolist()]
         return dict.fromkeys(changing, 1) | dict(self.kind.slots(self))
 
     def _make_scratch(self, runs: int) -> Scratch:
         """Allocate the memory of searches over `runs` runs."""
-        width, handed, most = int(self.relations[:, R_WIDTH].max()), self.thresholds.handed, self.thresholds.most_rows
+        width, handed, most = int(self.relations[:, R.WIDTH].max()), self.thresholds.handed, self.thresholds.most_rows
         return Scratch(
             np.empty((runs, 4), np.int64),
             np.empty((1 + max(map(len, self._atoms_of)), 2), np.int64),
@@ -239,15 +213,15 @@ class CompiledLoop:
 
     def _arrange(self, total: int) -> None:
         """Fill the tables of how the rows of each arrangement are made from canonical rows."""
-        self.table = np.zeros((total, A_COLUMNS), np.int64)
-        self.table[:, A_TIME_WORD] = NOBODY
-        self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
-        result = [np.empty((0, M_COLUMNS), np.int64)]
+        self.table = np.zeros((total, A.COLUMNS), np.int64)
+        self.table[:, A.TIME_WORD] = NOBODY
+        self.table[:, A.WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R.WIDTH].tolist()]
+        result = [np.empty((0, M.COLUMNS), np.int64)]
         for state in self.states.values():
             for order, arrangement in state.built.items():
                 if order != state.canonical:
                     row = self.table[self.numbers[id(arrangement)]]
-                    row[A_MOVES], row[A_MOVE_COUNT] = sum(map(len, result)), len(order)
+                    row[A.MOVES], row[A.MOVE_COUNT] = sum(map(len, result)), len(order)
                     result.append(moves(state.layout, order, arrangement.layout))
         self.moves = np.concatenate(result)
         self.groups, self.untimed = GroupTables(len(self.moves), self.numbers), frozenset[int]()
@@ -264,20 +238,20 @@ class CompiledLoop:
         """Fill the addresses of the queries' tables, and their atoms."""
         atoms: list[tuple[int, int, bool]] = []
         following = sum(map(len, self._following))
-        self.queries = np.zeros((len(self.evaluations), Q_COLUMNS), np.int64)
+        self.queries = np.zeros((len(self.evaluations), Q.COLUMNS), np.int64)
         self._atoms_of: list[list[int]] = []
         bound = zip(self.queries, self.evaluations, self._bindings, strict=True)
         for number, (row, evaluation, binding) in enumerate(bound):
             accesses, packed = evaluation.plan.segments[0].accesses[1:], binding.tables.query
             head = self.names.index(evaluation.query.head)
             sign = evaluation.query.body.sign
-            row[:Q_FINGERS] = (head, sign, len(atoms), len(accesses), packed.ctypes.data, packed.size)
+            row[: Q.FINGERS] = (head, sign, len(atoms), len(accesses), packed.ctypes.data, packed.size)
             read = [self.numbers[id(evaluation.arrangement(access))] for access in accesses]
             self._atoms_of.append(read)
             for access, a in zip(accesses, read, strict=True):
                 version = START if number >= following else WITH if access.when is When.NEW else WITHOUT
                 atoms.append((a, version, access.relation in self.states))
-        self.atoms = np.array(atoms, np.int64).reshape(-1, T_COLUMNS)
+        self.atoms = np.array(atoms, np.int64).reshape(-1, T.COLUMNS)
         self._fingers = np.zeros((len(self.queries), 0), np.int64)
 
     def _attach(self, lost: LostRows) -> None:
@@ -289,13 +263,13 @@ class CompiledLoop:
             runs.extend(some)
 
         for row, arrangement in zip(self.table, self.arrangements, strict=False):
-            put(row, A_BASE, A_BASE_COUNT, arrangement.runs)
-            row[A_BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
+            put(row, A.BASE, A.BASE_COUNT, arrangement.runs)
+            row[A.BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
             if any(self._searching):
-                put(row, A_START, A_START_COUNT, lost.before(arrangement))
-        for number, name in zip(self.relations[:, R_FOUND], self.names, strict=True):
-            put(self.table[number], A_BASE, A_BASE_COUNT, lost.found[name])
-        counts = np.maximum(self.table[:, A_BASE_COUNT] + _LEVELS, self.table[:, A_START_COUNT]).tolist()
+                put(row, A.START, A.START_COUNT, lost.before(arrangement))
+        for number, name in zip(self.relations[:, R.FOUND], self.names, strict=True):
+            put(self.table[number], A.BASE, A.BASE_COUNT, lost.found[name])
+        counts = np.maximum(self.table[:, A.BASE_COUNT] + _LEVELS, self.table[:, A.START_COUNT]).tolist()
         most: int = max(1 + sum(counts[a] for a in numbers) for numbers in self._atoms_of)
         self._make_room(max(most, 3 * max(counts) + 1))
         base = descriptors(runs)
@@ -309,7 +283,7 @@ class CompiledLoop:
         self._scratch = self._make_scratch(2 * runs)
         self._fingers = np.zeros((len(self.queries), 2 * runs), np.int64)
         for row, fingers in zip(self.queries, self._fingers, strict=True):
-            row[[Q_FINGERS, Q_FINGER_COUNT]] = fingers.ctypes.data, fingers.size
+            row[[Q.FINGERS, Q.FINGER_COUNT]] = fingers.ctypes.data, fingers.size
         base = descriptors(())
         queries, levels = (self.queries, self.atoms), (self.levels.levels, self.levels.spares)
         component = Component(self.relations, self.table, base, self.moves, *queries, *levels, *self.grouped)
@@ -321,25 +295,25 @@ class CompiledLoop:
         Raises DomainOverflow if a computed value has no place.
         """
         self._enter(epoch.queue)
-        progress = np.zeros(kernel.P_FIELDS, np.int64)
-        progress[kernel.P_QUERY] = kernel.NONE
+        progress = np.zeros(kernel.AT.COLUMNS, np.int64)
+        progress[kernel.AT.QUERY] = kernel.NONE
         self.kind.begin(self, epoch, progress)
         self._attach(epoch.lost)
         try:
             self._iterate_all(epoch, progress)
         finally:
-            self.environment.visits.rows += int(progress[kernel.P_VISITED])
+            self.environment.visits.rows += int(progress[kernel.AT.VISITED])
             self._add_actuals()
         self.kind.end(epoch, progress)
-        epoch.queue.from_heap(self.heap, self.relations[:, R_WIDTH].tolist())
-        return int(progress[kernel.P_DONE])
+        epoch.queue.from_heap(self.heap, self.relations[:, R.WIDTH].tolist())
+        return int(progress[kernel.AT.DONE])
 
     def _iterate_all(self, epoch: CompiledEpoch, progress: Ints) -> None:
         status = kernel.PAUSED
         while status in (kernel.PAUSED, kernel.LARGE, kernel.ASKS):
             status = self._iterate(epoch, progress)
             if status == kernel.OVERFLOW:
-                epoch.check(int(progress[kernel.P_NOW]))
+                epoch.check(int(progress[kernel.AT.NOW]))
                 raise next(overflow for binding in self._bindings for overflow in binding.tables.overflows())
             if status == kernel.ASKS:
                 status = self._answer(progress)
@@ -350,7 +324,7 @@ class CompiledLoop:
             if status == kernel.LARGE:
                 self._attach(epoch.lost)
             postponed.check()
-            epoch.check(int(progress[kernel.P_NOW]))
+            epoch.check(int(progress[kernel.AT.NOW]))
 
     def _enter(self, queue: PendingQueue) -> None:
         """Ensure that the tables fit the present layouts, and take over the pending rows."""
@@ -358,7 +332,7 @@ class CompiledLoop:
             self._build()
         self._find_labels()
         self.levels.clear()
-        self.heap = queue.to_heap(int(self.relations[:, R_WIDTH].max()))
+        self.heap = queue.to_heap(int(self.relations[:, R.WIDTH].max()))
 
     def _is_built(self) -> bool:
         """Return whether the tables fit the present layouts, and have exactly the arrangements that are built now."""
@@ -382,24 +356,24 @@ class CompiledLoop:
         """Answer the questions of searches: ASKS, or LOST if settling asks for more than the memos can hold."""
         forgot = [binding.answer() for binding in self._asking]
         self._find_labels()
-        return kernel.LOST if any(forgot) and progress[kernel.P_QUERY] == kernel.NONE else kernel.ASKS
+        return kernel.LOST if any(forgot) and progress[kernel.AT.QUERY] == kernel.NONE else kernel.ASKS
 
     def _report(self, progress: Ints, changes: Mapping[str, CountChanges]) -> None:
         """Report the rows that were asserted and retracted."""
-        count = progress[kernel.P_LOG]
+        count = progress[kernel.AT.LOG]
         relations, rows, signs = self._log.relations[:count], self._log.rows[:count], self._log.signs[:count]
         for number, name in enumerate(self.names):
             mine = relations == number
             if mine.any():
-                changes[name].add(rows[mine, : self.relations[number, R_WIDTH]].T, signs[mine])
-        progress[kernel.P_LOG] = 0
+                changes[name].add(rows[mine, : self.relations[number, R.WIDTH]].T, signs[mine])
+        progress[kernel.AT.LOG] = 0
 
     def _add_actuals(self) -> None:
         for row, evaluation in zip(self.queries, self.evaluations, strict=True):
-            evaluation.actual.changed += int(row[Q_CHANGED])
-            evaluation.actual.derived += int(row[Q_DERIVED])
-            evaluation.actual.visited += int(row[Q_VISITED])
-        self.queries[:, Q_CHANGED : Q_VISITED + 1] = 0
+            evaluation.actual.changed += int(row[Q.CHANGED])
+            evaluation.actual.derived += int(row[Q.DERIVED])
+            evaluation.actual.visited += int(row[Q.VISITED])
+        self.queries[:, Q.CHANGED : Q.VISITED + 1] = 0
 
     def _flush(self, found: dict[str, tuple[Run, ...]]) -> None:
         """Move changed rows from the levels to the arrangements' runs, and found rows to `found`."""
@@ -408,7 +382,7 @@ class CompiledLoop:
                 kept = Run(run.words, weights=run.weights) if a in self.untimed else run
                 arrangement.runs = add_runs(arrangement.runs, kept)
             arrangement.before = arrangement.runs
-        for name, a in zip(self.names, self.relations[:, R_FOUND].tolist(), strict=True):
+        for name, a in zip(self.names, self.relations[:, R.FOUND].tolist(), strict=True):
             for run in self.levels.take(a):
                 found[name] = add_runs(found[name], run)
         self.kind.flush(self, found)

@@ -11,23 +11,7 @@ import numpy as np
 
 from deltic.engine.kernels import iterate as progress_of
 from deltic.engine.kernels import signed as kernel
-from deltic.engine.kernels.component import (
-    A_MOVE_COUNT,
-    A_MOVES,
-    A_TIME_SHIFT,
-    A_TIME_WORD,
-    A_WIDTH,
-    R_ADMISSION,
-    R_AGGREGATE,
-    R_BASE,
-    R_DELAY,
-    R_EXAMINED,
-    R_FIRST,
-    R_FOUND,
-    R_NULLABLE,
-    R_STORES,
-    R_VALUE,
-)
+from deltic.engine.kernels.component import A, R
 from deltic.engine.kernels.types import Ints
 from deltic.engine.recursion.compiled_loop import CompiledEpoch, CompiledLoop, KernelResult, RelationTables
 from deltic.engine.recursion.signed.examination import Examination, Examinations, RowSets
@@ -57,20 +41,20 @@ class HistoryTables(RelationTables):
         return (*by_iteration, self._drift(state.relation.name))
 
     def slots(self, loop: CompiledLoop) -> Mapping[int, int]:
-        return {int(loop.row(name)[R_FOUND]): each.slots.width + 1 for name, each in self._running.items()}
+        return {int(loop.row(name)[R.FOUND]): each.slots.width + 1 for name, each in self._running.items()}
 
     def arrange(self, loop: CompiledLoop) -> None:
         """Fill the tables that examinations need, and the iterations at which rows are present."""
-        loop.untimed = frozenset((loop.relations[:, R_FIRST] + loop.relations[:, R_STORES]).tolist())
-        loop.relations[:, R_DELAY] = [delay_of(state.relation.definition) for state in loop.states.values()]
+        loop.untimed = frozenset((loop.relations[:, R.FIRST] + loop.relations[:, R.STORES]).tolist())
+        loop.relations[:, R.DELAY] = [delay_of(state.relation.definition) for state in loop.states.values()]
         for name, examination in self._examined.items():
             source, target, row = examination.source, examination.target, loop.row(name)
-            row[R_EXAMINED] = loop.names.index(target.relation.name)
-            packed = loop.table[row[R_FOUND]]
-            packed[A_WIDTH] = target.layout.words
+            row[R.EXAMINED] = loop.names.index(target.relation.name)
+            packed = loop.table[row[R.FOUND]]
+            packed[A.WIDTH] = target.layout.words
             if isinstance(examination, RowSets) and source.layout != target.layout:
                 made = moves(source.layout, source.canonical, target.layout)
-                packed[A_MOVES], packed[A_MOVE_COUNT] = loop.groups.add_moves(made)
+                packed[A.MOVES], packed[A.MOVE_COUNT] = loop.groups.add_moves(made)
         self._arrange_groups(loop)
         self._admit(loop)
 
@@ -78,12 +62,12 @@ class HistoryTables(RelationTables):
         """Fill the tables that locate groups and read their totals."""
         for name, running in self._running.items():
             row = loop.row(name)
-            loop.table[row[R_FOUND], A_WIDTH] = running.totals.layout.words
+            loop.table[row[R.FOUND], A.WIDTH] = running.totals.layout.words
             for index in (running.entries, running.past):
                 arranged = loop.table[loop.numbers[id(index.arrangement)]]
-                arranged[A_MOVES], arranged[A_MOVE_COUNT] = loop.groups.move_to(index)
-                arranged[A_TIME_WORD], arranged[A_TIME_SHIFT] = index.time.word, index.time.shift
-            row[R_AGGREGATE] = loop.groups.add(running, int(row[R_FOUND]))
+                arranged[A.MOVES], arranged[A.MOVE_COUNT] = loop.groups.move_to(index)
+                arranged[A.TIME_WORD], arranged[A.TIME_SHIFT] = index.time.word, index.time.shift
+            row[R.AGGREGATE] = loop.groups.add(running, int(row[R.FOUND]))
 
     def _admit(self, loop: CompiledLoop) -> None:
         """Fill the order by which rows are admitted."""
@@ -91,16 +75,16 @@ class HistoryTables(RelationTables):
             admission = admission_of(state)
             if admission is not None:
                 row, place = loop.row(name), state.layout.places[admission.column]
-                row[R_ADMISSION], row[R_NULLABLE] = order_of(state, admission), place.nullable
-                row[R_BASE] = np.array(place.base % (1 << 64), np.uint64).view(np.int64)
-                row[R_VALUE : R_VALUE + 3] = place.word, place.shift, place.mask
+                row[R.ADMISSION], row[R.NULLABLE] = order_of(state, admission), place.nullable
+                row[R.BASE] = np.array(place.base % (1 << 64), np.uint64).view(np.int64)
+                row[R.VALUE : R.VALUE + 3] = place.word, place.shift, place.mask
 
     def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
         """Put the groups' totals where sets have their lost rows, and read the depth."""
         loop.groups.limit()
         epoch.lost.found.update({name: running.totals.runs for name, running in self._running.items()})
         depth = epoch.termination.depth
-        progress[progress_of.P_LAST], progress[progress_of.P_DEPTH] = depth.last, depth.depth
+        progress[progress_of.AT.LAST], progress[progress_of.AT.DEPTH] = depth.last, depth.depth
 
     def iterate(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> KernelResult:
         end = epoch.termination
@@ -113,7 +97,7 @@ class HistoryTables(RelationTables):
 
     def end(self, epoch: CompiledEpoch, progress: Ints) -> None:
         depth = epoch.termination.depth
-        depth.last, depth.depth = int(progress[progress_of.P_LAST]), int(progress[progress_of.P_DEPTH])
+        depth.last, depth.depth = int(progress[progress_of.AT.LAST]), int(progress[progress_of.AT.DEPTH])
 
 
 def history_tables(states: Mapping[str, State], examined: Examinations) -> HistoryTables | None:

@@ -11,7 +11,7 @@ from deltic.engine.accumulators.slots import ROWS, Linear
 from deltic.engine.accumulators.sum import HALVES as HALF_SUMS
 from deltic.engine.accumulators.sum import WRAPPED
 from deltic.engine.kernels import aggregates as kernel
-from deltic.engine.kernels.component import G_COLUMNS, M_COLUMNS, NOBODY, P_COLUMNS, V_COLUMNS, V_LIMIT, X_COLUMNS
+from deltic.engine.kernels.component import NOBODY, G, M, P, V, X
 from deltic.engine.kernels.types import Table
 from deltic.engine.recursion.signed.reading import ByIteration
 from deltic.engine.recursion.signed.running import RunningGroups
@@ -70,7 +70,7 @@ class GroupTables:
 
     def __init__(self, first_move: int, numbers: Mapping[int, int]) -> None:
         self._first_move, self._numbers = first_move, numbers
-        self._moves: list[Table] = [np.empty((0, M_COLUMNS), np.int64)]
+        self._moves: list[Table] = [np.empty((0, M.COLUMNS), np.int64)]
         self._rows: list[list[tuple[int, ...]]] = [[], [], [], [], []]
         self._limited: list[Domain] = []
 
@@ -113,14 +113,14 @@ class GroupTables:
 
     def tables(self) -> list[Table]:
         """Return the tables of aggregates, probes, readings, extremes and results."""
-        widths = (G_COLUMNS, P_COLUMNS, V_COLUMNS, X_COLUMNS, V_COLUMNS)
+        widths = (G.COLUMNS, P.COLUMNS, V.COLUMNS, X.COLUMNS, V.COLUMNS)
         made = [np.array(rows, np.int64).reshape(-1, n) for rows, n in zip(self._rows, widths, strict=True)]
         self._result_table = made[-1]
         return made
 
     def limit(self) -> None:
         """Set the bits that each result may have, which grow with its domain."""
-        self._result_table[:, V_LIMIT] = [NOBODY if domain.empty else domain.bits for domain in self._limited]
+        self._result_table[:, V.LIMIT] = [NOBODY if domain.empty else domain.bits for domain in self._limited]
 
     def add_moves(self, found: Table) -> tuple[int, int]:
         """Add moves. Return their start among all moves, and their number."""
@@ -167,7 +167,7 @@ class GroupTables:
 def moves(source: Layout, order: Sequence[int], target: Layout) -> Table:
     """Return the moves of columns, in this order, from one layout into another; see `kernels.component`."""
     places = ((source.places[column], to) for column, to in zip(order, target.places, strict=True))
-    return np.array([(p.word, p.shift, p.mask, to.word, to.shift) for p, to in places], np.int64).reshape(-1, M_COLUMNS)
+    return np.array([(p.word, p.shift, p.mask, to.word, to.shift) for p, to in places], np.int64).reshape(-1, M.COLUMNS)
 
 
 def _place(place: Place | None) -> tuple[int, int, int]:
