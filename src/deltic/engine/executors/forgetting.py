@@ -171,7 +171,4 @@ class _Groups:
 
     def _without(self, run: Run, end: int) -> Run:
         gone = self._is_before(run, end)
-        if not gone.any():
-            return run
-        times, weights = (part[~gone] if part.size else part for part in (run.times, run.weights))
-        return Run(run.words[:, ~gone], times, weights)
+        return run.taken(~gone) if gone.any() else run

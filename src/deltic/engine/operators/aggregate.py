@@ -50,7 +50,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         assert delta is not None
         columns = self.source.layout.unpack(delta.words)
         weights = delta.all_weights()
-        starts = starts_of_groups(columns[: self.keys], len(delta))
+        starts = starts_of_groups(columns[: self.keys])
         parts = []
         for first in range(0, len(starts), self._at_once):
             some = starts[first : first + self._at_once]

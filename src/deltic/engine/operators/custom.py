@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,32 +23,52 @@ from deltic.errors import EvaluationError
 from deltic.program.operators.custom import Maintained, Recomputed
 
 
-class _Crossing(RelationUpdater):
-    """A kernel that passes rows between the engine and Python functions."""
+class OperatorCalls:
+    """Converts between the runs of relations and the arguments and results of the functions of an operator."""
 
     def __init__(
-        self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
+        self, custom: CustomOperator, sources: Sequence[State], target: State, environment: Environment
     ) -> None:
-        self.custom: CustomOperator = recomputed.operator.custom
-        self.sources = [states[name] for name in recomputed.inputs]
-        self.target, self.environment = target, environment
+        self.custom, self._sources, self._target, self._environment = custom, sources, target, environment
 
-    def change(self) -> Run | None:
-        """Return the functions' result for the changes. EvaluationError, which names the view, if one fails."""
+    def value(self, inputs: Sequence[Run | None]) -> Run:
+        """Return the operator's value for these inputs."""
+        return self._made(self.custom.table, self.custom.body, [self._given(i, run) for i, run in enumerate(inputs)])
+
+    def of_nothing(self) -> Run:
+        """Return the operator's value for empty inputs."""
+        return self.value([None] * len(self._sources))
+
+    def derived(self, deltas: Sequence[Run | None], present: Callable[[int], Run]) -> Run:
+        """Return the derivative's result for these changes, which lead to the inputs that are `present`, by number."""
+        return self._made(self.custom.derived, [self._change(i, delta, present) for i, delta in enumerate(deltas)])
+
+    def _change(self, number: int, delta: Run | None, present: Callable[[int], Run]) -> Change:
+        old, new = partial(self._before, number, delta, present), partial(self._before, number, None, present)
+        return Change(self._given(number, delta), old, new)
+
+    def _before(self, number: int, delta: Run | None, present: Callable[[int], Run]) -> Any:
+        """Return an input before a change that led to the present one."""
+        return self._given(number, _less(present(number), delta))
+
+    def updated(self, state: Any, deltas: Sequence[Run | None]) -> Run:
+        """Update the operator's state, and return the change of the result."""
+        return self._made(self.custom.updated, state, [self._given(i, delta) for i, delta in enumerate(deltas)])
+
+    def _given(self, number: int, run: Run | None) -> Any:
+        """Return rows of an input as an argument of the functions."""
+        return self.custom.given(decoded(self._sources[number], run, self._environment), number)
+
+    def _made(self, function: Callable[..., pa.Table], *arguments: Any) -> Run:
+        """Return a function's result as a run. EvaluationError, which names the relation, if it fails.
+
+        DomainOverflow if a value has no place yet.
+        """
         try:
-            return self._change()
+            found = function(*arguments)
         except EvaluationError as error:
-            raise EvaluationError(f"{self.target.relation.name}: {error}") from error.__cause__
-
-    @abstractmethod
-    def _change(self) -> Run | None:
-        """Return the functions' result; None if nothing changes."""
-
-    def _decoded(self, state: State, run: Run | None) -> pa.Table:
-        return decoded(state, run, self.environment)
-
-    def _encoded(self, found: pa.Table) -> CountChanges:
-        return encoded(self.target, found, self.environment)
+            raise EvaluationError(f"{self._target.relation.name}: {error}") from error.__cause__
+        return encoded(self._target, found, self._environment).run() or Run(self._target.no_rows()[0])
 
 
 def decoded(state: State, run: Run | None, environment: Environment) -> pa.Table:
@@ -69,8 +89,28 @@ def encoded(target: State, found: pa.Table, environment: Environment) -> CountCh
     return batch
 
 
+class _UserOperator(RelationUpdater):
+    """Applies a user's operator to whole relations."""
+
+    def __init__(
+        self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
+    ) -> None:
+        self.sources, self.target = [states[name] for name in recomputed.inputs], target
+        self.calls = OperatorCalls(recomputed.operator.custom, self.sources, target, environment)
+
+    def change(self) -> Run | None:
+        batch = CountChanges()
+        for run in self._changes():
+            batch.add_run(run)
+        return batch.run()
+
+    @abstractmethod
+    def _changes(self) -> Iterator[Run]:
+        """Return the changes whose sum is that of the relation."""
+
+
 @kernel_of(Recomputed)
-class Recomputing(_Crossing):
+class Recomputing(_UserOperator):
     """The fallback f(a ⊕ δ) ⊖ f(a): the new value of a user's operator minus the stored one."""
 
     def __init__(
@@ -83,19 +123,13 @@ class Recomputing(_Crossing):
     def recomputes(self) -> str:
         return self._why
 
-    def _change(self) -> Run | None:
-        """Return the difference between the new value and the stored one."""
-        batch = self._encoded(self._value())
-        batch.add_run(self.target.whole().negated())
-        return batch.run()
-
-    def _value(self) -> pa.Table:
-        given = [self.custom.given(self._decoded(source, source.whole()), i) for i, source in enumerate(self.sources)]
-        return self.custom.table(self.custom.body, given)
+    def _changes(self) -> Iterator[Run]:
+        yield self.calls.value([source.whole() for source in self.sources])
+        yield self.target.whole().negated()
 
 
 @kernel_of(Maintained)
-class Maintaining(_Crossing):
+class Maintaining(_UserOperator):
     """A user's operator, maintained by its derivative or by its state.
 
     A state cannot be rolled back. So a mark is stored beside the target, and each change replaces it. If the store does
@@ -111,47 +145,28 @@ class Maintaining(_Crossing):
         self._state: Any = None
         self._left: tuple[Run, ...] | None = None
 
-    def _change(self) -> Run | None:
-        """Return the result of the derivative, or of the state for the sources' changes, with that for empty inputs at
+    def _changes(self) -> Iterator[Run]:
+        """Return the result of the derivative, or of the state for the sources' changes, and that for empty inputs at
         first.
         """
-        result = self._derived() if self.custom.state is None else self._updated()
+        deltas = [source.delta for source in self.sources]
+        if self.calls.custom.state is None:
+            yield self.calls.derived(deltas, lambda number: self.sources[number].whole())
+        else:
+            yield self._updated(self.calls.custom.state, deltas)
         if self._first is not None and self._first.delta is not None:
-            result = pa.concat_tables([result, self._of_nothing()])
-        return self._encoded(result).run()
+            yield self.calls.of_nothing()
 
-    def _of_nothing(self) -> pa.Table:
-        """Return the function's value for empty inputs."""
-        given = [self.custom.given(self._decoded(source, None), i) for i, source in enumerate(self.sources)]
-        return self.custom.table(self.custom.body, given)
-
-    def _derived(self) -> pa.Table:
-        return self.custom.derived(
-            [Change(self._delta(i), partial(self._old, i), partial(self._new, i)) for i in range(len(self.sources))]
-        )
-
-    def _updated(self) -> pa.Table:
-        assert self.custom.state is not None
-        places = range(len(self.sources))
-        if self._state is None or self.mark.runs is not self._left:
-            self._state, self._left = self.custom.state(), None
-            self.custom.updated(self._state, [self._old(i) for i in places])
-        deltas = [self._delta(i) for i in places]
+    def _updated(self, make: Callable[[], Any], deltas: Sequence[Run | None]) -> Run:
         state, self._state = self._state, None
-        result = self.custom.updated(state, deltas)
+        if state is None or self.mark.runs is not self._left:
+            state = make()
+            self.calls.updated(state, [_less(source.whole(), source.delta) for source in self.sources])
+        result = self.calls.updated(state, deltas)
         self.mark.runs = self._left = (Run(self.mark.layout.pack([], 1)),)
         self._state = state
         return result
 
-    def _delta(self, place: int) -> Any:
-        source = self.sources[place]
-        return self.custom.given(self._decoded(source, source.delta), place)
 
-    def _new(self, place: int) -> Any:
-        source = self.sources[place]
-        return self.custom.given(self._decoded(source, source.whole()), place)
-
-    def _old(self, place: int) -> Any:
-        source = self.sources[place]
-        before = source.whole() if source.delta is None else merge_runs(source.whole(), source.delta.negated())
-        return self.custom.given(self._decoded(source, before), place)
+def _less(run: Run, delta: Run | None) -> Run:
+    return run if delta is None else merge_runs(run, delta.negated())

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.storage.layout import Raw
+from deltic.engine.storage.run import are_new
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -58,10 +59,6 @@ class _Chosen(Sequence[Raw]):
         return self.columns[place][self.rows]
 
 
-def starts_of_groups(keys: Sequence[Raw], count: int) -> Positions:
-    """Return the first row of each group among `count` rows, at least one, that are sorted by these columns."""
-    new = np.zeros(count, bool)
-    new[0] = True
-    for key in keys:
-        new[1:] |= key[1:] != key[:-1]
-    return np.flatnonzero(new)
+def starts_of_groups(keys: Sequence[Raw]) -> Positions:
+    """Return the first row of each group among rows, at least one, that are sorted by these columns."""
+    return np.flatnonzero(are_new(keys)) if len(keys) else np.zeros(1, np.int64)

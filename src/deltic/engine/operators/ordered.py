@@ -20,7 +20,7 @@ from deltic.engine.kernels.types import Ints
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.interner import Interner, is_labelled
 from deltic.engine.storage.layout import Domain, Layout, Nulls, Raw, Sorted, Values
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, near
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, are_new, consolidate, near
 from deltic.engine.storage.state import Role, State
 from deltic.engine.storage.value_order import Labels
 from deltic.values.types import Type
@@ -162,20 +162,14 @@ class Ordered:
     def mask(self) -> Raw:
         """The mask of the keys in each word of a row."""
         if self._keyed[0] is not self.rows.layout:
-            self._keyed = self.rows.layout, self._mask(len(self.keys))
+            self._keyed = self.rows.layout, self.rows.layout.mask(len(self.keys))
         return self._keyed[1]
 
     @property
     def peer_mask(self) -> Raw:
         """The mask of the columns in which peers agree: the keys and the ordering columns."""
-        return self._mask(len(self.keys) + sum(1 + column.nullable for column in self.columns[: self._told]))
-
-    def _mask(self, places: int) -> Raw:
-        """Return the mask of the first places in each word of a row."""
-        mask = np.zeros(self.rows.layout.words, np.uint64)
-        for place in self.rows.layout.places[:places]:
-            mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
-        return mask
+        told = sum(1 + column.nullable for column in self.columns[: self._told])
+        return self.rows.layout.mask(len(self.keys) + told)
 
     def add(self, delta: Run) -> OrderedChange:
         """Add a nonempty change of the source to the stored rows."""
@@ -186,8 +180,7 @@ class Ordered:
         self.rows.runs = add_runs(self.rows.runs, Run(words, weights=moved))
         self.visited += len(delta)
         starts = words & self.mask[:, None]
-        new = np.ones(words.shape[1], bool)
-        new[1:] = (starts[:, 1:] != starts[:, :-1]).any(axis=0)
+        new = are_new(starts)
         first = np.flatnonzero(new)
         after = np.maximum(before + moved, 0)
         return OrderedChange(words, np.maximum(before, 0), after, np.cumsum(new) - 1, starts[:, first], first)
@@ -256,7 +249,7 @@ class Ordered:
             return np.empty(0, np.int64)
         nullable = self.columns[0].nullable
         bit, time = (self.rows.layout.places[len(self.keys) + i] for i in (0, nullable))
-        return np.array([time.word, time.shift, time.mask, gap, bit.word if nullable else -1, bit.shift], np.int64)
+        return np.array([*time.found, gap, bit.word if nullable else -1, bit.shift], np.int64)
 
     def last(self, starts: Words) -> Words:
         """Return the greatest possible row of each partition."""

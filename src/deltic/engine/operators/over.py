@@ -23,7 +23,7 @@ from deltic.engine.operators.sequences import OrderedRows, Ordering
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import Column, Raw, placed
-from deltic.engine.storage.run import Run, Weights, Words, sort_order
+from deltic.engine.storage.run import Run, Weights, Words, are_new, sort_order
 from deltic.engine.storage.state import State
 from deltic.errors import EvaluationError
 from deltic.program.operators.over import Windows
@@ -119,9 +119,7 @@ class WindowFunctions(RelationUpdater):
         each = np.repeat(np.arange(len(weights)), weights)
         begins = np.diff(stretches.numbers[each], prepend=-1) != 0
         words = stretches.words[:, each] & self.ordered.peer_mask[:, None]
-        differs = np.ones(len(each), bool)
-        differs[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
-        rows = OrderedRows.of(begins, begins | differs)
+        rows = OrderedRows.of(begins, begins | are_new(words))
         raw = [column[each] for column in self.ordered.decode(stretches.words)]
         seen = self._seen(rows, raw, np.ones(len(each), bool))
         inside = self._inside(seen, stretches, each)
@@ -179,7 +177,6 @@ def _gathered(
     after = np.concatenate([changed.after, *(weights for _, weights, _ in met)])
     order = np.lexsort((*words[::-1], number))  # stable: of the same row the changed one comes first
     words, number = words[:, order], number[order]
-    first = np.ones(len(order), bool)
-    first[1:] = (number[1:] != number[:-1]) | (words[:, 1:] != words[:, :-1]).any(axis=0)
+    first = are_new((number, *words))
     order = order[first]
     return _Stretches(words[:, first], number[first], before[order], after[order], starts_whole, ends_whole)

@@ -27,6 +27,7 @@ from deltic.engine.storage.run import (
     Times,
     Weights,
     Words,
+    are_new,
     consolidate,
     count_in_place,
 )
@@ -65,12 +66,10 @@ class Derivations:
         """
         if len(self) < _SEVERAL:
             return self
-        differ = (self.words[:, 1:] != self.words[:, :-1]).any(axis=0)
-        if self.times.size:
-            differ |= self.times[1:] != self.times[:-1]
-        if 2 * np.count_nonzero(differ) > len(self) or np.abs(self.weights).max(initial=1) >= MOST:
+        new = are_new((*self.words, self.times) if self.times.size else self.words)
+        if 2 * np.count_nonzero(new[1:]) > len(self) or np.abs(self.weights).max(initial=1) >= MOST:
             return self
-        starts = np.flatnonzero(np.concatenate([[True], differ]))
+        starts = np.flatnonzero(new)
         weights = np.add.reduceat(self.weights if self.weights.size else np.ones(len(self), np.int64), starts)
         starts, weights = starts[weights != 0], weights[weights != 0]
         return Derivations(self.words[:, starts], self.times[starts] if self.times.size else NO_TIMES, weights)

@@ -29,7 +29,7 @@ from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import is_labelled
 from deltic.engine.storage.layout import Domain, Raw
 from deltic.engine.storage.layout import Values as Held
-from deltic.engine.storage.run import Run, Words, add_runs, consolidate, merge_runs
+from deltic.engine.storage.run import Run, Words, add_runs, consolidate, merge_runs, ranges_of
 from deltic.engine.storage.single import writer
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import GroupedAggregate
@@ -68,7 +68,7 @@ class Values:
         packed = store.layout.pack([*rows.columns[: self.keys], self._offsets(self._own(rows))], len(rows.weights))
         words, sums = consolidate(packed, rows.weights, keep_zeros=True)
         *keys, values = store.layout.unpack(words)
-        starts = starts_of_groups(keys, len(sums))
+        starts = starts_of_groups(keys)
         before = store.weights_of(words)
         moved = sums != 0
         store.runs = add_runs(store.runs, Run(words[:, moved], weights=sums[moved]))
@@ -181,7 +181,7 @@ class Values:
             return result
         order = np.lexsort((values, groups))
         groups, values = groups[order], values[order]
-        firsts = starts_of_groups([groups.view(np.uint64), values], len(groups))
+        firsts = starts_of_groups([groups.view(np.uint64), values])
         sums = np.add.reduceat(weights[order], firsts)
         there = firsts[sums != 0]
         python = self._python(self._held(values[there]))
@@ -199,8 +199,7 @@ class Values:
         bounds = ranges(probe, ends, descriptors(runs)).reshape(len(runs), probe.shape[1], 2)
         groups, values, weights = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
         for run, (first, end) in zip(runs, bounds.transpose(0, 2, 1), strict=True):
-            lengths = end - first
-            at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+            at = ranges_of(first, lengths := end - first)
             groups.append(np.repeat(np.arange(len(first)), lengths))
             values.append(run.words[-1, at] & mask)
             weights.append(run.weights[at].astype(np.int64) if run.weights.size else np.ones(len(at), np.int64))

@@ -170,8 +170,7 @@ class _Binder:
         return (kernel.TEST, self._test(step))
 
     def _place(self, atom: int, column: int) -> tuple[int, int, int]:
-        place = self.layouts[atom].places[column]
-        return place.word, place.shift, place.mask
+        return self.layouts[atom].places[column].found
 
     def _slot(self, variable: int) -> int:
         return self.slot_of.setdefault(variable, len(self.slot_of))

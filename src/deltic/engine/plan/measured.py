@@ -18,6 +18,7 @@ from sqlglot import exp
 from deltic.calculus.planning.statistics import Origin, Table
 from deltic.circuit.expressions import show
 from deltic.engine.plan.frequencies import Counts, Frequencies, Values
+from deltic.engine.storage.run import are_new, ranges_of
 
 # The number of rows to draw from a join.
 _DRAWN = 1 << 14
@@ -75,8 +76,7 @@ class _Matches:
     def all(self) -> tuple[Counts, Counts]:
         """Return all pairs: the positions of the rows, and those of the table's rows."""
         rows = np.repeat(np.arange(len(self.counts)), self.counts)
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
-        return rows, self.order[self.starts[rows] + within]
+        return rows, self.order[ranges_of(self.starts, self.counts)]
 
     def drawn(self, count: int, seed: int) -> tuple[Counts, Counts]:
         """Return `count` random pairs. The same seed draws the same pairs."""
@@ -270,4 +270,4 @@ def _mixed(columns: Sequence[Values]) -> npt.NDArray[np.uint64]:
 def _different(hashes: npt.NDArray[np.uint64]) -> int:
     """Return the number of distinct hashes. Sorts them in place."""
     hashes.sort()
-    return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + min(1, len(hashes))
+    return int(np.count_nonzero(are_new((hashes,))))

@@ -69,8 +69,7 @@ class SortedRows:
             offsets = self.layout.unpack(run.words)
             words = layout.pack([offsets[i] for i in places], len(run))
             order = np.lexsort((run.times, *words[::-1])) if run.times.size else sort_order(words)
-            times, weights = (part[order] if part.size else part for part in (run.times, run.weights))
-            return Run(words[:, order], times, weights)
+            return run.taken(order, words[:, order])
 
         return SortedRows(tuple(self.order[i] for i in places), layout, tuple(map(arranged, self.runs)))
 
@@ -181,9 +180,7 @@ class Arrangement:
             words.sort()
             return Run(words, run.times)
         order = sort_order(words)
-        times = run.times[order] if run.times.size else run.times
-        weights = run.weights[order] if run.weights.size else run.weights
-        return Run(words[:, order], times, weights)
+        return run.taken(order, words[:, order])
 
     def _origins(self, source: Layout) -> Table:
         """Return the places of this order's columns in a canonical run of this layout, as kernels take them."""
@@ -249,8 +246,7 @@ class Arrangement:
         if not any(domain.is_turned for domain in self.domains):
             return Run(words, run.times, run.weights)
         order = np.lexsort((*([run.times] if run.times.size else []), *words[::-1]))
-        weights = run.weights[order] if run.weights.size else run.weights
-        return Run(words[:, order], run.times[order] if run.times.size else run.times, weights)
+        return run.taken(order, words[:, order])
 
 
 def present(runs: Sequence[Run]) -> tuple[Words, Weights]:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from deltic.engine.kernels.memory import address_of
 from deltic.engine.kernels.packing import pack_offsets, pack_values, ranges, unpack_offsets, unpack_values
-from deltic.engine.kernels.types import Table
+from deltic.engine.kernels.types import Table, Words1
 from deltic.engine.storage import spilling as space
 from deltic.engine.storage.run import Words
 from deltic.values.types import Type
@@ -255,6 +255,11 @@ class Place:
         """Return the greatest offset, as a signed 64-bit integer with the same bits."""
         return (1 << self.bits) - 1 if self.bits < _WORD else -1
 
+    @property
+    def found(self) -> tuple[int, int, int]:
+        """Return the word, shift and mask, as kernels take them."""
+        return self.word, self.shift, self.mask
+
     def reach(self, low: int, high: int) -> tuple[int, int] | None:
         """Return the least and greatest offset of the values from `low` to `high`; (1, 0) if none of them is in use.
 
@@ -326,8 +331,15 @@ class Layout:
     @cached_property
     def table(self) -> Table:
         """Return the places as kernels take them: word, shift, mask and base of each."""
-        rows = [(p.word, p.shift, p.mask, signed(p.base)) for p in self.places]
+        rows = [(*place.found, signed(place.base)) for place in self.places]
         return np.array(rows, np.int64).reshape(-1, 4)
+
+    def mask(self, columns: int) -> Words1:
+        """Return the mask of the first columns in each word of a row."""
+        mask = np.zeros(self.words, np.uint64)
+        for place in self.places[:columns]:
+            mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
+        return mask
 
     def pack(self, offsets: Iterable[Raw], count: int, values: Sequence[Column] = ()) -> Words:
         """Pack rows into words uint64[W, count]: the first columns by their offsets, the others by their values.

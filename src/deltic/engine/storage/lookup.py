@@ -12,7 +12,7 @@ from deltic.engine.kernels.histories import ranges as bounds_of
 from deltic.engine.storage.arrangement import SortedRows, descriptors, present
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.layout import Column, Raw
-from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, merge_runs, near
+from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, are_new, merge_runs, near, ranges_of
 
 Counts = npt.NDArray[np.int64]
 Ranges = Mapping[int, tuple[int, int]]
@@ -59,7 +59,7 @@ def first_of_each(words: Words, times: Times, weights: Weights) -> tuple[Words, 
     """Return the first entry of positive weight of each row of a set, with weight 1: when it was derived."""
     there = weights > 0
     words, times = words[:, there], times[there]
-    is_first = np.concatenate([[True], (words[:, 1:] != words[:, :-1]).any(axis=0)])[: len(times)]
+    is_first = are_new(words)
     return words[:, is_first], times[is_first], np.ones(int(is_first.sum()), np.int64)
 
 
@@ -77,7 +77,7 @@ def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tu
     low, high = _between(chosen, offsets, ranges)
     if len(low) > 1:
         low, high = np.sort(low), np.sort(high)  # np.unique alone would hash, which takes many times as long
-        is_new = _are_new(low)
+        is_new = are_new((low,))
         low, high = low[is_new], high[is_new]
     runs = near(chosen.runs, low, high) if _useful(chosen, keys, ranges) else chosen.runs
     found = zip(runs, _bounds(runs, low, high), strict=True)
@@ -113,7 +113,7 @@ def _in_ranges(order: SortedRows, keys: Mapping[int, Raw]) -> Counts:
     low, high = _between(order, keys, {})
     is_sorted = bool((low[1:] >= low[:-1]).all())
     places = slice(None) if is_sorted else np.argsort(low)
-    is_new = _are_new(low[places])
+    is_new = are_new((low[places],))
     low, high = low[places][is_new], high[places][is_new]
     runs, sums, counts = near(order.runs, low, high), np.zeros(len(low), np.int64), np.empty(len(is_new), np.int64)
     for run, at in zip(runs, _bounds(runs, low, high), strict=True):
@@ -122,16 +122,11 @@ def _in_ranges(order: SortedRows, keys: Mapping[int, Raw]) -> Counts:
     return counts
 
 
-def _are_new(words: Raw) -> npt.NDArray[np.bool_]:
-    """Return the mask of the words that differ from the one before."""
-    return np.concatenate([[True], words[1:] != words[:-1]])
-
-
 def _sums(run: Run, start: Counts, end: Counts) -> Counts:
     """Return, for each `start` and `end`, the sum of the weights of the entries between them."""
     if not run.weights.size:
         return end - start
-    weights = run.all_weights()[_from_to(start, end)]
+    weights = run.all_weights()[ranges_of(start, end - start)]
     until, ends = np.concatenate([[0], np.cumsum(weights)]), np.cumsum(end - start)
     sums: Counts = until[ends] - until[ends - (end - start)]
     return sums
@@ -157,7 +152,7 @@ def _matching(order: SortedRows, run: Run, start: Counts, end: Counts, keys: Map
     """Return those of a run's entries, each from a `start` to its `end`, that have one of the keys, given by offsets,
     and are in the ranges.
     """
-    at = slice(start[0], end[0]) if len(start) == 1 else _from_to(start, end)
+    at = slice(start[0], end[0]) if len(start) == 1 else ranges_of(start, end - start)
     words = run.words[:, at]
     masks = [
         place.within(order.layout.column(words, i), *ranges[column])
@@ -223,10 +218,3 @@ def _bounds(runs: Sequence[Run], low: Raw, high: Raw) -> npt.NDArray[np.int64]:
     highs = np.full_like(lows, 2**_WORD - 1)
     lows[0], highs[0] = low, high
     return bounds_of(lows, highs, descriptors(runs)).reshape(len(runs), -1, 2).swapaxes(1, 2)
-
-
-def _from_to(start: Counts, end: Counts) -> Counts:
-    """Return the numbers of the ranges [start, end), one range after the other."""
-    sizes = end - start
-    result: Counts = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
-    return result

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -99,6 +99,11 @@ class Run:
     def part(self, start: int, end: int) -> Run:
         """Return the rows from `start` to `end`, as far as they exist."""
         return Run(self.words[:, start:end], self.times[start:end], self.weights[start:end])
+
+    def taken(self, at: Any, words: Words | None = None) -> Run:
+        """Return the entries at these positions, with their rows or with other ones."""
+        words = self.words[:, at] if words is None else words
+        return Run(words, *(part[at] if part.size else part for part in (self.times, self.weights)))
 
     def negated(self) -> Run:
         """Return the same rows with opposite weights."""
@@ -276,6 +281,22 @@ def _sum_type(a: Run, b: Run) -> np.dtype[np.signedinteger[Any]]:
     """Return an integer type that can hold the sums of two runs' weights."""
     width = max(run.weights.itemsize if run.weights.size else 1 for run in (a, b))
     return np.dtype(f"i{min(2 * width, 8)}")
+
+
+def are_new(columns: Iterable[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Return the mask of the rows that differ in these columns from the row before."""
+    first, *others = columns
+    new = np.ones(len(first), bool)
+    np.not_equal(first[1:], first[:-1], out=new[1:])
+    for column in others:
+        new[1:] |= column[1:] != column[:-1]
+    return new
+
+
+def ranges_of(starts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the positions in ranges of these starts and sizes, one range after the other."""
+    result: npt.NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    return result
 
 
 def sort_order(words: Words) -> npt.NDArray[np.int64]:

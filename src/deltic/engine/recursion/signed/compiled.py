@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-
 from deltic.engine.kernels import iterate as progress_of
 from deltic.engine.kernels import signed as kernel
 from deltic.engine.kernels.component import A, R
@@ -19,6 +17,7 @@ from deltic.engine.recursion.signed.grouped import is_compiled, moves
 from deltic.engine.recursion.signed.priority import admission_of, order_of
 from deltic.engine.recursion.signed.running import RunningGroups
 from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.layout import signed
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.histories import delay_of
@@ -76,8 +75,7 @@ class HistoryTables(RelationTables):
             if admission is not None:
                 row, place = loop.row(name), state.layout.places[admission.column]
                 row[R.ADMISSION], row[R.NULLABLE] = order_of(state, admission), place.nullable
-                row[R.BASE] = np.array(place.base % (1 << 64), np.uint64).view(np.int64)
-                row[R.VALUE : R.VALUE + 3] = place.word, place.shift, place.mask
+                row[R.BASE], row[R.VALUE : R.VALUE + 3] = signed(place.base), place.found
 
     def begin(self, loop: CompiledLoop, epoch: CompiledEpoch, progress: Ints) -> None:
         """Put the groups' totals where sets have their lost rows, and read the depth."""

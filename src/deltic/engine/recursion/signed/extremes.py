@@ -11,11 +11,11 @@ from deltic.engine.kernels.running import nearest_values, weights_of_values
 from deltic.engine.operators.groups import GroupedRows
 from deltic.engine.operators.totals import GroupTotals
 from deltic.engine.operators.values import OF_64_BITS
-from deltic.engine.recursion.signed.reading import HistoryGroups, Ints, mask_of, place_of
+from deltic.engine.recursion.signed.reading import HistoryGroups, Ints
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.interner import is_labelled
 from deltic.engine.storage.layout import Raw
-from deltic.engine.storage.run import Words
+from deltic.engine.storage.run import Words, are_new
 
 IN_ORDER = ("min", "max", "count_distinct")
 """The accumulators that are computed from the present values in order."""
@@ -44,12 +44,11 @@ class ValuesByIteration:
         of_each, values = rows.group_of_each, rows.columns[self.column]
         order = np.lexsort((values, of_each))
         of_each, values = of_each[order], values[order]
-        first = np.ones(len(order), bool)
-        first[1:] = (of_each[1:] != of_each[:-1]) | (values[1:] != values[:-1])
+        first = are_new((of_each, values))
         of_each, values = of_each[first], values[first]
         words = self._probe([key[of_each] for key in keys], values)
         layout, runs = self.groups.arrangement.layout, descriptors(self.groups.arrangement.runs)
-        before, after, visited = weights_of_values(words, mask_of(layout, self.keys + 1), now, runs)
+        before, after, visited = weights_of_values(words, layout.mask(self.keys + 1), now, runs)
         is_there, starts = after > 0, np.flatnonzero(np.diff(of_each, prepend=-1))
         groups, present = of_each[starts], self.slots.present
         had = new[groups, present] > 0
@@ -82,7 +81,7 @@ class ValuesByIteration:
         visited.
         """
         layout, runs = self.groups.arrangement.layout, descriptors(self.groups.arrangement.runs)
-        group, place = mask_of(layout, self.keys), place_of(layout.places[self.keys])
+        group, place = layout.mask(self.keys), np.array(layout.places[self.keys].found)
         first = np.uint64(self.source.domains[self.column].nullable)
         until = np.array([now, int(forward)], np.int64)
         some, values, visited = nearest_values(words, group, place, first, until, runs)

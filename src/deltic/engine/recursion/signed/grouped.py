@@ -167,11 +167,11 @@ class GroupTables:
 def moves(source: Layout, order: Sequence[int], target: Layout) -> Table:
     """Return the moves of columns, in this order, from one layout into another; see `kernels.component`."""
     places = ((source.places[column], to) for column, to in zip(order, target.places, strict=True))
-    return np.array([(p.word, p.shift, p.mask, to.word, to.shift) for p, to in places], np.int64).reshape(-1, M.COLUMNS)
+    return np.array([(*place.found, to.word, to.shift) for place, to in places], np.int64).reshape(-1, M.COLUMNS)
 
 
 def _place(place: Place | None) -> tuple[int, int, int]:
-    return _NO_PLACE if place is None else (place.word, place.shift, place.mask)
+    return _NO_PLACE if place is None else place.found
 
 
 def _column(index: ByIteration, column: int) -> Place:

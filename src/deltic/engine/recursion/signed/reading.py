@@ -16,7 +16,7 @@ from deltic.engine.kernels.histories import ranges
 from deltic.engine.kernels.running import next_iterations
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.layout import Domain, Layout, Place, Raw
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate, sort_order
+from deltic.engine.storage.run import Run, Weights, Words, add_runs, are_new, consolidate, ranges_of, sort_order
 from deltic.engine.storage.state import State
 from deltic.values.types import Type
 
@@ -47,9 +47,7 @@ class Entries:
             return self
         order = np.lexsort(self.words[::-1])
         words, groups = self.words[:, order], self.groups[order]
-        first = np.ones(len(order), bool)
-        first[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
-        starts = np.flatnonzero(first)
+        starts = np.flatnonzero(are_new(words))
         sums = np.add.reduceat(self.weights[order], starts)
         kept = starts[sums != 0]
         return Entries(groups[kept], words[:, kept], np.zeros(len(kept), np.int64), sums[sums != 0])
@@ -74,8 +72,7 @@ def _entries(runs: Sequence[Run], least: Words, same: Words1) -> Entries:
 
 
 def _part(run: Run, first: Ints, end: Ints) -> tuple[Ints, Words, Ints, Weights]:
-    lengths = end - first
-    at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    at = ranges_of(first, lengths := end - first)
     times = run.times[at].astype(np.int64) if run.times.size else np.zeros(len(at), np.int64)
     weights = run.weights[at].astype(np.int64) if run.weights.size else np.ones(len(at), np.int64)
     return np.repeat(np.arange(len(first)), lengths), run.words[:, at], times, weights
@@ -116,7 +113,7 @@ class HistoryGroups:
     def entries(self, groups: Words, runs: Sequence[Run] | None = None) -> Entries:
         """Return the entries of the groups, in this relation or in other runs in its order."""
         runs = self.arrangement.runs if runs is None else runs
-        return _entries(runs, groups, mask_of(self.arrangement.layout, self.keys))
+        return _entries(runs, groups, self.arrangement.layout.mask(self.keys))
 
     def changed(self, groups: Words, runs: Sequence[Run]) -> npt.NDArray[np.bool_]:
         """Return the mask of the groups whose changes in these runs do not sum to zero."""
@@ -176,12 +173,13 @@ class ByIteration:
 
     def entries(self, keys: Sequence[Raw], now: int) -> Entries:
         """Return the changes of some sorted groups at an iteration."""
-        return _entries(self.arrangement.runs, self.probe(keys, now), mask_of(self.layout, len(self.keys) + 1))
+        return _entries(self.arrangement.runs, self.probe(keys, now), self.layout.mask(len(self.keys) + 1))
 
     def following(self, keys: Sequence[Raw], now: int) -> Ints:
         """Return the next iteration at which each group has an entry, −1 if there is none."""
-        words, group = self.probe(keys, now + 1), mask_of(self.layout, len(self.keys))
-        result: Ints = next_iterations(words, group, place_of(self.time), descriptors(self.arrangement.runs))
+        words, group = self.probe(keys, now + 1), self.layout.mask(len(self.keys))
+        time, runs = np.array(self.time.found), descriptors(self.arrangement.runs)
+        result: Ints = next_iterations(words, group, time, runs)
         return result
 
     def rows(self, words: Words) -> list[Raw]:
@@ -189,16 +187,3 @@ class ByIteration:
         raws = self.layout.unpack(words)
         result = dict(zip((*self.keys, -1, *self.others), raws, strict=True))
         return [result[c] for c in self.state.canonical]
-
-
-def mask_of(layout: Layout, columns: int) -> Words1:
-    """Return the mask of the first columns in each word of a row."""
-    mask = np.zeros(layout.words, np.uint64)
-    for place in layout.places[:columns]:
-        mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
-    return mask
-
-
-def place_of(place: Place) -> Ints:
-    """Return a place as kernels take it, see `kernels.running`."""
-    return np.array([place.word, place.shift, place.mask], np.int64)

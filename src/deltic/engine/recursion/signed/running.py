@@ -22,7 +22,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.operators.totals import GroupTotals
 from deltic.engine.recursion.signed.examination import Examination, ExaminationResult
 from deltic.engine.recursion.signed.extremes import IN_ORDER, ValuesByIteration, is_in_order
-from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups, iterations, mask_of, place_of
+from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups, iterations
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.layout import Domain, Raw
 from deltic.engine.storage.run import Run, Words, add_runs, consolidate
@@ -63,7 +63,7 @@ class RunningGroups(Examination):
     def _keys(self, words: Words) -> list[Raw]:
         """Return the keys of the groups of some sorted rows. Without keys there is one group."""
         columns = [self.source.layout.column(words, c) for c in range(self.groups.keys)]
-        starts = starts_of_groups(columns, words.shape[1])
+        starts = starts_of_groups(columns)
         return [column[starts] for column in columns]
 
     def _padded(self, keys: Sequence[Raw]) -> list[Raw]:
@@ -74,7 +74,7 @@ class RunningGroups(Examination):
     def _before(self, keys: Sequence[Raw], now: int) -> tuple[Totals, int]:
         """Return the totals of groups before an iteration, and the number of entries visited."""
         layout, runs = self.totals.layout, descriptors(self.totals.runs)
-        group, time = mask_of(layout, self.groups.keys), place_of(layout.places[self.groups.keys])
+        group, time = layout.mask(self.groups.keys), np.array(layout.places[self.groups.keys].found)
         words, width = self._record(keys, now), self.slots.width
         result, visited = last_records(words, group, time, last_column(self.totals), runs, width + 1)
         return result[:, :width], int(visited)
