@@ -1,7 +1,7 @@
 """Tables of MariaDB through JDBC, by its own driver and by MySQL's, against the rows of a real server.
 
 Catches a type of MySQL that is read as another value, names that are read as texts, and an update that is not seen.
-Needs mariadbd, and both drivers in Maven's local repository; `scripts/trial-cluster databases` is the way to run it.
+Needs mariadbd, and both drivers in Maven's local repository; `scripts/trial-cluster mariadb` is the way to run it.
 """
 
 from __future__ import annotations
