@@ -160,7 +160,7 @@ def rewrites(kind: type[ops.Operator], prepare: Prepare = _unprepared) -> Callab
     return made
 
 
-def has_kind(circuit: Circuit, *kinds: type[ops.Operator]) -> bool:
+def has_kind(circuit: Circuit, *kinds: type) -> bool:
     """Whether the circuit or a circuit in it has an operator of these types."""
     return any(issubclass(each, kinds) for each in circuit.kinds)
 
