@@ -174,3 +174,16 @@ def test_closures_are_printed_in_one_order_and_go_as_they_came():
     assert {line.partition("{.f = closure_")[0] for line in came} == {"P"}
     assert [line[-8:] for line in gone] == ["{2}}: -1"] * 2
     assert {line.replace(": -1", ": +1") for line in gone} < set(came)
+
+
+def test_a_step_of_an_explanation_has_the_text_of_its_rule() -> None:
+    pipeline = deltic.Pipeline()
+    pipeline.ddlog(
+        "input relation E(x: u8, y: u8)\noutput relation P(x: u8, y: u8)\n"
+        "P(x, z) :- P(x, y), E(y, z).\nP(0, 1).\nP(x, y) :- E(x, y).",
+    )
+    with pipeline.transaction() as change:
+        change.insert("E", [(1, 2), (5, 6)])
+    rules = {step.by: step.place for step in pipeline.why("P", (0, 2)).steps() if step.by != "table"}
+    assert rules == {"P(x, z) :- P(x, y), E(y, z).": "<ddlog>:3:1", "P(0, 1).": "<ddlog>:4:1"}
+    assert pipeline.why("P", (5, 6)).root.by == "P(x, y) :- E(x, y)."

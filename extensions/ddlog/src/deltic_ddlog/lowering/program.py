@@ -166,7 +166,17 @@ class Lowered:
     def _view(self, relation: c.ResolvedRelation) -> CatalogView:
         type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
         text = "\n".join(dict.fromkeys(rule.span.text for rule, _ in self._rules.get(relation.name, ())))
-        return CatalogView(catalog_name(relation.name), type_, text=text, place=relation.span.place)
+        parts, place = tuple(self._parts(relation)), relation.span.place
+        return CatalogView(catalog_name(relation.name), type_, text=text, place=place, rules=parts)
+
+    def _parts(self, relation: c.ResolvedRelation) -> Iterator[tuple[str, str]]:
+        """The text and place of each part of a relation's union."""
+        if relation.role == "input":
+            yield f"the relation {relation.name}", relation.span.place
+        rules = self._rules.get(relation.name, ())
+        if facts := [rule.span for rule, _ in rules if not rule.body]:
+            yield "\n".join(dict.fromkeys(fact.text for fact in facts)), facts[0].place
+        yield from ((rule.span.text, rule.span.place) for rule, _ in rules if rule.body)
 
     def _plain(self, relation: c.ResolvedRelation) -> ViewDefinitions:
         scope, before = self._scope(), len(self.inspected)
