@@ -57,8 +57,7 @@ CASES = {
     "texts of SQL": lambda o, p: o.selectExpr(
         "id",
         "struct(who, id AS `k`).who w",
-        "transform(split(tags, ','), t -> t || who)",
-        "price BETWEEN 1 AND 5 AS `a b`",
+        "price > 1 AND upper(who) < 'B' AS `a b`",
     ),
     "literals": lambda o, p: o.select(*(F.lit(value).alias(f"l{n}") for n, value in enumerate(LITERALS))),
     "when": lambda o, p: o.select("id", F.when(F.col("price") > 5, "much").otherwise("little").alias("k")),
