@@ -225,7 +225,8 @@ class _Block:
     def _named(self, node: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
         """Replace names of selected expressions, where no column has that name."""
         by_name = {item.name.lower(): item.node for item in reversed(items)}
-        names = [item.name.lower() for item in items]
+        named = (i for i in items if not (isinstance(i.node, exp.Column) and i.node.name.lower() == i.name.lower()))
+        names = [item.name.lower() for item in named]  # without a variable, which has its own name
 
         def is_alias(part: exp.Expression) -> bool:
             if not isinstance(part, exp.Column) or part.db or self._values.rows.find(part):
