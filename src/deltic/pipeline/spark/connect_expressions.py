@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp, parse_one
 
 from deltic.pipeline.spark.connect_literals import type_name, written_literal, written_text
-from deltic.pipeline.spark.connect_rows import Column, Rows, field_of, parts_of
+from deltic.pipeline.spark.connect_rows import PlanColumn, PlanRows, field_of, parts_of
 from deltic.pipeline.spark.plan_errors import PlanErrors
 from deltic.pipeline.spark.spark import quoted
 from deltic.sql.dialect import Deltic
@@ -24,10 +24,10 @@ _NAME, _AS = re.compile(r"\w+"), re.compile(r"(\s+AS)?[\s(]*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Expressions:
+class ExpressionWriter:
     """Writes expressions over some rows. Raises CatalogError if it cannot read one."""
 
-    rows: Rows
+    rows: PlanRows
     errors: PlanErrors
 
     def written(self, expression: Any) -> str:
@@ -40,7 +40,7 @@ class Expressions:
     def each(self, expressions: Sequence[Any]) -> str:
         return ", ".join(map(self.written, expressions))
 
-    def starred(self, expression: Any) -> Sequence[Column] | None:
+    def starred(self, expression: Any) -> Sequence[PlanColumn] | None:
         """The columns of `*` or `alias.*`; None for another expression."""
         kind = expression.WhichOneof("expr_type")
         target = None
@@ -54,7 +54,7 @@ class Expressions:
         (qualifier,) = parts_of(target) or ("",)
         return [c for c in self.rows.columns if not qualifier or c.qualifier.lower() == qualifier.lower()]
 
-    def column(self, expression: Any) -> Column | None:
+    def column(self, expression: Any) -> PlanColumn | None:
         """The column that an expression is; None for one that computes."""
         if expression.WhichOneof("expr_type") != "unresolved_attribute":
             return None
@@ -64,7 +64,7 @@ class Expressions:
     def ordered(self, orders: Sequence[Any]) -> str:
         return ", ".join(map(self._order, orders))
 
-    def _named(self, attribute: Any) -> tuple[Column, Sequence[str]]:
+    def _named(self, attribute: Any) -> tuple[PlanColumn, Sequence[str]]:
         plan = attribute.plan_id if attribute.HasField("plan_id") else None
         return self.rows.column(attribute.unparsed_identifier, plan, self.errors)
 
@@ -227,18 +227,18 @@ def _name(expression: Any) -> str:
     return parts_of(expression.unresolved_attribute.unparsed_identifier)[-1] if kind == "unresolved_attribute" else ""
 
 
-_WRITERS: Mapping[str | None, Callable[[Expressions, Any], str]] = {
-    "literal": Expressions._literal,
-    "unresolved_attribute": Expressions._attribute,
-    "unresolved_function": Expressions._call,
-    "call_function": Expressions._call,
-    "expression_string": Expressions._string,
-    "alias": Expressions._alias,
-    "cast": Expressions._cast,
-    "window": Expressions._window,
-    "lambda_function": Expressions._lambda,
+_WRITERS: Mapping[str | None, Callable[[ExpressionWriter, Any], str]] = {
+    "literal": ExpressionWriter._literal,
+    "unresolved_attribute": ExpressionWriter._attribute,
+    "unresolved_function": ExpressionWriter._call,
+    "call_function": ExpressionWriter._call,
+    "expression_string": ExpressionWriter._string,
+    "alias": ExpressionWriter._alias,
+    "cast": ExpressionWriter._cast,
+    "window": ExpressionWriter._window,
+    "lambda_function": ExpressionWriter._lambda,
     "unresolved_named_lambda_variable": lambda _, variable: _variable(variable),
-    "unresolved_extract_value": Expressions._extract,
-    "common_inline_user_defined_function": Expressions._function_of_user,
-    "subquery_expression": Expressions._subquery,
+    "unresolved_extract_value": ExpressionWriter._extract,
+    "common_inline_user_defined_function": ExpressionWriter._function_of_user,
+    "subquery_expression": ExpressionWriter._subquery,
 }

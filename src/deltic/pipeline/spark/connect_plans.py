@@ -12,9 +12,9 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from deltic.pipeline.spark.connect_expressions import Expressions
+from deltic.pipeline.spark.connect_expressions import ExpressionWriter
 from deltic.pipeline.spark.connect_literals import written_literal, written_text
-from deltic.pipeline.spark.connect_rows import Column, Rows, parts_of, together
+from deltic.pipeline.spark.connect_rows import PlanColumn, PlanRows, parts_of, together
 from deltic.pipeline.spark.plan_errors import PlanErrors
 from deltic.pipeline.spark.spark import quoted
 
@@ -69,7 +69,7 @@ class PlanReader:
         columns = ", ".join(f"{c.number} AS {quoted(c.name)}" for c in rows.columns)
         return f"SELECT {columns} FROM ({rows.query})"
 
-    def _rows(self, relation: Any) -> Rows:
+    def _rows(self, relation: Any) -> PlanRows:
         kind = relation.WhichOneof("rel_type")
         read = _READERS.get(kind)
         if kind in _LEAVES:
@@ -78,14 +78,14 @@ class PlanReader:
             raise self._errors.unsupported(_CALLS.get(kind, kind))
         return read(self, getattr(relation, kind), relation).of_plan(relation.common.plan_id)
 
-    def _expressions(self, rows: Rows) -> Expressions:
-        return Expressions(rows, self._errors)
+    def _expressions(self, rows: PlanRows) -> ExpressionWriter:
+        return ExpressionWriter(rows, self._errors)
 
-    def _column(self, name: str) -> Column:
+    def _column(self, name: str) -> PlanColumn:
         """A column with a number of its own."""
-        return Column(name, f"c{next(self._free)}")
+        return PlanColumn(name, f"c{next(self._free)}")
 
-    def _relation(self, name: str, relation: Any) -> Rows | None:
+    def _relation(self, name: str, relation: Any) -> PlanRows | None:
         """The rows of a relation of the pipeline, where it has that name; else None."""
         found = self._errors.relation(name)
         if found is None:
@@ -95,16 +95,16 @@ class PlanReader:
         self._errors.check_columns(name, schema, names)
         columns = tuple(replace(self._column(each), qualifier=name) for each in names)
         listed = ", ".join(f"{quoted(c.name)} AS {c.number}" for c in columns)
-        return Rows(f"SELECT {listed or 1} FROM {quoted(name)}", columns)
+        return PlanRows(f"SELECT {listed or 1} FROM {quoted(name)}", columns)
 
-    def _read(self, read: Any, relation: Any) -> Rows:
+    def _read(self, read: Any, relation: Any) -> PlanRows:
         names = parts_of(read.named_table.unparsed_identifier)
         rows = self._relation(names[-1], relation) if names else None
         if rows is None:
             raise self._errors.from_elsewhere()
         return rows
 
-    def _alias(self, alias: Any, relation: Any) -> Rows:
+    def _alias(self, alias: Any, relation: Any) -> PlanRows:
         inside = alias.input
         while inside.WhichOneof("rel_type") == "subquery_alias":
             inside = inside.subquery_alias.input
@@ -116,20 +116,20 @@ class PlanReader:
         rows = self._rows(alias.input)
         return replace(rows, columns=tuple(replace(c, qualifier=alias.alias) for c in rows.columns))
 
-    def _passed(self, passed: Any, _: Any) -> Rows:
+    def _passed(self, passed: Any, _: Any) -> PlanRows:
         return self._rows(passed.input)
 
-    def _project(self, project: Any, relation: Any) -> Rows:
+    def _project(self, project: Any, relation: Any) -> PlanRows:
         return self._selected(self._rows(project.input), project.expressions, relation)
 
-    def _selected(self, rows: Rows, expressions: Sequence[Any], relation: Any, groups: str = "") -> Rows:
+    def _selected(self, rows: PlanRows, expressions: Sequence[Any], relation: Any, groups: str = "") -> PlanRows:
         """The columns of a list; one that is passed on keeps its number. An order of the rows keeps its columns."""
         write = self._expressions(rows)
         names = [field.name for field in self._schema(relation)]
         parts = [part for expression in expressions for part in _parts(write, expression)]
         if sum(width for _, _, width in parts) != len(names):
             raise self._errors.unsupported("a call that makes several columns without their names")
-        columns: list[Column] = []
+        columns: list[PlanColumn] = []
         texts = ["*"] if rows.order else []
         for column, text, width in parts:
             if column is not None and column.number not in {c.number for c in columns}:
@@ -141,38 +141,38 @@ class PlanReader:
             texts.append(f"{text} AS {called if width == 1 else f'({called})'}")
             columns += made
         query = f"SELECT {', '.join(texts) or 1} FROM ({rows.query}){groups}"
-        return Rows(query, tuple(columns), plans=rows.plans, order=rows.order)
+        return PlanRows(query, tuple(columns), plans=rows.plans, order=rows.order)
 
-    def _filter(self, filter: Any, _: Any) -> Rows:  # noqa: A002 - the relation is called so
+    def _filter(self, filter: Any, _: Any) -> PlanRows:  # noqa: A002 - the relation is called so
         rows = self._rows(filter.input)
         return rows.within(f"SELECT * FROM ({rows.query}) WHERE {self._expressions(rows).written(filter.condition)}")
 
-    def _sort(self, sort: Any, _: Any) -> Rows:
+    def _sort(self, sort: Any, _: Any) -> PlanRows:
         rows = self._rows(sort.input)
         return replace(rows, order=self._expressions(rows).ordered(sort.order) if sort.is_global else "")
 
-    def _limit(self, limit: Any, _: Any) -> Rows:
+    def _limit(self, limit: Any, _: Any) -> PlanRows:
         rows = self._rows(limit.input)
         by = f" ORDER BY {rows.order}" if rows.order else ""
         return rows.within(f"SELECT * FROM ({rows.query}){by} LIMIT {limit.limit}")
 
-    def _deduplicate(self, deduplicate: Any, _: Any) -> Rows:
+    def _deduplicate(self, deduplicate: Any, _: Any) -> PlanRows:
         rows = self._rows(deduplicate.input)
         named = {name.lower() for name in deduplicate.column_names}
         if not deduplicate.all_columns_as_keys and named != {c.name.lower() for c in rows.columns}:
             raise self._errors.unsupported("dropDuplicates of some columns")
-        return Rows(f"SELECT DISTINCT {rows.numbers} FROM ({rows.query})", rows.columns, plans=rows.plans)
+        return PlanRows(f"SELECT DISTINCT {rows.numbers} FROM ({rows.query})", rows.columns, plans=rows.plans)
 
-    def _to_df(self, to_df: Any, _: Any) -> Rows:
+    def _to_df(self, to_df: Any, _: Any) -> PlanRows:
         return self._rows(to_df.input).called(to_df.column_names)
 
-    def _renamed(self, renamed: Any, _: Any) -> Rows:
+    def _renamed(self, renamed: Any, _: Any) -> PlanRows:
         rows = self._rows(renamed.input)
         for rename in renamed.renames:
             rows = rows.called([rename.new_col_name if c.is_called(rename.col_name) else c.name for c in rows.columns])
         return rows
 
-    def _drop(self, drop: Any, _: Any) -> Rows:
+    def _drop(self, drop: Any, _: Any) -> PlanRows:
         rows = self._rows(drop.input)
         write = self._expressions(rows)
         gone = {column.number for each in drop.columns if (column := write.column(each)) is not None}
@@ -180,7 +180,7 @@ class PlanReader:
         kept = tuple(c for c in rows.columns if c.number not in gone and c.name.lower() not in names)
         return replace(rows, columns=kept, hidden=())
 
-    def _with_columns(self, with_columns: Any, _: Any) -> Rows:
+    def _with_columns(self, with_columns: Any, _: Any) -> PlanRows:
         rows = self._rows(with_columns.input)
         write, columns = self._expressions(rows), list(rows.columns)
         texts = []
@@ -190,9 +190,9 @@ class PlanReader:
             replaced = [made if c.is_called(made.name) else c for c in columns]
             columns = replaced if made in replaced else [*columns, made]
         query = f"SELECT {', '.join(['*', *texts])} FROM ({rows.query})"
-        return Rows(query, tuple(columns), plans=rows.plans, order=rows.order)
+        return PlanRows(query, tuple(columns), plans=rows.plans, order=rows.order)
 
-    def _aggregate(self, aggregate: Any, relation: Any) -> Rows:
+    def _aggregate(self, aggregate: Any, relation: Any) -> PlanRows:
         rows = self._rows(aggregate.input)
         kind = aggregate.GroupType.Name(aggregate.group_type)
         if kind == "GROUP_TYPE_PIVOT":
@@ -209,7 +209,7 @@ class PlanReader:
         by = f" GROUP BY {groups}" if groups else ""
         return self._selected(replace(rows, order=""), [*grouping, *aggregate.aggregate_expressions], relation, by)
 
-    def _pivot(self, rows: Rows, aggregate: Any, relation: Any) -> Rows:
+    def _pivot(self, rows: PlanRows, aggregate: Any, relation: Any) -> PlanRows:
         """First the aggregates by groups and values, and then each value's of a group; NULL where there are no rows."""
         write, fields = self._expressions(rows), [*self._schema(relation)]
         groups, values = [self._column("") for _ in aggregate.grouping_expressions], aggregate.pivot.values
@@ -233,12 +233,12 @@ class PlanReader:
             texts.append(f"max(CASE WHEN {chosen} THEN {one.number} END) AS {outer[-1].number}")
         query = f"SELECT {', '.join(texts)} FROM (SELECT {listed} FROM ({rows.query}) GROUP BY {by})"
         numbers = ", ".join(c.number for c in groups)
-        return Rows(f"{query}{f' GROUP BY {numbers}' * bool(groups)}", tuple(outer), plans=rows.plans)
+        return PlanRows(f"{query}{f' GROUP BY {numbers}' * bool(groups)}", tuple(outer), plans=rows.plans)
 
-    def _join(self, join: Any, _: Any) -> Rows:
+    def _join(self, join: Any, _: Any) -> PlanRows:
         left, right = self._rows(join.left), self._rows(join.right)
         kind, names = join.JoinType.Name(join.join_type), join.using_columns
-        sides = Rows("", left.columns + right.columns, left.hidden + right.hidden, together(left, right))
+        sides = PlanRows("", left.columns + right.columns, left.hidden + right.hidden, together(left, right))
         keys = [[side.column(quoted(name), None, self._errors)[0] for side in (left, right)] for name in names]
         condition = " AND ".join(f"{one.number} = {other.number}" for one, other in keys)
         if join.HasField("join_condition"):
@@ -253,10 +253,10 @@ class PlanReader:
             return replace(left, query=f"SELECT l.* {joined}", columns=columns, order="")
         return self._merged(sides, kind, keys, joined)
 
-    def _merged(self, sides: Rows, kind: str, keys: Sequence[Sequence[Column]], joined: str) -> Rows:
+    def _merged(self, sides: PlanRows, kind: str, keys: Sequence[Sequence[PlanColumn]], joined: str) -> PlanRows:
         """A join by names has each key once, in front; what it has not is hidden."""
         lefts, rights = ([pair[side] for pair in keys] for side in (0, 1))
-        made: list[Column] = []
+        made: list[PlanColumn] = []
         if kind == "JOIN_TYPE_FULL_OUTER":
             made, hidden = [self._column(one.name) for one in lefts], lefts + rights
         elif kind == "JOIN_TYPE_RIGHT_OUTER":
@@ -269,9 +269,9 @@ class PlanReader:
             f", coalesce({one.number}, {other.number}) AS {c.number}"
             for (one, other), c in zip(keys, made, strict=False)
         )
-        return Rows(f"SELECT *{merged} {joined}", columns, (*sides.hidden, *hidden), sides.plans)
+        return PlanRows(f"SELECT *{merged} {joined}", columns, (*sides.hidden, *hidden), sides.plans)
 
-    def _set_op(self, set_op: Any, _: Any) -> Rows:
+    def _set_op(self, set_op: Any, _: Any) -> PlanRows:
         left, right = self._rows(set_op.left_input), self._rows(set_op.right_input)
         word = _SETS[set_op.SetOpType.Name(set_op.set_op_type)] + " ALL" * set_op.is_all
         pairs = [*_by_name(left, right)] if set_op.by_name else [*zip(left.columns, right.columns, strict=True)]
@@ -281,9 +281,9 @@ class PlanReader:
             values = (one.number if one is not None else "NULL" for one in side)
             listed = ", ".join(f"{value} AS {c.number}" for value, c in zip(values, columns, strict=True))
             parts.append(f"SELECT {listed} FROM ({rows.query})")
-        return Rows(f" {word} ".join(parts), columns, plans=together(left, right))
+        return PlanRows(f" {word} ".join(parts), columns, plans=together(left, right))
 
-    def _unpivot(self, unpivot: Any, _: Any) -> Rows:
+    def _unpivot(self, unpivot: Any, _: Any) -> PlanRows:
         rows = self._rows(unpivot.input)
         ids, values = self._listed(rows, unpivot.ids), self._listed(rows, unpivot.values.values)
         if not unpivot.HasField("values"):
@@ -292,16 +292,16 @@ class PlanReader:
         kept, (name, value) = "".join(f"{c.number}, " for c in ids), (c.number for c in made)
         parts = (f"SELECT {kept}{written_text(c.name)} AS {name}, {c.number} AS {value}" for c in values)
         query = " UNION ALL ".join(f"{part} FROM ({rows.query})" for part in parts)
-        return Rows(query, (*ids, *made), plans=rows.plans)
+        return PlanRows(query, (*ids, *made), plans=rows.plans)
 
-    def _listed(self, rows: Rows, expressions: Sequence[Any]) -> list[Column]:
+    def _listed(self, rows: PlanRows, expressions: Sequence[Any]) -> list[PlanColumn]:
         write = self._expressions(rows)
         columns = [write.column(each) for each in expressions]
         if None in columns:
             raise self._errors.unsupported("unpivot of an expression")
         return [c for c in columns if c is not None]
 
-    def _drop_na(self, drop: Any, _: Any) -> Rows:
+    def _drop_na(self, drop: Any, _: Any) -> PlanRows:
         rows = self._rows(drop.input)
         names = {name.lower() for name in drop.cols}
         typed = [(c, t) for c, t in self._typed(rows, drop.input) if not names or c.name.lower() in names]
@@ -309,7 +309,7 @@ class PlanReader:
         present = " + ".join(f"CASE WHEN {_missing(c.number, t)} THEN 0 ELSE 1 END" for c, t in typed)
         return rows.within(f"SELECT * FROM ({rows.query}) WHERE {present} >= {least}")
 
-    def _fill_na(self, fill: Any, _: Any) -> Rows:
+    def _fill_na(self, fill: Any, _: Any) -> PlanRows:
         rows = self._rows(fill.input)
         names = [name.lower() for name in fill.cols]
         one = fill.values[0] if len(fill.values) == 1 else None
@@ -327,31 +327,31 @@ class PlanReader:
                 f"CASE WHEN {_missing(column.number, type_)} THEN CAST({literal} AS {type_}) ELSE {column.number} END"
             )
             texts.append(f"{there} AS {columns[-1].number}")
-        return Rows(f"SELECT {', '.join(texts)} FROM ({rows.query})", tuple(columns), plans=rows.plans)
+        return PlanRows(f"SELECT {', '.join(texts)} FROM ({rows.query})", tuple(columns), plans=rows.plans)
 
-    def _typed(self, rows: Rows, relation: Any) -> Iterator[tuple[Column, str]]:
+    def _typed(self, rows: PlanRows, relation: Any) -> Iterator[tuple[PlanColumn, str]]:
         types = [field.dataType.simpleString() for field in self._schema(relation)]
         return zip(rows.columns, types, strict=True)
 
-    def _sql(self, sql: Any, relation: Any) -> Rows:
+    def _sql(self, sql: Any, relation: Any) -> PlanRows:
         return self._text(sql, relation, "")
 
-    def _with_relations(self, related: Any, relation: Any) -> Rows:
+    def _with_relations(self, related: Any, relation: Any) -> PlanRows:
         if related.root.WhichOneof("rel_type") != "sql":
             return self._rows(related.root)
         parts = [f"{quoted(each.subquery_alias.alias)} AS ({self.query(each)})" for each in related.references]
         return self._text(related.root.sql, relation, f"WITH {', '.join(parts)} ")
 
-    def _text(self, sql: Any, relation: Any, named: str) -> Rows:
+    def _text(self, sql: Any, relation: Any, named: str) -> PlanRows:
         """A query of SQL, over relations of the pipeline and the DataFrames that it names."""
         if sql.args or sql.pos_args or sql.named_arguments or sql.pos_arguments:
             raise self._errors.unsupported("spark.sql with parameters")
         columns = tuple(self._column(field.name) for field in self._schema(relation))
         numbers = ", ".join(c.number for c in columns)
-        return Rows(f"SELECT * FROM ({named}SELECT * FROM ({sql.query}\n)) AS q({numbers})", columns)
+        return PlanRows(f"SELECT * FROM ({named}SELECT * FROM ({sql.query}\n)) AS q({numbers})", columns)
 
 
-def _parts(write: Expressions, expression: Any) -> Iterator[tuple[Column | None, str, int]]:
+def _parts(write: ExpressionWriter, expression: Any) -> Iterator[tuple[PlanColumn | None, str, int]]:
     """What an expression adds to a list: a column that is passed on, or None; a text; how many columns it makes."""
     starred, column = write.starred(expression), write.column(expression)
     if starred is None and column is None:
@@ -361,11 +361,11 @@ def _parts(write: Expressions, expression: Any) -> Iterator[tuple[Column | None,
         yield passed, passed.number, 1
 
 
-def _keys_first(keys: Sequence[Column], columns: Sequence[Column]) -> tuple[Column, ...]:
+def _keys_first(keys: Sequence[PlanColumn], columns: Sequence[PlanColumn]) -> tuple[PlanColumn, ...]:
     return (*keys, *(c for c in columns if c not in keys))
 
 
-def _by_name(left: Rows, right: Rows) -> Iterator[tuple[Column | None, Column | None]]:
+def _by_name(left: PlanRows, right: PlanRows) -> Iterator[tuple[PlanColumn | None, PlanColumn | None]]:
     """The columns of two sides in pairs of a name; None where a side has none."""
     others = {c.name.lower(): c for c in right.columns}
     for column in left.columns:
@@ -385,7 +385,7 @@ def _fits(literal: Any, type_: str) -> bool:
     return type_.startswith({"boolean": ("boolean",), "string": ("string",)}.get(kind, _NUMBERS))
 
 
-_READERS: Mapping[str | None, Callable[[PlanReader, Any, Any], Rows]] = {
+_READERS: Mapping[str | None, Callable[[PlanReader, Any, Any], PlanRows]] = {
     "read": PlanReader._read,
     "subquery_alias": PlanReader._alias,
     "project": PlanReader._project,

@@ -13,7 +13,7 @@ _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 
 @dataclass(frozen=True)
-class Column:
+class PlanColumn:
     """A column: its name, what the query calls it, and the DataFrame's alias."""
 
     name: str
@@ -26,7 +26,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Rows:
+class PlanRows:
     """A query whose columns have unique numbers.
 
     `hidden` columns are the other side's keys of a join by names: an expression may name them, and `*` does not.
@@ -34,9 +34,9 @@ class Rows:
     """
 
     query: str
-    columns: tuple[Column, ...]
-    hidden: tuple[Column, ...] = ()
-    plans: Mapping[int, tuple[Column, ...]] = field(default_factory=dict)
+    columns: tuple[PlanColumn, ...]
+    hidden: tuple[PlanColumn, ...] = ()
+    plans: Mapping[int, tuple[PlanColumn, ...]] = field(default_factory=dict)
     order: str = ""
 
     @property
@@ -44,20 +44,20 @@ class Rows:
         """The columns of `*`."""
         return ", ".join(c.number for c in self.columns) or "1"
 
-    def within(self, query: str) -> Rows:
+    def within(self, query: str) -> PlanRows:
         """The same columns of another query."""
         return replace(self, query=query)
 
-    def called(self, names: Sequence[str]) -> Rows:
+    def called(self, names: Sequence[str]) -> PlanRows:
         """The columns under other names."""
         columns = tuple(replace(c, name=name) for c, name in zip(self.columns, names, strict=True))
         return replace(self, columns=columns)
 
-    def of_plan(self, plan: int) -> Rows:
+    def of_plan(self, plan: int) -> PlanRows:
         """The rows as those of a DataFrame with that number."""
         return replace(self, plans={**self.plans, plan: self.columns + self.plans.get(plan, ())})
 
-    def column(self, identifier: str, plan: int | None, errors: PlanErrors) -> tuple[Column, Sequence[str]]:
+    def column(self, identifier: str, plan: int | None, errors: PlanErrors) -> tuple[PlanColumn, Sequence[str]]:
         """The column that an identifier names, and the names of fields after it. Raises CatalogError."""
         parts = parts_of(identifier)
         for visible in (self.columns, self.hidden):
@@ -69,7 +69,7 @@ class Rows:
         names = ", ".join(c.name for c in self.columns)
         raise errors.error(f"no column {identifier} is left: the DataFrame has {names}; select it before, or use SQL")
 
-    def _has(self, column: Column, visible: Sequence[Column]) -> bool:
+    def _has(self, column: PlanColumn, visible: Sequence[PlanColumn]) -> bool:
         return any(c.number == column.number for c in visible)
 
 
@@ -78,15 +78,15 @@ def parts_of(identifier: str) -> list[str]:
     return [ticked.replace("``", "`") or plain for ticked, plain in _PART.findall(identifier)]
 
 
-def _only(columns: Sequence[Column], name: str, qualifier: str | None = None) -> Column | None:
+def _only(columns: Sequence[PlanColumn], name: str, qualifier: str | None = None) -> PlanColumn | None:
     """The column with a name, if exactly one has it."""
     numbers = {c.number: c for c in columns if c.is_called(name, qualifier)}
     return next(iter(numbers.values())) if len(numbers) == 1 else None
 
 
-def together(*several: Rows) -> Mapping[int, tuple[Column, ...]]:
+def together(*several: PlanRows) -> Mapping[int, tuple[PlanColumn, ...]]:
     """The DataFrames below several rows; one on both sides has the columns of both."""
-    made: dict[int, tuple[Column, ...]] = {}
+    made: dict[int, tuple[PlanColumn, ...]] = {}
     for rows in several:
         for plan, columns in rows.plans.items():
             made[plan] = made.get(plan, ()) + columns
