@@ -43,7 +43,7 @@ class StoreVersion:
 
     def _moved(self, store: Store) -> list[State]:
         """Return the relations in which rows moved to other iterations, even if the set of rows is the same."""
-        recursive = [state for state in store.states.values() if state.kind in _WITH_ITERATIONS]
+        recursive = [state for state in store.reached() if state.kind in _WITH_ITERATIONS]
         known = ((state, self.relations.get(state.relation.name)) for state in recursive)
         return [state for state, old in known if old is not None and old.orders[0].runs is not state.contents.runs]
 

@@ -58,6 +58,7 @@ class Store:
         None: any may be.
         """
         self._changed = True
+        self._reach: Collection[str] | None = None
         self._fitted: dict[Domain, int] = {}
         self._numbered = 0
 
@@ -212,9 +213,17 @@ class Store:
 
     # Epochs
 
-    def snapshot(self, relations: Iterable[str] | None = None) -> StoreSnapshot:
-        """Return a snapshot of some relations or all. It only costs the memory of the runs that it keeps alive."""
-        return StoreSnapshot.of(self.states.values() if relations is None else map(self.states.__getitem__, relations))
+    def snapshot(self, relations: Collection[str] | None = None) -> StoreSnapshot:
+        """Return a snapshot of the relations that the present epoch may change: these, or all.
+
+        It only costs the memory of the runs that it keeps alive.
+        """
+        self._reach = relations
+        return StoreSnapshot.of(self.reached())
+
+    def reached(self) -> Iterable[State]:
+        """Return the relations that the present epoch may change."""
+        return self.states.values() if self._reach is None else map(self.states.__getitem__, self._reach)
 
     def roll_back(self, snapshot: StoreSnapshot) -> None:
         """Return to the snapshot, without a pending change."""
@@ -226,7 +235,8 @@ class Store:
         """Forget the changes of the epoch. Their runs are in the arrangements."""
         for state in self.changed():
             state.delta = None
+        self._reach = None
 
     def changed(self) -> Iterator[State]:
         """Yield the relations that the present epoch has changed so far."""
-        return (state for state in self.states.values() if state.delta is not None)
+        return (state for state in self.reached() if state.delta is not None)

@@ -74,11 +74,9 @@ class Boundary:
 
     def view_changes(self) -> Changes:
         """Return the changes of the views in the epoch."""
-        states = {name: self.store.states[relation] for name, relation in self.program.sinks.items()}
-        changed = {name: (state, state.delta) for name, state in states.items() if state.delta is not None}
-        return Changes(
-            {name: view_change(state, delta, self.store.interner) for name, (state, delta) in changed.items()}
-        )
+        changed = {state.relation.name: (state, state.delta) for state in self.store.changed() if state.delta}
+        sinks = {name: changed[relation] for name, relation in self.program.sinks.items() if relation in changed}
+        return Changes({name: view_change(*change, self.store.interner) for name, change in sinks.items()})
 
     def changes_from(self, old: Boundary, kept: Mapping[str, str]) -> Changes:
         """Return the changes of the views since before an evolution; `kept` maps new names of relations to old ones."""

@@ -32,6 +32,7 @@ class Strata:
         for evaluation in evaluations:
             by_head[evaluation.query.head].append(evaluation)
         self._states, self._environment, self._work = stored.states, stored.environment, stored.work
+        self._store = stored.store
         self._steps: list[DerivedStep | DefinedStep | Recursive] = []
         for stratum in stored.program.strata:
             result = [e for name in stratum.relations for e in by_head.get(name, ())]
@@ -76,7 +77,7 @@ class Strata:
         """
         for name in self._states.keys() & new:
             self._end_change(self._states[name])
-        changed = {name for name, state in self._states.items() if state.delta is not None}
+        changed = {state.relation.name for state in self._store.changed()}
         self._work.forget()
         for step in self._steps if new else self.course(frozenset(changed)).steps:
             begins = step.relations[0] in new
