@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.errors import Diagnostic
+from deltic.values import of_python, to_arrow
 from deltic.values.types import Schema
 
 
@@ -40,7 +41,7 @@ def arrow_schema(schema: Schema, signed: bool) -> pa.Schema:
 def rows_to_table(rows: Sequence[tuple[tuple[Any, ...], int]], schema: Schema, signed: bool) -> pa.Table:
     """Return rows with weights as a table, without the weights unless `signed`."""
     fields = arrow_schema(schema, signed)
-    columns = [pa.array([row[i] for row, _ in rows], column.type.arrow) for i, column in enumerate(schema)]
+    columns = [to_arrow((of_python(row[i], c.type) for row, _ in rows), c.type) for i, c in enumerate(schema)]
     if signed:
         columns.append(pa.array([weight for _, weight in rows], pa.int64()))
     return table_of(columns, fields, len(rows))
