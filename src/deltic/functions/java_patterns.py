@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from deltic.functions.function import FUNCTIONS, Function, by_rows
@@ -22,7 +22,7 @@ PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9]+)|(?P<wrong>[
 """A sign that stands for itself, the number of a group, and what Java rejects, in a replacement."""
 
 
-@cache
+@lru_cache(maxsize=1 << 10)  # patterns may be data
 def compiled(pattern: str) -> re.Pattern[str] | None:
     """A pattern of Java's; None where it is none, or has what Python lacks."""
     try:
