@@ -112,5 +112,9 @@ def test_an_expression_is_what_it_is_in_spark(expression: str) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_answers_are_sparks(spark) -> None:
-    known = {e: (t, v) for e, t, v in answers(spark)}
+    spark.conf.set("spark.sql.timeType.enabled", "true")
+    try:
+        known = {e: (t, v) for e, t, v in answers(spark)}
+    finally:
+        spark.conf.unset("spark.sql.timeType.enabled")
     assert {e: known.get(e) for e in ANSWERS} == ANSWERS
