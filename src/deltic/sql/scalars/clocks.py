@@ -37,8 +37,8 @@ def clock_cast(type_: exp.DataType, value: Typed, target: Type, is_safe: bool) -
     if target is not Type.TIME or value.is_null or source not in (Type.STRING, Type.TIME, *_INSTANTS):
         return None
     clock = apply("clock_of_time", value) if source in _INSTANTS else convert(value, target)
-    digits = int(type_.expressions[0].name) if type_.expressions else MOST_DIGITS
-    return clock if digits >= MOST_DIGITS else attempt("clock_floor", clock, constant(10 ** (6 - digits), _LONG))
+    cut = MOST_DIGITS - (int(type_.expressions[0].name) if type_.expressions else MOST_DIGITS)
+    return attempt("clock_floor", clock, constant(10**cut, _LONG)) if cut > 0 else clock
 
 
 def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: operators.Apply = applied) -> Typed:

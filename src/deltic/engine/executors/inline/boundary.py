@@ -74,7 +74,8 @@ class Boundary:
 
     def view_changes(self) -> Changes:
         """Return the changes of the views in the epoch."""
-        changed = {state.relation.name: (state, state.delta) for state in self.store.changed() if state.delta}
+        reached = ((state, state.delta) for state in self.store.changed())
+        changed = {state.relation.name: (state, delta) for state, delta in reached if delta is not None}
         sinks = {name: changed[relation] for name, relation in self.program.sinks.items() if relation in changed}
         return Changes({name: view_change(*change, self.store.interner) for name, change in sinks.items()})
 
