@@ -11,25 +11,83 @@ from deltic.engine.kernels.declaring import compiled, inlined, kernel
 from deltic.engine.kernels.memory import load_u64
 from deltic.engine.kernels.narrow import load_time, load_weight
 from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, bisect_word, compare_rows, find_row
-from deltic.engine.kernels.types import U64, Bools, Int, Ints, Rows, Table, Times, Words2
+from deltic.engine.kernels.types import U64, Bools, Int, Ints, Rows, Table, Times, Words1, Words2
 
 NEVER = np.int32(-1)
+
+
+@inlined
+def _stride(rows: Int, count: Int) -> Int:
+    """A power of two: how far `count` sorted rows, if any, lie apart in a run, at least by half."""
+    stride = 8
+    while stride < rows and stride * count < 2 * rows:
+        stride *= 2
+    return stride
+
+
+@inlined
+def _leap(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
+    """The start of the stretch of `stride` rows, from i on, that ends at or after a word."""
+    while i + stride <= rows and load_u64(address, i + stride - 1) < word:
+        i += stride
+    return i
+
+
+@inlined
+def _find_within(address: Int, rows: Int, i: Int, stride: Int, words: Words2, j: Int) -> Int:
+    """The first position at or after row j of `words` in such a stretch.
+
+    Without a branch on which word is less, and the next search does not wait for this one: it begins at a stretch.
+    """
+    word = words[0, j]
+    if i + stride > rows:
+        i = bisect_word(address, i, rows, word)
+    else:
+        while stride > 1:
+            stride >>= 1
+            i += stride * np.int64(load_u64(address, i + stride - 1) < word)
+        i += np.int64(load_u64(address, i) < word)
+    return i if words.shape[0] == 1 else find_row(address, rows, i, words, j)
+
+
+@compiled
+def _begins(address: Int, rows: Int, i: Int, low: Words2, mask: Words1, j: Int) -> bool:
+    """Whether row i of a run is row j of `low` in the bits of `mask`."""
+    for w in range(low.shape[0]):
+        if load_u64(address + w * rows * 8, i) & mask[w] != low[w, j]:
+            return False
+    return True
+
+
+@kernel
+def totals_alike(words: Rows, low: Rows, mask: Words1, runs: Table) -> tuple[Ints, Ints]:
+    """The summed weight of each row over all runs, whatever its times, and that of all rows that begin like it.
+
+    Both int64[n]. `low` are the rows with the bits of `mask` alone, by which they are compared at first.
+    """
+    n = words.shape[1]
+    sums = np.zeros(n, np.int64)
+    alike = np.zeros(n, np.int64)
+    for r in range(runs.shape[0]):
+        address, rows, weights = runs[r, WORDS], runs[r, ROWS], runs[r, WEIGHTS]
+        i = 0
+        stride = _stride(rows, n)
+        for j in range(n):
+            i = _leap(address, rows, i, stride, low[0, j])
+            at = _find_within(address, rows, i, stride, low, j)
+            while at < rows and _begins(address, rows, at, low, mask, j):
+                weight = load_weight(weights, at)
+                alike[j] += weight
+                if compare_rows(address, rows, at, words, j) == 0:
+                    sums[j] += weight
+                at += 1
+    return sums, alike
 
 
 @kernel
 def totals(words: Rows, runs: Table) -> Ints:
     """The summed weight of each row over all runs, whatever its times: int64[n]."""
-    n = words.shape[1]
-    sums = np.zeros(n, np.int64)
-    for r in range(runs.shape[0]):
-        run = runs[r]
-        at = 0
-        for j in range(n):
-            at = find_row(run[WORDS], run[ROWS], at, words, j)
-            i = at
-            while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
-                sums[j] += load_weight(run[WEIGHTS], i)
-                i += 1
+    sums, _ = totals_alike(words, words, np.full(words.shape[0], ~np.uint64(0)), runs)
     return sums
 
 
@@ -94,37 +152,6 @@ def known(words: Rows, runs: Table, now: Int) -> Bools:
     return until > 0
 
 
-@inlined
-def _stride(rows: Int, count: Int) -> Int:
-    """A power of two: how far `count` sorted rows, if any, lie apart in a run, at least by half."""
-    stride = 8
-    while stride < rows and stride * count < 2 * rows:
-        stride *= 2
-    return stride
-
-
-@inlined
-def _leap(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
-    """The start of the stretch of `stride` rows, from i on, that ends at or after a word."""
-    while i + stride <= rows and load_u64(address, i + stride - 1) < word:
-        i += stride
-    return i
-
-
-@inlined
-def _find_within(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
-    """The first position at or after a word in such a stretch.
-
-    Without a branch on which word is less, and the next search does not wait for this one: it begins at a stretch.
-    """
-    if i + stride > rows:
-        return bisect_word(address, i, rows, word)
-    while stride > 1:
-        stride >>= 1
-        i += stride * np.int64(load_u64(address, i + stride - 1) < word)
-    return i + np.int64(load_u64(address, i) < word)
-
-
 @compiled
 def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
     """The total of each row before iteration `now` and at it, both int64[n], and whether it has later entries, bool[n].
@@ -135,17 +162,13 @@ def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
     before = np.zeros(n, np.int64)
     present = np.zeros(n, np.int64)
     after = np.zeros(n, np.bool_)
-    one_word = words.shape[0] == 1
     for r in range(runs.shape[0]):
         address, rows, times, weights = runs[r, WORDS], runs[r, ROWS], runs[r, TIMES], runs[r, WEIGHTS]
         i = 0
         stride = _stride(rows, n)
         for j in range(n):
-            if one_word:
-                i = _leap(address, rows, i, stride, words[0, j])
-                at = _find_within(address, rows, i, stride, words[0, j])
-            else:
-                at = i = find_row(address, rows, i, words, j)
+            i = _leap(address, rows, i, stride, words[0, j])
+            at = _find_within(address, rows, i, stride, words, j)
             if at == rows:
                 break
             while at < rows and compare_rows(address, rows, at, words, j) == 0:

@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from deltic.engine.kernels.merge import repeats, split, sum_ordered
 from deltic.engine.kernels.packing import move_offsets
-from deltic.engine.kernels.settle import totals
+from deltic.engine.kernels.settle import totals, totals_alike
 from deltic.engine.kernels.types import Table
 from deltic.engine.storage.layout import Domain, Layout, Raw
-from deltic.engine.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, near, sort_order
+from deltic.engine.storage.run import Run, Times, Weights, Words, Words1, add_runs, merge_runs, near, sort_order
 from deltic.engine.storage.spilling import pieces
 
 Descriptors = npt.NDArray[np.int64]
@@ -173,9 +173,14 @@ class Arrangement:
             runs = add_runs(runs, self._arranged(source, part))
         return reduce(merge_runs, reversed(runs)) if runs else run
 
+    def placed(self, source: Layout, words: Words) -> Words:
+        """Return rows in canonical order and layout `source` in this layout, but not sorted."""
+        moved = np.zeros((self.layout.words, words.shape[1]), np.uint64)
+        move_offsets(words, self._origins(source), self.layout.table, moved)
+        return moved
+
     def _arranged(self, source: Layout, run: Run) -> Run:
-        words = np.zeros((self.layout.words, len(run)), np.uint64)
-        move_offsets(run.words, self._origins(source), self.layout.table, words)
+        words = self.placed(source, run.words)
         if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():
             words.sort()
             return Run(words, run.times)
@@ -197,6 +202,15 @@ class Arrangement:
         runs = near(self.runs, words[0], words[0])
         sums: Weights = totals(words, descriptors(runs))
         return sums
+
+    def weights_alike(self, words: Words, mask: Words1) -> tuple[Weights, Weights]:
+        """Return the weight of each row, and that of all rows with the same bits of a mask of the first columns.
+
+        The rows must be sorted and distinct.
+        """
+        low = words & mask[:, None]
+        runs = near(self.runs, low[0], low[0] | ~mask[0])
+        return totals_alike(words, low, mask, descriptors(runs))
 
     def between(self, run: Run, low: int, high: int) -> list[tuple[int, int]]:
         """Return the ranges of a run's positions that hold the rows whose first column is in [low, high).

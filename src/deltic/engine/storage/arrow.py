@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +19,10 @@ from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.layout import Column, reaches
-from deltic.engine.storage.run import Run, Weights, Words, consolidate
+from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, consolidate
 from deltic.engine.storage.spilling import pieces
 from deltic.engine.storage.state import State
+from deltic.engine.storage.unique import weights_alike
 from deltic.errors import ChangeError
 
 # The columns of a batch as int64 values with their NULLs, and its weights.
@@ -42,16 +44,26 @@ def make_room(state: State, columns: Sequence[Column]) -> None:
 
 
 def table_change(
-    name: str, state: State, columns: Sequence[Column], weights: Weights, conflicts: Conflicts, interner: Interner
-) -> Run | None:
-    """Return the change of a table, or None if nothing changes. ChangeError for conflicting rows, see `conflicts`."""
+    name: str,
+    state: State,
+    columns: Sequence[Column],
+    weights: Weights,
+    conflicts: Conflicts,
+    interner: Interner,
+    key: Sequence[int] = (),
+) -> tuple[Run | None, Weights]:
+    """Return the change of a table, or None if nothing changes. ChangeError for conflicting rows, see `conflicts`.
+
+    With it come, for `check_unique`, the weights of the rows with the key of each changed row.
+    """
     words, change = packed(state, columns, weights)
+    alike, by_key = NO_WEIGHTS, cast(Any, slice(None))
     if conflicts == "trust":
         moved = state.trust(words, change)
     elif state.is_new() and (change == 1).all():
         moved = change
     else:
-        held = state.contents.weights_of(words)
+        held, alike, by_key = weights_alike(state, key, words)
         old = np.maximum(held, 0)
         most = old + change if not state.is_set else np.minimum(old + change, 1)
         new = np.maximum(most, 0)
@@ -61,8 +73,9 @@ def table_change(
         moved = new - held
     if not moved.all():
         there = moved != 0
+        alike = alike[there[by_key]] if alike.size else alike
         words, moved = words[:, there], moved[there]
-    return Run(words, weights=moved) if len(moved) else None
+    return Run(words, weights=moved) if len(moved) else None, alike
 
 
 def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:

@@ -12,6 +12,7 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.constants import constant_change, is_constant
 from deltic.engine.executors.evolution import difference
 from deltic.engine.storage.arrow import Encoded, encode_batch, make_room, table_change, view_change
+from deltic.engine.storage.run import Weights
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.engine.storage.unique import check_unique
@@ -56,17 +57,22 @@ class Boundary:
 
         Raises ChangeError if a batch conflicts with its table, or if rows share a key and are not trusted.
         """
+        alike: dict[str, Weights] = {}
         for name, (columns, weights) in batches.items():
             state = self.table(name)
-            state.delta = table_change(name, state, columns, weights, conflicts, self.store.interner)
+            given = columns, weights, conflicts, self.store.interner, self._key(state)
+            state.delta, alike[name] = table_change(name, state, *given)
         for state in self.pending_constants():
             state.delta = constant_change(state, self.store.interner)
         for state in self.store.changed():
             assert state.delta is not None
             state.append(state.delta)
-        for name in batches if conflicts != "trust" else ():
+        for name, weights in alike.items() if conflicts != "trust" else ():
             state = self.table(name)
-            check_unique(name, self.keys.get(state.relation.name, ()), state, self.store.interner)
+            check_unique(name, self._key(state), state, weights, self.store.interner)
+
+    def _key(self, state: State) -> Sequence[int]:
+        return self.keys.get(state.relation.name, ())
 
     def pending_constants(self) -> list[State]:
         """Return the constants whose rows have not been added yet."""

@@ -157,6 +157,6 @@ class Shard(RoundSteps):
         self._forget()
 
     def _forget(self) -> None:
-        self._sent, self._staying = [], {}
+        self._sent, self._staying, self._alike = [], {}, {}
         self.work.forget()
         self.environment.faults.clear()

@@ -41,7 +41,7 @@ from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import make_room, packed, table_change
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import Layout
-from deltic.engine.storage.run import NO_TIMES, Run, Times
+from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights
 from deltic.engine.storage.state import StoreSnapshot
 from deltic.engine.storage.store import Store
 from deltic.engine.storage.unique import check_unique
@@ -68,6 +68,7 @@ class Steps(StoredProgram):
         self._conflicts: Conflicts = "error"
         self._sent: list[dict[str, list[Received]]] = []
         self._staying: dict[str, tuple[Staying, ...]] = {}
+        self._alike: dict[str, Weights] = {}
         self._searches = {search.query.rule: self._search_of(search.query) for search in searches_of(steps)}
         updating = (step for step in steps if isinstance(step, Define | Derive | Recur))
         self._updates = {plan.makes(step)[0]: self._update_of(step) for step in updating}
@@ -148,10 +149,13 @@ class Steps(StoredProgram):
 
     def _check_keys(self) -> None:
         """Raise SharedKeys if new rows of tables have the keys of other rows."""
-        for name in self._sent[0] if self._conflicts != "trust" else ():
-            if self.plan.has_keys(name, self.options.keys):
-                table = self._keyed(name).name
-                check_unique(table, self.options.keys[name], self.states[name], self.store.interner)
+        for name, alike in self._alike.items() if self._conflicts != "trust" else ():
+            if key := self._key(name):
+                check_unique(self._keyed(name).name, key, self.states[name], alike, self.store.interner)
+
+    def _key(self, name: str) -> tuple[int, ...]:
+        """Return the key of a table, if all rows of one key are here."""
+        return self.options.keys[name] if self.plan.has_keys(name, self.options.keys) else ()
 
     # Steps
 
@@ -223,7 +227,9 @@ class Steps(StoredProgram):
         if isinstance(state.relation.definition, Table):
             if sent:
                 columns, weights = joined(sent)
-                set_change(state, table_change(name, state, columns, weights, self._conflicts, self.store.interner))
+                given = columns, weights, self._conflicts, self.store.interner, self._key(name)
+                change, self._alike[name] = table_change(name, state, *given)
+                set_change(state, change)
             return
         batch = CountChanges()
         for layout, run in self._staying.pop(name, ()):
