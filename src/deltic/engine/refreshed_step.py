@@ -101,14 +101,15 @@ class _Judge:
         self._step, self._switch = step, step.refresh.switch
         self._forecast = CostForecast(step.history.profile)
         self._started = inf
+        self._building = step.visits.building
 
     @cached_property
     def _recomputation(self) -> float:
         return self._step.expected()
 
     def spent(self) -> float:
-        """Return the processor seconds since the update started."""
-        return processor_time() - self._started
+        """Return the processor seconds since the update started, less those of building orders, which it leaves."""
+        return processor_time() - self._started - (self._step.visits.building - self._building)
 
     def reach(self, iteration: int) -> None:
         """Raise AbandonedError if the rest of the update, which has reached this iteration, seems to cost too much.

@@ -22,6 +22,7 @@ from deltic.engine.operators.columns import ColumnOperation, Columns
 from deltic.engine.operators.faults import Faults
 from deltic.engine.operators.search import Derivations, ExcludedRows, Visits, search
 from deltic.engine.operators.seen import Samples
+from deltic.engine.parallel import processor_time
 from deltic.engine.plan.estimate import Estimate, estimate
 from deltic.engine.plan.grouping import plan_groups
 from deltic.engine.plan.plan import Compute, Plan, PlanAccess
@@ -151,9 +152,11 @@ class Evaluation:
 
     def build(self, relations: Container[str] | None = None) -> None:
         """Build the arrangements that it probes, of all relations or of these."""
+        started = processor_time()
         for access, arrangement in zip(self._accesses, self._probed, strict=True):
             if not arrangement.is_built and (relations is None or access.relation in relations):
                 self.environment.states[access.relation].arrangement(access.order)
+        self.environment.visits.building += processor_time() - started
 
     def in_one_search(self, plan: Callable[[Query], Plan]) -> Evaluation:
         """Return this evaluation if one search computes all; else one that asks for the rest and shares statistics."""

@@ -38,6 +38,8 @@ class Visits:
     """The number of rows and index entries that searches have visited."""
 
     rows: int = 0
+    building: float = 0.0
+    """The processor seconds in which orders were built for searches."""
 
 
 # Fewer derivations are not searched for equal neighbours.
