@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
-from functools import cache
-from hashlib import sha256
-from importlib import resources
-from io import BytesIO
 
-import lark
-from lark import Lark, UnexpectedInput
+from lark import UnexpectedInput
 
-from deltic import caches
 from deltic.datalog.souffle.build import StatementBuilder
 from deltic.datalog.souffle.chains import DEEPEST, too_deep
 from deltic.datalog.souffle.components import instantiate
 from deltic.datalog.souffle.context import Parsed
 from deltic.datalog.souffle.explain import explain
 from deltic.datalog.souffle.preprocessor.preprocess import preprocess
+from deltic.datalog.syntax.grammar import load
 from deltic.datalog.syntax.program import ComponentDeclaration, ParsedProgram
 from deltic.datalog.syntax.source import ProgramText, in_order
 from deltic.errors import Diagnostic, ProgramError
@@ -74,7 +68,7 @@ def _parse_whole(source: ProgramText) -> Parsed:
     text = source.text
     while len(findings) < MOST_SYNTAX_ERRORS:
         try:
-            parsed = _grammar().parse(text)
+            parsed = load(__package__, "program").parse(text)
         except UnexpectedInput as error:
             finding = explain(source, error)
             findings.append(finding.diagnostic)
@@ -108,16 +102,3 @@ def _statement(text: str, position: int) -> tuple[int, int]:
         elif mark["end"]:
             return begin, mark.end()
     return begin, len(text)
-
-
-@cache
-def _grammar() -> Lark:
-    grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    name = f"souffle-{sha256(f'{grammar} {lark.__version__} {sys.version}'.encode()).hexdigest()[:16]}"
-    tables = caches.directory() / name
-    if (kept := caches.read(tables)) is not None:
-        return Lark.load(BytesIO(kept))
-    made = Lark(grammar, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=False)
-    made.save(content := BytesIO())
-    caches.write(tables, content.getvalue())
-    return made
