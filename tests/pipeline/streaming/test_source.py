@@ -17,6 +17,7 @@ import deltic
 from deltic import DelticError, Durability, Pipeline, StreamError
 from deltic.errors import StateError, UnsupportedError
 from deltic.pipeline.durability.following import FollowedState, definitions_of
+from deltic.pipeline.streaming.source import ChangeReader, StreamOptions
 
 PROGRAM = """
     CREATE TABLE sale (shop STRING, price INT);
@@ -37,6 +38,12 @@ def shop(tmp_path):
         sell(pipeline, ("a", 1), ("b", 2))
         sell(pipeline, ("a", 5), ("a", 5))
         yield pipeline
+
+
+def reader_of(shop, view):
+    """What plans a stream in a process of Spark."""
+    asked = StreamOptions({"path": str(shop.place), "view": view, "form": "weight"})
+    return ChangeReader(asked, asked.fields)
 
 
 def test_a_state_is_followed_while_it_is_written(shop):
@@ -96,6 +103,41 @@ def test_who_follows_too_slowly_is_told(shop):
         shop.checkpoint()
     with pytest.raises(StateError, match="what came after epoch 2 is no longer retained"):
         followed.go_on()
+    assert followed.is_behind
+
+
+def test_who_follows_too_slowly_goes_on_by_a_difference(shop):
+    """And the changes that it had before stay; a view that is another one by then is told."""
+    reader = reader_of(shop, "takings")
+    assert reader.latestOffset({"epoch": 1}) == {"epoch": 2}
+    sell(shop, ("b", 3))
+    shop.checkpoint()
+    for name in "bcd":
+        sell(shop, (name, 1))
+        shop.checkpoint()
+    assert reader.latestOffset({"epoch": 2}) == {"epoch": 6}
+    (part,) = reader.partitions({"epoch": 1}, {"epoch": 6})
+    found = summed([batch.to_pylist() for batch in reader.read(part)])
+    assert found == {("a", 1): -1, ("a", 11): 1, ("b", 2): -1, ("b", 6): 1, ("c", 1): 1, ("d", 1): 1}
+    reader.commit({"epoch": 6})
+    shop.drop("takings")
+    shop.sql("CREATE VIEW takings AS SELECT shop, count(*) AS n FROM sale GROUP BY shop")
+    for name in "efg":
+        sell(shop, (name, 1))
+        shop.checkpoint()
+    assert reader.latestOffset({"epoch": 6}) == {"epoch": shop.epoch}
+    with pytest.raises(StreamError, match="takings is another one now"):
+        reader.partitions({"epoch": 6}, {"epoch": shop.epoch})
+    with pytest.raises(StateError, match=r"epoch 6 is no longer retained.*Durability\(keep=N\)"):
+        reader_of(shop, "takings").latestOffset({"epoch": 6})
+
+
+def test_the_rows_of_a_view_are_sent_before_their_epoch_is_gone(shop):
+    reader = reader_of(shop, "all_sales")
+    end = reader.latestOffset({"epoch": None})
+    forget_epochs_before_the_third(shop)
+    (part,) = reader.partitions({"epoch": None}, end)
+    assert summed([batch.to_pylist() for batch in reader.read(part)]) == {("a", 1): 1, ("a", 5): 2, ("b", 2): 1}
 
 
 def test_definitions_are_read_without_rows(shop):
@@ -183,10 +225,7 @@ def test_epochs_that_are_gone_are_told(spark, shop, tmp_path):
 
 def test_a_view_that_was_dropped_and_made_again_is_told(shop):
     """Its rows of before are taken back by nobody, though it has the same columns."""
-    from deltic.pipeline.streaming.source import ChangeReader, StreamOptions
-
-    asked = StreamOptions({"path": str(shop.place), "view": "takings", "form": "weight"})
-    reader, begun = ChangeReader(asked, asked.fields), {"epoch": shop.epoch}
+    reader, begun = reader_of(shop, "takings"), {"epoch": shop.epoch}
     query = shop.catalog.views["takings"].text
     shop.drop("takings")
     shop.sql(query)

@@ -1,7 +1,8 @@
 """A state that another process writes: read as of an epoch, and followed from there to later ones.
 
 The checkpoint before the epoch is restored, and the log is replayed up to it, and further on demand. So all epochs
-since the oldest existing checkpoint can be read.
+since the oldest existing checkpoint can be read. Whoever follows more slowly than the log is cut continues at a later
+epoch, by the difference between the rows that it has and those of then.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pyarrow as pa
 
-from deltic.engine.changes import Changes
+from deltic.circuit.tables import WEIGHT
+from deltic.engine.batches import with_weights
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.comparing import netted
+from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.state_version import StateVersion
 from deltic.errors import StateError
@@ -53,7 +59,7 @@ class FollowedState:
     def go_on(self, epoch: int | None = None, rows: int | None = None) -> None:
         """Continue to an epoch, or the last one. With `rows`, stop after at least this many changes of tables.
 
-        Raises StateError if the next record no longer exists.
+        Raises StateError if the next record no longer exists, which `is_behind` tells.
         """
         done = 0
         for record in self._records():
@@ -66,6 +72,27 @@ class FollowedState:
                 self.changes[self.epoch] = result.changes
             if result.extension is not None:
                 self.ended |= dict.fromkeys(result.extension.ended, self.epoch)
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether the log no longer has the next record."""
+        starts = segments(self._state.files)
+        return bool(starts) and starts[0][0] > self._reader.last + 1
+
+    def catch_up(self, view: str) -> None:
+        """Continue to the last epoch that can be read, by the difference between the rows of a view then and now.
+
+        A view that is gone, or has other columns, has ended.
+        """
+        before, changes = self.pipeline, self.changes
+        self._open(self._state.files.place, None)
+        self.changes = changes
+        if self.pipeline.views.get(view) != before.views[view]:
+            self.ended[view] = self.epoch
+            return
+        held, rows = (each.snapshot().version.read(view, counted=True) for each in (before, self.pipeline))
+        gone = with_weights(held.drop_columns([WEIGHT]), -np.asarray(held.column(WEIGHT)))
+        self.changes[self.epoch] = Changes({view: ViewChange.of(netted(pa.concat_tables([rows, gone])))})
 
     def forget(self, epoch: int) -> None:
         """Forget the changes of views in epochs up to this one."""
@@ -99,7 +126,11 @@ class FollowedState:
         self.changes = {}
         self.ended: dict[str, int] = {}
         """The epoch in which each view last ended, among the epochs that were replayed."""
-        self.go_on(epoch)
+        try:
+            self.go_on(epoch)
+        except StateError:
+            if epoch is not None or not self.is_behind:
+                raise
         if epoch is not None and self.epoch != epoch:
             raise StateError(
                 f"state {self._state.files.place}: there is no epoch {epoch}: the last one is {self.epoch}"
@@ -107,13 +138,16 @@ class FollowedState:
 
     def _records(self) -> Iterator[Record]:
         """Yield the next records of the log."""
-        starts = segments(self._state.files)
-        if starts and starts[0][0] > self._reader.last + 1:
-            raise StateError(
-                f"state {self._state.files.place}: what came after epoch {self.epoch} is no longer retained; read it "
-                "as it is now, and follow it from there. More is retained with Pipeline(durability=Durability(keep=N))"
-            )
-        yield from self._reader.records()
+        try:
+            if not self.is_behind:
+                yield from self._reader.records()
+                return
+        except FileNotFoundError:
+            pass
+        raise StateError(
+            f"state {self._state.files.place}: what came after epoch {self.epoch} is no longer retained; read it "
+            "as it is now, and follow it from there. More is retained with Pipeline(durability=Durability(keep=N))"
+        )
 
 
 def _options(made: Manifest) -> dict[str, Any]:
@@ -124,6 +158,18 @@ def _options(made: Manifest) -> dict[str, Any]:
 
 def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path = ()) -> Definitions:
     """Return the present definitions of a state, without reading rows. Raises StateError."""
+    files = files_at(place)
+    for _ in range(TRIES):
+        before = manifest.numbers(files)
+        try:
+            return _definitions_at(place, functions)
+        except StateError:
+            if manifest.numbers(files) == before:
+                raise
+    return _definitions_at(place, functions)
+
+
+def _definitions_at(place: str | Path, functions: Iterable[OfPython] | str | Path) -> Definitions:
     from deltic.pipeline.session import Pipeline
 
     state = StateDirectory.open(place, Durability(readonly=True))

@@ -51,7 +51,8 @@ def changes_stream(
     ones. `functions` is the file of those that definitions call. Spark's own processes read the directory; the pipeline
     may be in another process.
 
-    Raises StreamError for a pipeline in memory or a table; the query raises it for epochs that are no longer retained.
+    A query that is slower than the writer gets several epochs as one change. Raises StreamError for a pipeline in
+    memory or a table; a restarted query raises it for epochs that are no longer retained.
     """
     session = active_session(spark or view.spark)
     if view.place is None:

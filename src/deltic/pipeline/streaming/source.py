@@ -19,7 +19,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.arrow_stream import of_stream, to_stream
-from deltic.errors import DelticError, StreamError, UnsupportedError
+from deltic.errors import DelticError, StateError, StreamError, UnsupportedError
 from deltic.pipeline.durability.following import FollowedState, definitions_of
 from deltic.pipeline.io.layout import FEED
 from deltic.pipeline.names import check_choice, find
@@ -150,7 +150,8 @@ class ViewReader(DataSourceReader):
 class ChangeReader(DataSourceStreamReader):
     """How a view changes: its rows as of some epoch at first, or nothing, and then the changes of each epoch.
 
-    It stands in a process of its own for as long as a query runs.
+    It stands in a process of its own for as long as a query runs, with the state as of the last offset: a query that
+    is slower than the writer continues with a difference. A restarted one needs the epoch of its checkpoint.
     """
 
     def __init__(self, asked: StreamOptions, schema: StructType) -> None:
@@ -170,26 +171,38 @@ class ChangeReader(DataSourceStreamReader):
         """The last epoch, or as far as `maxRowsPerTrigger` changes of tables go behind the start."""
         begun = None if start is None else start["epoch"]
         followed = self._at(begun)
-        if begun is None or self._asked.most is None:
-            followed.go_on()
-        elif followed.epoch <= begun:
-            followed.go_on(rows=self._asked.most)
+        if begun is None or self._asked.most is None or followed.epoch <= begun:
+            try:
+                followed.go_on(rows=None if begun is None else self._asked.most)
+            except StateError:
+                if not followed.is_behind:
+                    raise
+                followed.catch_up(self._asked.view)
         return {"epoch": followed.epoch}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """The parts of the view, which executors read, or the changes of some epochs themselves."""
         begun, reached = start["epoch"], cast(int, end["epoch"])
         if begun is None:
-            return _parts(self._asked, self._asked.followed(reached))
+            now = self._followed
+            return self._first(now if now is not None and now.epoch == reached else self._asked.followed(reached))
         followed = self._at(begun)
-        followed.go_on(reached)
+        if followed.epoch < reached:
+            followed.go_on(reached)
         self._check_columns(followed, begun)
         rows = [
             _signed(change.to_arrow(), epoch, self._schema)
             for epoch, changes in sorted(followed.changes.items())
             if begun < epoch <= reached and (change := changes.batch(self._asked.view)) is not None
         ]
-        return [InputPartition(to_stream(part, _BATCH).to_pybytes()) for part in _slices(rows)]
+        return _sent(rows)
+
+    def _first(self, followed: FollowedState) -> list[InputPartition]:
+        """The rows of the view. Executors read many, in parts; few are sent, so that their epoch may be forgotten."""
+        parts = _parts(self._asked, followed)
+        if len(parts) > 1:
+            return parts
+        return _sent([_signed(followed.part(self._asked.view, 0, 1, counted=True), followed.epoch, self._schema)])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The changes of a part, on an executor."""
@@ -247,8 +260,8 @@ def _signed(rows: pa.Table, epoch: int, schema: StructType) -> pa.Table:
     return for_spark(rows).cast(to_arrow_schema(schema, timezone="UTC"))
 
 
-def _slices(tables: list[pa.Table]) -> Iterator[pa.Table]:
-    if tables:
-        result = pa.concat_tables(tables)
-        for start in range(0, len(result), _ROWS):
-            yield result.slice(start, _ROWS)
+def _sent(tables: list[pa.Table]) -> list[InputPartition]:
+    """Parts that have their rows with them."""
+    rows = pa.concat_tables(tables) if tables else pa.table({})
+    slices = (rows.slice(start, _ROWS) for start in range(0, len(rows), _ROWS))
+    return [InputPartition(to_stream(part, _BATCH).to_pybytes()) for part in slices]
