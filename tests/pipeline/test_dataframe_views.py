@@ -59,6 +59,13 @@ CASES = {
         "struct(who, id AS `k`).who w",
         "price > 1 AND upper(who) < 'B' AS `a b`",
     ),
+    "calls that Spark computes by others": lambda o, p: o.selectExpr(
+        "price NOT BETWEEN 1 AND 5 AS b", "nvl(who, tags) AS n", "extract(month FROM day) AS m", "nullif(id, 1) AS u"
+    ),
+    "lambda": lambda o, p: o.select(
+        F.transform(F.split("tags", ","), lambda x: F.concat(F.upper(x), "who")).alias("t"),
+        F.aggregate(F.array("id"), F.lit(1).cast("long"), lambda a, x: a + x).alias("a"),
+    ),
     "literals": lambda o, p: o.select(*(F.lit(value).alias(f"l{n}") for n, value in enumerate(LITERALS))),
     "when": lambda o, p: o.select("id", F.when(F.col("price") > 5, "much").otherwise("little").alias("k")),
     "cast": lambda o, p: o.select(F.col("id").cast("string"), F.col("price").cast("double").alias("d")),
@@ -128,13 +135,14 @@ def pipeline(spark):
     return tables(spark)
 
 
-def tables(spark):
+def tables(spark, is_filled=True):
     pipeline = deltic.Pipeline(spark)
     pipeline.table(
         "orders", {"id": "int64", "who": "string?", "day": "date?", "price": "decimal(8, 2)?", "tags": "string?"}, "id"
     )
     pipeline.table("people", {"who": "string", "shop": "string", "age": "int64?"}, "who")
-    fill(pipeline, ORDERS[:2], PEOPLE)
+    if is_filled:
+        fill(pipeline, ORDERS[:2], PEOPLE)
     return pipeline
 
 

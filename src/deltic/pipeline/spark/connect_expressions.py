@@ -196,13 +196,11 @@ def _variable(variable: Any) -> str:
 
 def _end_of(tree: exp.Expression, text: str) -> int:
     """Where an expression ends in a text, without the name that it may have."""
-    names = (
-        tree.expressions
-        if isinstance(tree, exp.Aliases)
-        else [tree.args["alias"]]
-        if isinstance(tree, exp.Alias)
-        else []
-    )
+    names: Sequence[exp.Expression] = ()
+    if isinstance(tree, exp.Aliases):
+        names = tree.expressions
+    elif isinstance(tree, exp.Alias):
+        names = [tree.args["alias"]]
     spans = [span for name in names if (span := span_of(name)) is not None]
     if not spans:
         return len(text)

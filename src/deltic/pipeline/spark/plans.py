@@ -6,6 +6,7 @@ query have one name; expressions are written by Spark itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,12 @@ _CALLS = {
     "Unpivot": "unpivot",
 }
 
+# The calls of which Spark keeps what they compute as children, and what was called beside it: those that it does not
+# write as a call.
+_FORMS = {"between": "({} BETWEEN {} AND {})", "extract": "date_part({}, {})"}
+_CALLED = "org.apache.spark.sql.catalyst.expressions.InheritAnalysisRules"
+_STAND_IN = re.compile(r"deltic_text_(\d+)")
+
 
 def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> str:
     """The query whose rows a DataFrame has, over tables and views of a pipeline.
@@ -62,8 +69,7 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
         from deltic.pipeline.spark.connect_plans import connect_query_of
 
         return connect_query_of(frame, errors)
-    jvm: Any = session._jvm
-    reader = _PlanReader(errors, jvm.org.apache.spark)
+    reader = _PlanReader(errors, session.sparkContext._gateway)
     plan = frame._jdf.queryExecution().analyzed()
     query, columns = reader.query(plan), zip(_each(plan.output()), frame.columns, strict=True)
     names = ", ".join(f"{reader.called(attribute)} AS {quoted(name)}" for attribute, name in columns)
@@ -73,11 +79,12 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
 class _PlanReader:
     """Reads the plan of one view."""
 
-    def __init__(self, errors: PlanErrors, spark: Any) -> None:
-        self._errors, self._to_seq = errors, spark.api.python.PythonUtils.toSeq
-        self._literal = spark.sql.catalyst.expressions.Literal
-        self._struct = spark.sql.catalyst.expressions.CreateNamedStruct
+    def __init__(self, errors: PlanErrors, gateway: Any) -> None:
+        spark = gateway.jvm.org.apache.spark
+        self._errors, self._gateway, self._to_seq = errors, gateway, spark.api.python.PythonUtils.toSeq
+        self._expressions, self._no_metadata = spark.sql.catalyst.expressions, spark.sql.types.Metadata.empty()
         self._numbers: dict[int, int] = {}
+        self._texts: list[str] = []
 
     def called(self, attribute: Any) -> str:
         """The name of a column: Spark's numbers differ from session to session, these do not."""
@@ -117,12 +124,38 @@ class _PlanReader:
 
     def written(self, expression: Any) -> str:
         """An expression, as Spark writes it, over numbered columns."""
-        return str(self._numbered(expression).sql())
+        text = str(self._numbered(expression).sql())
+        return _STAND_IN.sub(lambda found: self._texts[int(found[1])], text)
+
+    def _text(self, text: str, expression: Any) -> Any:
+        """A column that stands for a text while Spark writes what is around it."""
+        self._texts.append(text)
+        number, made = self._expressions.NamedExpression.newExprId(), self._expressions.AttributeReference
+        name = f"deltic_text_{len(self._texts) - 1}"
+        return made(name, expression.dataType(), True, self._no_metadata, number, self._to_seq([]))
+
+    def _lambda(self, function: Any) -> str:
+        names = ", ".join(map(self.called, _each(function.arguments())))
+        return f"({names}) -> {self.written(function.function())}"
+
+    def _call(self, call: Any) -> str:
+        """A call as it was made: Spark writes its arguments with the names that they had."""
+        name = str(call.prettyName())
+        arguments = [*map(self.written, _each(call.parameters()))]
+        return _FORMS.get(name, f"{name}({', '.join(['{}'] * len(arguments))})").format(*arguments)
 
     def _numbered(self, expression: Any) -> Any:
+        from py4j.java_gateway import is_instance_of
+
         kind = _kind(expression)
         if kind == "AttributeReference":
             return expression.withName(self.called(expression)).withQualifier(self._to_seq([]))
+        if kind == "NamedLambdaVariable":
+            return expression.toAttribute().withName(self.called(expression))
+        if kind == "LambdaFunction":
+            return self._text(self._lambda(expression), expression)
+        if is_instance_of(self._gateway, expression, _CALLED):
+            return self._text(self._call(expression), expression)
         if kind in ("PythonUDF", "ScalaUDF", "ScalaUDAF", "PythonUDAF"):
             name = f"function {expression.name()}" if kind.startswith("Python") else "function of Scala"
             raise self._errors.unknown_function(name)
@@ -130,7 +163,7 @@ class _PlanReader:
             raise self._errors.subquery()
         children = self._to_seq([*map(self._numbered, _each(expression.children()))])
         if kind == "CreateNamedStruct":  # Spark writes one that was made by `struct` without the names of its fields
-            return self._struct(children)
+            return self._expressions.CreateNamedStruct(children)
         return expression.withNewChildren(children)
 
     def named(self, expression: Any) -> str:
@@ -197,7 +230,7 @@ class _PlanReader:
         pivot = call.aggregateFunction()
         column, value = self.written(pivot.pivotColumn()), self.written(pivot.valueColumn())
         literals = (
-            self._literal.create(each, pivot.pivotColumn().dataType()).sql()
+            self._expressions.Literal.create(each, pivot.pivotColumn().dataType()).sql()
             for each in _each(pivot.pivotColumnValues())
         )
         parts = (f"max(CASE WHEN {column} <=> {literal} THEN {value} END)" for literal in literals)
