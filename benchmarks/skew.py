@@ -7,13 +7,15 @@ each shard, in this process: that is what each would take as a task of its own.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 
 import numpy as np
 import pyarrow as pa
 from harness import report
 
 import deltic
+from deltic.engine.executors.shards.exchange import Inbox
+from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.shard import Shard
 
 ROWS, KEYS, SHARDS, CHANGED, TIMES = 1_000_000, 100_000, 8, 10_000, 5
@@ -29,21 +31,21 @@ NOTES = """\
 mean, slowest: processor milliseconds of the eight shards for an epoch that replaces 1 % of 10^6 rows; medians of 5
 epochs. factor: how much longer the slowest takes. A key has its rows on one shard, and the others wait for it."""
 
-SPENT: Counter[int] = Counter()
+SPENT: defaultdict[int, float] = defaultdict(float)
 
 
 def main() -> None:
     """Print the table."""
     run = Shard.run
 
-    def timed(shard, stage, inbox):
+    def timed(shard: Shard, stage: int, inbox: Inbox) -> list[Message]:
         started = time.thread_time()
         try:
             return run(shard, stage, inbox)
         finally:
             SPENT[shard.number] += time.thread_time() - started
 
-    Shard.run = timed
+    Shard.run = timed  # type: ignore[assignment, method-assign]
     rows = [[view, f"{hot:.0%}", *measured(query, hot)] for view, query in VIEWS.items() for hot in HOT]
     report("skew", "A hot key on 8 shards", ["view", "rows of the key", "mean", "slowest", "factor"], rows, NOTES)
 

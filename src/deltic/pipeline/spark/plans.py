@@ -69,7 +69,8 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
         from deltic.pipeline.spark.connect_plans import connect_query_of
 
         return connect_query_of(frame, errors)
-    reader = _PlanReader(errors, session.sparkContext._gateway)
+    jvm: Any = session._jvm
+    reader = _PlanReader(errors, jvm)
     plan = frame._jdf.queryExecution().analyzed()
     query, columns = reader.query(plan), zip(_each(plan.output()), frame.columns, strict=True)
     names = ", ".join(f"{reader.called(attribute)} AS {quoted(name)}" for attribute, name in columns)
@@ -79,9 +80,10 @@ def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> st
 class _PlanReader:
     """Reads the plan of one view."""
 
-    def __init__(self, errors: PlanErrors, gateway: Any) -> None:
-        spark = gateway.jvm.org.apache.spark
-        self._errors, self._gateway, self._to_seq = errors, gateway, spark.api.python.PythonUtils.toSeq
+    def __init__(self, errors: PlanErrors, jvm: Any) -> None:
+        spark = jvm.org.apache.spark
+        self._errors, self._to_seq = errors, spark.api.python.PythonUtils.toSeq
+        self._call_class = jvm.java.lang.Class.forName(_CALLED)
         self._expressions, self._no_metadata = spark.sql.catalyst.expressions, spark.sql.types.Metadata.empty()
         self._numbers: dict[int, int] = {}
         self._texts: list[str] = []
@@ -145,8 +147,6 @@ class _PlanReader:
         return _FORMS.get(name, f"{name}({', '.join(['{}'] * len(arguments))})").format(*arguments)
 
     def _numbered(self, expression: Any) -> Any:
-        from py4j.java_gateway import is_instance_of
-
         kind = _kind(expression)
         if kind == "AttributeReference":
             return expression.withName(self.called(expression)).withQualifier(self._to_seq([]))
@@ -154,7 +154,7 @@ class _PlanReader:
             return expression.toAttribute().withName(self.called(expression))
         if kind == "LambdaFunction":
             return self._text(self._lambda(expression), expression)
-        if is_instance_of(self._gateway, expression, _CALLED):
+        if self._call_class.isInstance(expression):
             return self._text(self._call(expression), expression)
         if kind in ("PythonUDF", "ScalaUDF", "ScalaUDAF", "PythonUDAF"):
             name = f"function {expression.name()}" if kind.startswith("Python") else "function of Scala"
