@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.circuit.tables import WEIGHT as WEIGHT
 from deltic.engine.conflicts import Conflicts
@@ -48,6 +48,9 @@ class Engine(Version, Protocol):
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         return self._now().lookup(name, key, counted=counted)
+
+    def find(self, name: str, keys: Mapping[str, list[Any]], *, table: bool = False) -> dict[tuple[Any, ...], int]:
+        return self._now().find(name, keys, table=table)
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         return self._now().lookup_all(name, keys)

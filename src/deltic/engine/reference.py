@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -203,6 +204,12 @@ class ReferenceVersion(Version):
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         result = self._found(self._contents(name), self.schemas[name], key)
         return _shown(result, self.schemas[name], counted)
+
+    def find(self, name: str, keys: Mapping[str, list[Any]], *, table: bool = False) -> dict[Row, int]:
+        rows = self.tables[name] if table else self._contents(name)
+        names = (self.table_schemas if table else self.schemas)[name].names
+        places, wanted = [names.index(column) for column in keys], set(zip(*keys.values(), strict=True))
+        return {row: weight for row, weight in rows if not keys or tuple(row[i] for i in places) in wanted}
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         rows, schema = self.tables[name], self.table_schemas[name]

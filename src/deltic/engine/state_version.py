@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.engine.between import Between
+from deltic.engine.entries import Entries, Row
 from deltic.engine.interrupts import postponed
-from deltic.engine.storage.codec import decode_rows, nullary
-from deltic.engine.storage.frozen import Frozen, NegativeWeight
+from deltic.engine.storage.arrangement import SortedRows, present
+from deltic.engine.storage.codec import nullary
+from deltic.engine.storage.frozen import Frozen, Keys, NegativeWeight
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.lookup import count_each, find_history, find_rows, first_of_each
+from deltic.engine.storage.lookup import count_each, find_entries, find_rows, first_of_each
+from deltic.engine.storage.run import Words
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.engine.version import Version, rows_shown
@@ -118,19 +122,40 @@ class StateVersion(Version):
 
         return self._of_all(ask, name, counted)
 
-    def history(self, name: str, keys: pa.Table, members: Collection[str]) -> pa.Table | None:
+    def find(self, name: str, keys: Keys, *, table: bool = False) -> dict[Row, int]:
+        called, result = self._called(name, table), dict[Row, int]()
+        with postponed:
+            for store in self._stores:
+                relation = store.relations[called]
+                order, run = find_entries(relation, relation.keys(keys, store.interner)[0])
+                if run is not None:
+                    words, weights = relation.there(*present([run]))
+                    result |= zip(relation.listed(order, words, store.interner), weights.tolist(), strict=True)
+        return result
+
+    def history(self, name: str, keys: Keys, members: Collection[str]) -> Entries | None:
         called = {member: self._program.sinks.get(member, member) for member in members}
         kept = self._program.histories.get(frozenset(called.values()), {}).get(called[name])
         if kept is None:
             return None
+        parts = []
         with postponed:
-            parts = [_history(store.relations[kept], store.interner, keys) for store in self._stores]
-        known = [part for part in parts if part is not None]
-        return pa.concat_tables(known) if len(known) == len(parts) else None
+            for store in self._stores:
+                relation = store.relations[kept]
+                order, run = find_entries(relation, relation.keys(keys, store.interner)[0])
+                if run is None or not len(run):
+                    continue
+                if not run.times.size:
+                    return None
+                decode = partial(_decoded, relation, order, store.interner)
+                entries = run.words, run.times, run.all_weights()
+                parts.append((decode, *(first_of_each(*entries) if relation.is_set else entries)))
+        return Entries(parts)
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         def ask(relation: Frozen, interner: Interner, counted: bool) -> pa.Table:
-            return relation.shown(*find_rows(relation, relation.keys(keys, interner)[0], {}), interner, counted)
+            values, _ = relation.keys(_columns(keys), interner)
+            return relation.shown(*find_rows(relation, values, {}), interner, counted)
 
         return self._of_all(ask, name, counted=False, table=True)
 
@@ -140,8 +165,8 @@ class StateVersion(Version):
             for store in self._stores:
                 relation = store.relations[self._called(name, table)]
                 if relation.orders[0].runs:
-                    values, known = relation.keys(keys, store.interner)
-                    counts[known] += count_each(relation, values)
+                    values, known = relation.keys(_columns(keys), store.interner)
+                    counts[slice(None) if known is None else known] += count_each(relation, values)
             return counts
 
     def entries(self, name: str) -> int:
@@ -170,12 +195,13 @@ class StateVersion(Version):
         return tables[name] if table or name not in sinks else sinks[name]
 
 
-def _history(relation: Frozen, interner: Interner, keys: pa.Table) -> pa.Table | None:
-    result = find_history(relation, relation.keys(keys, interner)[0])
-    if result is None:
-        return None
-    words, times, weights = first_of_each(*result) if relation.is_set else result
-    return decode_rows(relation.schema, relation.layout, words, interner, weights, times=times)
+def _columns(keys: pa.Table) -> Keys:
+    return dict(zip(keys.column_names, keys.columns, strict=True))
+
+
+def _decoded(relation: Frozen, order: SortedRows, interner: Interner, words: Words) -> list[Row]:
+    with postponed:
+        return relation.listed(order, words, interner)
 
 
 def together(tables: Iterable[pa.Table]) -> pa.Table:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.lazy import np, pa
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-
-ITERATION = "__iteration__"
-"""The column of `Version.history` with the iterations."""
+    from deltic.engine.entries import Entries
 
 
 def rows_shown(weights: npt.NDArray[np.int64]) -> int:
@@ -38,13 +36,17 @@ class Version(Protocol):
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         """Return the rows of a table or view with these values in these columns, in the form of `read`."""
 
-    def history(self, name: str, keys: pa.Table, members: Collection[str]) -> pa.Table | None:
-        """Return the history of a recursive view's rows: the changes of their weights.
+    def find(self, name: str, keys: Mapping[str, list[Any]], *, table: bool = False) -> dict[tuple[Any, ...], int]:
+        """Return the rows of a view, or of a table, that agree with one of the keys, with their weights.
 
-        The rows are those that agree with one of the keys in the keys' columns; all rows if there are no columns.
+        `keys` has their values by column, in the form of rows; all rows agree if it has no columns.
+        """
 
-        WEIGHT has the changes, ITERATION their iterations; those of a row are in order. None if the stored iterations
-        are not those of a recursion of exactly these `members`.
+    def history(self, name: str, keys: Mapping[str, list[Any]], members: Collection[str]) -> Entries | None:
+        """Return the history of a recursive view's rows that `find` would return: the changes of their weights.
+
+        Of a set, only the first iteration of each row. None if the stored iterations are not those of a recursion of
+        exactly these `members`.
         """
         return None
 

@@ -8,17 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from deltic import values
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.polarity import is_monotone
-from deltic.circuit.tables import from_arrow
-from deltic.engine.batches import with_weights
-from deltic.engine.version import ITERATION, Version
+from deltic.engine.entries import Entries
+from deltic.engine.version import Version
 from deltic.errors import DelticError, UnsupportedError
-from deltic.lazy import pa, pc
-from deltic.values.types import Kind, Schema, Type
+from deltic.values.types import Kind, Schema
 
 Row = tuple[Any, ...]
 Bound = Mapping[str, Any]
@@ -204,18 +201,12 @@ class VersionReader:
 
     def rows(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
         """The rows of a table or view with these values."""
-        name, schema, is_table = relation.name, relation.schema, isinstance(relation, SourceTable)
-        if isinstance(relation, SourceTable) and name in self.catalog.views:
-            return agreeing(self.rows_with_one_of(relation, [bound]), schema, bound)
-        key, version = _key(bound, schema), self.version(relation.back)
-        table = version.lookup(name, key, counted=True) if key else version.read(name, table=is_table, counted=True)
-        return agreeing(dict(from_arrow(table)), schema, bound)
+        return agreeing(self.rows_with_one_of(relation, [bound]), relation.schema, bound)
 
-    def rows_with_one_of(self, table: SourceTable, bounds: Sequence[Bound]) -> Rows:
-        """The rows of a table with one of these sets of values, and maybe others."""
-        keys, version = keys_of(bounds, table.schema), self.version(table.back)
-        rows = version.lookup_all(table.name, keys) if keys.column_names else version.read(table.name, table=True)
-        return dict(from_arrow(with_weights(rows, 1)))
+    def rows_with_one_of(self, relation: SourceTable | DefinedView, bounds: Sequence[Bound]) -> Rows:
+        """The rows of a table or view with one of these sets of values, and maybe others."""
+        keys, is_table = keys_of(bounds, relation.schema), isinstance(relation, SourceTable)
+        return self.version(relation.back).find(relation.name, keys, table=is_table)
 
     def is_the_view(self, relation: RecursiveRelation) -> bool:
         """Whether the view of the relation's name is this relation itself, not a query over it."""
@@ -227,14 +218,14 @@ class VersionReader:
         return is_component and node.inputs == (relation.recursion.number,)
 
 
-def read_history(reader: VersionReader, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table | None:
+def read_history(reader: VersionReader, relation: RecursiveRelation, bounds: Sequence[Bound]) -> Entries | None:
     """The stored history entries of rows with one of these sets of values, and maybe of others; None if not stored."""
     if not reader.is_the_view(relation):
         return None
     return entries_of(reader.version(relation.recursion.outer.back), relation, bounds)
 
 
-def entries_of(version: Version, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table | None:
+def entries_of(version: Version, relation: RecursiveRelation, bounds: Sequence[Bound]) -> Entries | None:
     """As `read_history`, of a version in which the relation is a view.
 
     A row that is deleted before the end has entries, too.
@@ -242,24 +233,17 @@ def entries_of(version: Version, relation: RecursiveRelation, bounds: Sequence[B
     return version.history(relation.name, keys_of(bounds, relation.schema), relation.recursion.operator.body.sinks)
 
 
-def until(entries: pa.Table, at: int | None) -> pa.Table:
-    """The changes of weights up to an iteration, or up to the end (None), without their iterations."""
-    kept = entries if at is None else entries.filter(pc.less_equal(entries.column(ITERATION), at))
-    return kept.drop_columns([ITERATION])
-
-
-def keys_of(bounds: Sequence[Bound], schema: Schema) -> pa.Table:
-    """Sets of values of the same columns as a table, without columns that are not looked up."""
+def keys_of(bounds: Sequence[Bound], schema: Schema) -> dict[str, list[Any]]:
+    """Sets of values of the same columns, by column, without columns that are not looked up."""
     names = [name for name in bounds[0] if schema.types[name].kind in _LOOKED_UP]
-    columns = [values.to_arrow([bound[name] for bound in bounds], schema.types[name]) for name in names]
-    return pa.table(columns, names=names)
+    return {name: [bound[name] for bound in bounds] for name in names}
 
 
-def histories_of(table: pa.Table, relation: RecursiveRelation, bound: Bound) -> Histories:
-    """The histories of the rows with these values, from a table of entries."""
+def histories_of(entries: Entries, relation: RecursiveRelation, bound: Bound) -> Histories:
+    """The histories of the rows with these values."""
     changes: dict[Row, list[tuple[int, int]]] = defaultdict(list)
-    for (*row, iteration), change in from_arrow(table):
-        changes[tuple(row)].append((iteration, change))
+    for row, iteration, change in entries:
+        changes[row].append((iteration, change))
     return agreeing({row: RowHistory(tuple(sorted(each))) for row, each in changes.items()}, relation.schema, bound)
 
 
@@ -279,10 +263,3 @@ def same(a: Any, b: Any) -> bool:
 def named(row: Row, schema: Schema) -> dict[str, Any]:
     """The values of a row by column."""
     return dict(zip(schema.names, row, strict=True))
-
-
-def _key(bound: Bound, schema: Schema) -> dict[str, Any]:
-    def is_looked_up(type_: Type) -> bool:
-        return type_.kind in _LOOKED_UP
-
-    return {n: values.to_python(v, schema.types[n]) for n, v in bound.items() if is_looked_up(schema.types[n])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -13,7 +13,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic import values as values_
 from deltic.algebra.zset import ZSet, summed
 from deltic.catalog.words import Words
 from deltic.circuit import operators as ops
@@ -24,9 +23,9 @@ from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.batches import TableBatch
 from deltic.engine.engine import IncrementalEngine
+from deltic.engine.entries import Entries
 from deltic.errors import UnsupportedError
 from deltic.functions.function import PREFIX, PROVIDED, is_call
-from deltic.lazy import pa
 from deltic.values.types import Schema, Type
 from deltic.why.explanation import shown
 from deltic.why.relations import (
@@ -50,7 +49,6 @@ from deltic.why.relations import (
     named,
     read_history,
     same,
-    until,
 )
 from deltic.why.runs import run_of
 from deltic.why.words import words_of
@@ -79,7 +77,7 @@ class Evaluator:
 
     def __init__(self, reader: VersionReader) -> None:
         self.reader = reader
-        self._entries: dict[Hashable, pa.Table] = {}
+        self._entries: dict[Hashable, Entries] = {}
         self._rows: dict[Hashable, Rows] = {}
         self._known: dict[Hashable, Rows] = defaultdict(dict)
         self._histories: dict[Hashable, Histories] = defaultdict(dict)
@@ -134,13 +132,14 @@ class Evaluator:
             return self.reader.rows(DefinedView(relation.name, relation.schema, relation.recursion.outer.back), bound)
         entries = self.entries(relation, bound)
         if len(entries) > _FEW:
-            return agreeing(dict(from_arrow(until(entries, relation.at))), relation.schema, bound)
+            there = summed((row, change) for row, _, change in entries.until(relation.at))
+            return agreeing(there, relation.schema, bound)
         histories = histories_of(entries, relation, bound)
         self._histories[relation.recursion, relation.name].update(histories)
         weights = {row: history.weight(relation.at) for row, history in histories.items()}
         return {row: weight for row, weight in weights.items() if weight}
 
-    def entries(self, relation: RecursiveRelation, bound: Bound) -> pa.Table:
+    def entries(self, relation: RecursiveRelation, bound: Bound) -> Entries:
         """The history entries of the rows with these values, and maybe others; if not stored, the recursion is run."""
         asked = relation.recursion, relation.name, tuple(bound.items())
         if asked not in self._entries:
@@ -182,7 +181,7 @@ class Evaluator:
         comes = [history.comes(relation.at) for history in self.histories(relation, bound).values()]
         return min((iteration - 1 for iteration in comes if iteration is not None), default=None)
 
-    def _looked_up(self, relation: RecursiveRelation, bounds: Sequence[Bound]) -> pa.Table:
+    def _looked_up(self, relation: RecursiveRelation, bounds: Sequence[Bound]) -> Entries:
         """The history entries of the rows with one of these sets of values, and maybe others."""
         kept = read_history(self.reader, relation, bounds)
         if kept is None:
@@ -336,11 +335,12 @@ class Evaluator:
         if len(bindings) < _MANY:
             return bindings
         bounds = [{column: values[name] for column, name in names.items()} for values, _ in bindings]
-        if not names or (there := self._with_one_of(relation, bounds)) is None:
+        columns = [*keys_of(bounds, relation.schema)] if names else []
+        if not columns or (there := self._with_one_of(relation, bounds)) is None:
             return bindings
-        found = [values_.from_arrow(there.column(name), relation.schema.types[name]) for name in there.column_names]
-        known = set(zip(*found, strict=True))
-        keys = (tuple(bound[name] for name in there.column_names) for bound in bounds)
+        places = [relation.schema.index(column) for column in columns]
+        known = {tuple([row[i] for i in places]) for row in there}
+        keys = (tuple([bound[column] for column in columns]) for bound in bounds)
         return [binding for binding, key in zip(bindings, keys, strict=True) if key in known]
 
     def _relation_found(self, scope: RelationScope, number: int) -> tuple[Relation, dict[str, str]] | None:
@@ -359,16 +359,12 @@ class Evaluator:
             (number,) = node.inputs
         return leaf, names
 
-    def _with_one_of(self, relation: Relation, bounds: list[dict[str, Any]]) -> pa.Table | None:
-        """The looked-up columns of rows with one of these values; None if they must be looked up one by one."""
-        keys = keys_of(bounds, relation.schema)
-        if isinstance(relation, RecursiveRelation) and self.reader.is_the_view(relation):
-            table = read_history(self.reader, relation, bounds)
-        elif isinstance(relation, SourceTable) and keys.column_names:
-            table = self.reader.version(relation.back).lookup_all(relation.name, keys)
-        else:
-            return None
-        return table.select(keys.column_names) if table is not None and keys.column_names else None
+    def _with_one_of(self, relation: Relation, bounds: list[dict[str, Any]]) -> Iterable[Row] | None:
+        """The rows with one of these values, and maybe others; None if they must be looked up one by one."""
+        if isinstance(relation, RecursiveRelation):
+            entries = read_history(self.reader, relation, bounds)
+            return None if entries is None else (row for row, _, _ in entries)
+        return self.reader.rows_with_one_of(relation, bounds) if isinstance(relation, SourceTable) else None
 
     def _fewest(self, scope: RelationScope, inputs: Sequence[int], values: Bound) -> int:
         """The input with the fewest free columns; of several recursive relations, one with few rows, or the fewest."""
@@ -379,23 +375,17 @@ class Evaluator:
             return first[0]
         sizes: dict[int, int] = {}
         for i in first:
-            sizes[i] = self._size(scope, i, values, is_counted=bool(sizes))
+            sizes[i] = self._size(scope, i, values)
             if sizes[i] <= _FEW:
                 return i
         return min(first, key=lambda i: sizes[i])
 
-    def _size(self, scope: RelationScope, number: int, values: Bound, is_counted: bool) -> int:
-        """The number of history entries of a recursive relation with these values; 0 for other nodes.
-
-        If it `is_counted`, they are not read, and the number may be that of the rows at the end.
-        """
+    def _size(self, scope: RelationScope, number: int, values: Bound) -> int:
+        """The number of history entries of a recursive relation with these values; 0 for other nodes."""
         relation, names = self._relation_below(scope, number) or (None, {})
         if not isinstance(relation, RecursiveRelation):
             return 0
         bound = {column: values[name] for name, column in names.items() if name in values}
-        keys = keys_of([bound], relation.schema)
-        if is_counted and keys.column_names and self.reader.is_the_view(relation):
-            return int(self.reader.version(relation.recursion.outer.back).count_each(relation.name, keys)[0])
         return len(self.entries(relation, bound))
 
     def freedom(self, scope: RelationScope, number: int, values: Bound) -> tuple[bool, bool, int]:

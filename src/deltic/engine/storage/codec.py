@@ -17,9 +17,8 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.storage.dictionary import UNKNOWN
 from deltic.engine.storage.interner import Interner, is_labelled, of_words, words_of
 from deltic.engine.storage.layout import Column, Layout, Nulls, Values
-from deltic.engine.storage.run import Times, Weights, Words
-from deltic.engine.version import ITERATION
-from deltic.values import numbers_of, of_numbers
+from deltic.engine.storage.run import Weights, Words
+from deltic.values import from_arrow, numbers_of, of_numbers, to_arrow
 from deltic.values.types import Kind, Schema, Type
 
 Known = npt.NDArray[np.bool_] | None
@@ -52,6 +51,26 @@ def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Inte
     return (values, nulls), values != UNKNOWN
 
 
+def encode_listed(values: list[Any], type_: Type, interner: Interner) -> tuple[Column, Known]:
+    """Encode values of rows like `encode_known`."""
+    if _is_plain(type_) and None not in values:
+        return (np.array(values, np.int64), None), None
+    return encode_known(to_arrow(values, type_), type_, interner)
+
+
+def decode_listed(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> list[Any]:
+    """Return int64 values with a NULL mask in the form of rows."""
+    if _is_plain(type_) and (nulls is None or not nulls.any()):
+        result: list[Any] = values.tolist()
+        return result
+    return from_arrow(decode(values, nulls, type_, interner), type_)
+
+
+def _is_plain(type_: Type) -> bool:
+    """Return whether the stored integers are the values themselves."""
+    return type_.is_integer and type_.kind not in _ENCODE
+
+
 def decode(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> pa.Array:
     """Return the Arrow column of int64 values with a NULL mask."""
     if nulls is None or not nulls.any():
@@ -67,18 +86,14 @@ def decode_rows(
     interner: Interner,
     weights: Weights | None = None,
     wanted: Sequence[str] | None = None,
-    times: Times | None = None,
 ) -> pa.Table:
-    """Return packed rows as an Arrow table, with all columns or the wanted ones, WEIGHT if weights are given, and
-    ITERATION if times are.
-    """
+    """Return packed rows as an Arrow table, with all columns or the wanted ones, and WEIGHT if weights are given."""
     places = range(len(schema)) if wanted is None else [schema.index(name) for name in wanted]
     columns = [decode(*layout.value(words, place), schema.columns[place].type, interner) for place in places]
     fields = pa.schema([schema.to_arrow().field(place) for place in places]) if wanted else schema.to_arrow()
-    for name, numbers in ((WEIGHT, weights), (ITERATION, times)):
-        if numbers is not None:
-            columns.append(pa.array(numbers, pa.int64()))
-            fields = fields.append(pa.field(name, pa.int64(), nullable=False))
+    if weights is not None:
+        columns.append(pa.array(weights, pa.int64()))
+        fields = fields.append(pa.field(WEIGHT, pa.int64(), nullable=False))
     return pa.table(columns, schema=fields) if columns else nullary(words.shape[1])
 
 

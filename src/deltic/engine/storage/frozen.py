@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from deltic.engine.between import Between
 from deltic.engine.storage.arrangement import SortedRows, parts, present
-from deltic.engine.storage.codec import decode_rows, encode_known, encode_scalar
+from deltic.engine.storage.codec import decode_listed, decode_rows, encode_known, encode_listed, encode_scalar
 from deltic.engine.storage.interner import Interner, is_labelled
 from deltic.engine.storage.layout import GREATEST, LEAST, Column, Layout
 from deltic.engine.storage.run import Run, Weights, Words
@@ -26,6 +27,10 @@ _SCANS = 8
 
 _FEW, _MANY = 10_000, 1_000_000
 """The sizes of relations that are sorted when they are scanned: below, a scan is cheap; above, sorting is not."""
+
+
+Keys = Mapping[str, "list[Any] | pa.ChunkedArray"]
+"""The values of keys, by column."""
 
 
 class NegativeWeight(Exception):
@@ -103,17 +108,20 @@ class Frozen:
         If `counted`, each row is there once, with a column WEIGHT. Only the wanted columns are decoded. Raises
         NegativeWeight where a row of a bag cannot be there as often as it weighs.
         """
-        there = weights > 0 if self.is_set else weights != 0
-        if not there.all():
-            words, weights = words[:, there], weights[there]
-        if self.is_set:
-            weights = np.ones(len(weights), np.int64)
-        elif not counted:
+        words, weights = self.there(words, weights)
+        if not self.is_set and not counted:
             if (weights < 0).any():
                 raise NegativeWeight
             words = np.repeat(words, weights, axis=1)
         weighed = weights.astype(np.int64, copy=False) if counted else None
         return decode_rows(self.schema, self.layout, words, interner, weighed, columns)
+
+    def there(self, words: Words, weights: Weights) -> tuple[Words, Weights]:
+        """Return the rows that are present, and their weights, which are one in a set."""
+        there = weights > 0 if self.is_set else weights != 0
+        if not there.all():
+            words, weights = words[:, there], weights[there]
+        return words, np.ones(len(weights), np.int64) if self.is_set else weights
 
     def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, Column] | None:
         """Return the values of one key by column; None if a value is in no relation."""
@@ -140,18 +148,28 @@ class Frozen:
                 result[index] = (low, high) if low <= high else (GREATEST, GREATEST - 1)
         return result
 
-    def keys(self, keys: pa.Table, interner: Interner) -> tuple[dict[int, Column], npt.NDArray[np.bool_]]:
-        """Return the values of keys by column, without keys that are in no relation, and the mask of those left."""
-        columns, there = {}, np.ones(len(keys), bool)
-        for name, column in zip(keys.column_names, keys.columns, strict=True):
+    def keys(self, keys: Keys, interner: Interner) -> tuple[dict[int, Column], npt.NDArray[np.bool_] | None]:
+        """Return the values of keys by column, without keys that are in no relation, and the mask of those left.
+
+        The mask is None if all are left.
+        """
+        columns, there = {}, None
+        for name, column in keys.items():
             index = self.schema.index(name)
-            columns[index], known = encode_known(column, self.schema.columns[index].type, interner)
-            if known is not None:
-                there &= known
-        if there.all():
-            return columns, there
+            encode = encode_listed if isinstance(column, list) else encode_known
+            columns[index], known = encode(column, self.schema.columns[index].type, interner)
+            if known is not None and not known.all():
+                there = known if there is None else there & known
+        if there is None:
+            return columns, None
         left = {index: (values[there], None if n is None else n[there]) for index, (values, n) in columns.items()}
         return left, there
+
+    def listed(self, order: SortedRows, words: Words, interner: Interner) -> list[tuple[Any, ...]]:
+        """Return rows that are packed in an order of the relation."""
+        columns = dict(zip(order.order, order.layout.values(words), strict=True))
+        decoded = [decode_listed(*columns[i], column.type, interner) for i, column in enumerate(self.schema)]
+        return [*zip(*decoded, strict=True)] if decoded else [()] * words.shape[1]
 
 
 def _number(value: object, type_: Type, interner: Interner) -> int | None:

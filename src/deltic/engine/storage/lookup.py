@@ -12,7 +12,7 @@ from deltic.engine.kernels.histories import ranges as bounds_of
 from deltic.engine.storage.arrangement import SortedRows, descriptors, present
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.layout import Column, Raw
-from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights, Words, are_new, merge_runs, near, ranges_of
+from deltic.engine.storage.run import Run, Times, Weights, Words, are_new, merge_runs, near, ranges_of
 
 Counts = npt.NDArray[np.int64]
 Ranges = Mapping[int, tuple[int, int]]
@@ -31,28 +31,18 @@ def find_rows(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> t
     if not runs:
         return relation.no_rows()
     words, weights = present(runs)
-    return _canonical(relation, order, words), weights
+    if order is not relation.orders[0]:
+        words = relation.layout.pack(order.columns(words), words.shape[1])
+    return words, weights
 
 
-def find_history(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Times, Weights] | None:
-    """Return the entries of these keys, or all entries: rows in canonical layout, their iterations and weights.
+def find_entries(relation: Frozen, keys: Mapping[int, Column]) -> tuple[SortedRows, Run | None]:
+    """Return the entries with one of these keys, or all entries if there are no columns, and their order.
 
-    The entries of a row are adjacent, in order of iteration. None if the runs have no iterations.
+    The entries of a row are adjacent, in order of iteration.
     """
     order, runs = _entries(relation, keys, {}) if keys else (relation.orders[0], [*relation.orders[0].runs])
-    if not all(run.times.size for run in runs if len(run)):
-        return None
-    merged = reduce(merge_runs, runs) if runs else None
-    if merged is None or not len(merged):
-        return relation.no_rows()[0], NO_TIMES, relation.no_rows()[1]
-    return _canonical(relation, order, merged.words), merged.times, merged.all_weights()
-
-
-def _canonical(relation: Frozen, order: SortedRows, words: Words) -> Words:
-    """Return rows of an order in canonical layout."""
-    if order is relation.orders[0]:
-        return words
-    return relation.layout.pack(order.columns(words), words.shape[1])
+    return order, reduce(merge_runs, runs) if runs else None
 
 
 def first_of_each(words: Words, times: Times, weights: Weights) -> tuple[Words, Times, Weights]:
