@@ -57,11 +57,15 @@ class DefinedView:
 class RowHistory:
     """The history of a row in a recursion: the iterations at which its weight changes, in order, and by how much."""
 
-    changes: tuple[tuple[int, int], ...]
+    changes: Sequence[tuple[int, int]]
 
     def weight(self, at: int | None) -> int:
         """Its weight at an iteration, or at the end (None)."""
-        return sum(change for iteration, change in self.changes if at is None or iteration <= at)
+        weight = 0
+        for iteration, change in self.changes:
+            if at is None or iteration <= at:
+                weight += change
+        return weight
 
     def span(self, at: int | None) -> tuple[int, int | None]:
         """The first and last iteration of the interval of presence that contains `at`; None for the end."""
@@ -201,7 +205,7 @@ class VersionReader:
 
     def rows(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
         """The rows of a table or view with these values."""
-        return agreeing(self.rows_with_one_of(relation, [bound]), relation.schema, bound)
+        return agreeing(self.rows_with_one_of(relation, [bound]), relation.schema, _compared(bound, relation.schema))
 
     def rows_with_one_of(self, relation: SourceTable | DefinedView, bounds: Sequence[Bound]) -> Rows:
         """The rows of a table or view with one of these sets of values, and maybe others."""
@@ -244,7 +248,13 @@ def histories_of(entries: Entries, relation: RecursiveRelation, bound: Bound) ->
     changes: dict[Row, list[tuple[int, int]]] = defaultdict(list)
     for row, iteration, change in entries:
         changes[row].append((iteration, change))
-    return agreeing({row: RowHistory(tuple(sorted(each))) for row, each in changes.items()}, relation.schema, bound)
+    there = agreeing(changes, relation.schema, _compared(bound, relation.schema))
+    return {row: RowHistory(each) for row, each in there.items()}
+
+
+def _compared(bound: Bound, schema: Schema) -> Bound:
+    """The values of columns that are not looked up."""
+    return {name: value for name, value in bound.items() if schema.types[name].kind not in _LOOKED_UP}
 
 
 def agreeing(rows: dict[Row, Value], schema: Schema, bound: Bound) -> dict[Row, Value]:

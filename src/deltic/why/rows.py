@@ -243,6 +243,14 @@ class Evaluator:
                 known.update((row, there.get(row, 0)) for row in rows if row not in known)
         return [self._weight(relation, row) for row in rows]
 
+    def look_up(self, scope: RelationScope, number: int, rows: Sequence[Row]) -> None:
+        """Look up several rows of a node at once and remember them, if they are rows of a table with other columns."""
+        relation, names = self._relation_below(scope, number) or (None, {})
+        if isinstance(relation, SourceTable) and len(names) == len(relation.schema):
+            schema, own = scope.circuit.type_of(number).schema, {column: name for name, column in names.items()}
+            places = [schema.index(own[column]) for column in relation.schema.names]
+            self._weights(relation, [tuple([row[i] for i in places]) for row in rows])
+
     def below(self, scope: RelationScope, number: int, bound: Bound, index: int = 0) -> Rows:
         """The rows of an input of a node with these values."""
         return self.rows(scope, scope.circuit.nodes[number].inputs[index], bound)

@@ -116,8 +116,11 @@ class ExplanationSearch:
         steps: dict[_Key, ExplanationStep] = {}
         made: list[tuple[ExplanationStep, Derivation, list[Fact]]] = []
         root = self._identified(asked)
-        pending = [(root, 0)]
-        while pending:
+        pending, initial = [(root, 0)], list[tuple[Fact, int]]()
+        while pending or initial:
+            if not pending:
+                pending, initial = initial, []
+                self._look_up([fact for fact, _ in pending])
             fact, level = pending.pop()
             if (key := _key(fact)) in steps:
                 if first is not None and fact.row == root.row and key == _key(root):
@@ -140,7 +143,8 @@ class ExplanationSearch:
                 return self._explained(asked, depth, budget, first)
             facts = [self._identified(premise) for premise in derivation.premises if isinstance(premise, Fact)]
             made.append((step, derivation, facts))
-            pending += [(premise, level + 1) for premise in reversed(facts)]
+            for premise in reversed(facts):
+                (initial if _is_initial(premise.relation) else pending).append((premise, level + 1))
         for step, derivation, facts in made:
             rows = iter(facts)
             step.variables = derivation.variables
@@ -150,6 +154,13 @@ class ExplanationSearch:
             )
         _measure(result := steps[_key(root)])
         return result
+
+    def _look_up(self, facts: Sequence[Fact]) -> None:
+        """Look up at once the rows of relations from which rules copy the rows of the first iteration."""
+        for relation in {fact.relation for fact in facts}:
+            rows = [fact.row for fact in facts if fact.relation == relation]
+            for scope, number, *_ in self.rules(relation):
+                self.evaluator.look_up(scope, number, rows)
 
     def _identified(self, fact: Fact) -> Fact:
         """The fact at its own first iteration; a view that is a relation of a recursion becomes that relation."""
@@ -271,6 +282,11 @@ def _unknown_rules(name: str, text: str, place: str, count: int) -> Sequence[tup
     if count == 1:
         return [(text or f"the definition of {name}", place)]
     return [(f"branch {number} of {count} of {name}", place) for number in range(1, count + 1)]
+
+
+def _is_initial(relation: Relation) -> bool:
+    """Whether it is a relation of a recursion at the first iteration."""
+    return isinstance(relation, RecursiveRelation) and relation.at == 1
 
 
 def _key(fact: Fact) -> _Key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from functools import reduce
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -58,9 +59,10 @@ def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tu
 
     Of runs in far files only the parts are read that may contain them.
     """
-    chosen = max(relation.orders, key=lambda order: _useful(order, keys, ranges))
-    if keys and not _useful(chosen, keys, ranges):
+    useful, chosen = max(((_useful(order, keys, ranges), order) for order in relation.orders), key=itemgetter(0))
+    if keys and not useful:
         chosen = relation.led_by(min(keys)) or chosen
+        useful = _useful(chosen, keys, ranges)
     offsets, there = _offsets(chosen, keys)
     if not chosen.runs or not there.any():
         return chosen, []
@@ -69,9 +71,11 @@ def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tu
         low, high = np.sort(low), np.sort(high)  # np.unique alone would hash, which takes many times as long
         is_new = are_new((low,))
         low, high = low[is_new], high[is_new]
-    runs = near(chosen.runs, low, high) if _useful(chosen, keys, ranges) else chosen.runs
-    found = zip(runs, _bounds(runs, low, high), strict=True)
-    return chosen, [_matching(chosen, run, at[0], at[1], offsets, ranges) for run, at in found if (at[0] < at[1]).any()]
+    runs = near(chosen.runs, low, high) if useful else chosen.runs
+    bounds = _bounds(runs, low, high)
+    there = (bounds[:, 0] < bounds[:, 1]).any(axis=1).tolist()
+    found = zip(runs, bounds, there, strict=True)
+    return chosen, [_matching(chosen, run, *at, offsets, ranges) for run, at, is_there in found if is_there]
 
 
 def _useful(order: SortedRows, key: Container[int], ranges: Ranges) -> int:
