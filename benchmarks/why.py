@@ -1,13 +1,15 @@
 """What an explanation costs: rows of a transitive closure of 10⁶ rows, by a chain and by a random graph, and of Galen.
 
 `python benchmarks/why.py` prints for each the steps of the explanations, the rows that look-ups return, and the
-milliseconds of processor time of one, in the median and at most. `--galen 1` adds Galen's 24 million rows, which take
-1.2 GiB, and a lesser number that part of the rows of its table p; it needs ../shared/data/galen.zip.
+milliseconds of processor time of one, in the median, for all but one in twenty, and at most. `--galen 1` adds Galen's
+24 million rows, which take 1.2 GiB, and a lesser number that part of the rows of its table p; it needs
+../shared/data/galen.zip.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import statistics
 import tempfile
@@ -29,7 +31,8 @@ CLOSURE = """
 p(x, y) :- e(x, y).
 p(x, z) :- p(x, y), e(y, z).
 """
-ROWS = 20
+ROWS = 200
+"""Rows of each view, chosen at random."""
 
 
 def closure(edges: Sequence[tuple[int, int]]) -> deltic.Pipeline:
@@ -76,7 +79,7 @@ def measured(name: str, pipeline: deltic.Pipeline, view: str, rows: Sequence[tup
         taken.append((time.process_time() - begun) * 1000)
         steps.append(len(explanation.steps()))
         heights.append(explanation.height)
-    originals = {name: getattr(StateVersion, name) for name in ("history", "lookup", "lookup_all")}
+    originals = {name: getattr(StateVersion, name) for name in ("history", "find")}
     for row in rows:
         counts: list[int] = []
         for method, original in originals.items():
@@ -88,7 +91,8 @@ def measured(name: str, pipeline: deltic.Pipeline, view: str, rows: Sequence[tup
     count = len(pipeline[view])
     cells = [f"{count:,}", f"{statistics.median(heights):,.0f}", f"{statistics.median(steps):,.0f}"]
     cells += [f"{statistics.median(read):,.0f}", f"{max(read):,}"]
-    return [name, *cells, f"{statistics.median(taken):,.1f}", f"{max(taken):,.1f}"]
+    slow = sorted(taken)[math.ceil(0.95 * len(taken)) - 1]
+    return [name, *cells, f"{statistics.median(taken):,.1f}", f"{slow:,.1f}", f"{max(taken):,.1f}"]
 
 
 def sampled(pipeline: deltic.Pipeline, view: str) -> list[tuple[int, ...]]:
@@ -108,14 +112,14 @@ def main() -> None:
     graph = closure(list({(rng.randrange(1000), rng.randrange(1000)) for _ in range(4000)}))
     lines = [
         measured("chain, its longest row", chain, "p", [(0, 1414)]),
-        measured("chain, rows of height 10", chain, "p", [(i * 50, i * 50 + 10) for i in range(ROWS)]),
+        measured("chain, rows of height 10", chain, "p", [(i * 7, i * 7 + 10) for i in range(ROWS)]),
         measured("random graph", graph, "p", sampled(graph, "p")),
     ]
     if chosen.galen:
         del chain, graph
         ontology = galen(chosen.galen)
         lines += [measured(f"Galen, {view}", ontology, view, sampled(ontology, view)) for view in "pq"]
-    header = ["rows", "of the view", "height", "steps", "rows read", "at most", "ms, median", "ms, at most"]
+    header = ["rows", "of the view", "height", "steps", "rows read", "at most", "ms, median", "ms, p95", "ms, at most"]
     report("why", "Explanations of rows", header, lines)
 
 

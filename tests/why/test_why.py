@@ -226,7 +226,7 @@ def test_rows_of_a_join_are_looked_up_at_once(monkeypatch):
     def counting(read):
         return lambda *args, **options: asked.append(args) or read(*args, **options)
 
-    for name in ("history", "lookup", "lookup_all"):
+    for name in ("history", "find"):
         monkeypatch.setattr(StateVersion, name, counting(getattr(StateVersion, name)))
     made = Pipeline()
     made.datalog(

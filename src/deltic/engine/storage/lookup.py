@@ -73,9 +73,9 @@ def _entries(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> tu
         low, high = low[is_new], high[is_new]
     runs = near(chosen.runs, low, high) if useful else chosen.runs
     bounds = _bounds(runs, low, high)
-    there = (bounds[:, 0] < bounds[:, 1]).any(axis=1).tolist()
-    found = zip(runs, bounds, there, strict=True)
-    return chosen, [_matching(chosen, run, *at, offsets, ranges) for run, at, is_there in found if is_there]
+    has_any = np.logical_or.reduce(bounds[:, 0] < bounds[:, 1], axis=1)
+    found = zip(runs, bounds[:, 0], bounds[:, 1], has_any, strict=True)
+    return chosen, [_matching(chosen, run, a, b, offsets, ranges) for run, a, b, has_some in found if has_some]
 
 
 def _useful(order: SortedRows, key: Container[int], ranges: Ranges) -> int:
