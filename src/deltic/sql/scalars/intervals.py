@@ -16,7 +16,6 @@ from deltic.circuit.expressions import is_literal
 from deltic.functions.intervals import UNITS
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, converted
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import apply, attempt, brought, to
 from deltic.sql.scalars.operators import ALL_FIELDS, INTERVALS, Mismatch
 from deltic.sql.scalars.typed import Fields, Typed, applied, attempted, constant
@@ -25,8 +24,7 @@ from deltic.values.types import Kind, Type
 _LONG = Type.INT64
 
 
-def is_interval_cast(operand: Typed, target: Type) -> bool:
-    """Whether a cast is one of these."""
+def _is_interval_cast(operand: Typed, target: Type) -> bool:
     source = operand.type.type
     if operand.is_null:
         return target in INTERVALS
@@ -39,13 +37,15 @@ def _counts(type_: Type) -> bool:
     return type_.is_integer or type_.kind is Kind.DECIMAL
 
 
-def interval_cast(node: exp.Expression, operand: Typed, target: Type, is_safe: bool) -> Typed:
-    """The cast of an interval to a number or to other fields, or of a number or a text to one.
+def interval_cast(type_: exp.DataType, operand: Typed, target: Type, is_safe: bool) -> Typed | None:
+    """The cast of an interval to a number or to other fields, or of a number or a text to one; None for other casts.
 
     If it `is_safe` it is NULL where there is no such value.
     """
+    if not _is_interval_cast(operand, target):
+        return None
     if target in INTERVALS:
-        first, last = _fields(node.args["to"].this.args["unit"])
+        first, last = _fields(type_.this.args["unit"])
         if operand.is_null:
             return replace(coerced(operand, target), fields=(first, last))
         if operand.type.type is target:
@@ -122,7 +122,7 @@ def moved_by_calendar(kind: type[exp.Expression], time: Typed, name: str, amount
     days = operators.arithmetic(exp.Add, operators.arithmetic(exp.Mul, weeks, _SEVEN, combine), days, combine)
     result = operators.arithmetic(kind, time, make("make_ym_interval", *brought("make_ym_interval", own[:2])))
     rest = days if is_date else make("make_dt_interval", *brought("make_dt_interval", [days, *clock]))
-    return folded(operators.arithmetic(kind, result, rest))
+    return operators.arithmetic(kind, result, rest)
 
 
 _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)

@@ -51,8 +51,14 @@ class Mismatch(Exception):
 
 def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply = applied) -> Typed:
     """A sum, difference, product, quotient, whole quotient or remainder. `apply` decides about undefined ones."""
-    if any(value.type.type in (*_TIMES, *INTERVALS) and not value.is_null for value in (left, right)):
-        return _of_times(kind, left, right, apply)
+    known = [value.type.type for value in (left, right) if not value.is_null]
+    if Type.TIME in known:
+        return folded(_of_clocks(kind, left, right, apply))
+    of = _of_times if any(x in (*_TIMES, *INTERVALS) for x in known) else _of_values
+    return folded(of(kind, left, right, apply))
+
+
+def _of_values(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
     if left.is_null and right.is_null:
         left = right = coerced(left, Type.INT64 if kind is exp.IntDiv else Type.FLOAT64)
     if Type.BOOLEAN in (t := [v.type.type for v in (left, right) if not v.is_null]) or any(x.is_composite for x in t):
@@ -189,6 +195,26 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: App
     made = _of_call(name, *operands)
     result = made if apply is attempted else defined(made, *operands)
     return replace(result, fields=ALL_FIELDS[span.type.type])
+
+
+def _of_clocks(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
+    """A time of a day moved by an interval of days to seconds, or the interval between two."""
+    if kind is exp.Add and right.type.type is Type.TIME:
+        left, right = right, left
+    types = left.type.type, right.type.type
+    if kind is exp.Sub and types == (Type.TIME, Type.TIME):
+        span = arithmetic(exp.Sub, micros_of(left), micros_of(right))
+        return replace(_of_call("interval_of_microseconds", span), fields=("HOUR", "SECOND"))
+    if kind not in (exp.Add, exp.Sub) or types != (Type.TIME, Type.DAY_TIME_INTERVAL):
+        raise Mismatch("a TIME is moved by an INTERVAL of hours to seconds")
+    micros = arithmetic(kind, micros_of(left), folded(_of_call("units_of_interval", right)))
+    moved = _of_call("clock_of_micros", micros)
+    return moved if apply is attempted else defined(moved, micros)
+
+
+def micros_of(clock: Typed) -> Typed:
+    """The microseconds since midnight of a time of a day."""
+    return folded(_of_call("unix_micros", _of_call("instant_of_clock", clock)))
 
 
 def _of_call(name: str, *operands: Typed) -> Typed:

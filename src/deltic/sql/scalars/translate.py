@@ -13,14 +13,15 @@ from sqlglot import exp
 from deltic.errors import ProgramError, UnsupportedError
 from deltic.sql.names import field_name
 from deltic.sql.remedies import of_function
-from deltic.sql.scalars import clocks, collations, conditions, functions, literals, operators
+from deltic.sql.scalars import collations, conditions, functions, literals, operators
+from deltic.sql.scalars.clocks import clock_cast
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.bodies import Sign, filled, parsed, places, signature_of
 from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition, definition_of
 from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.functions.rules import NullLiteral, is_bare
-from deltic.sql.scalars.intervals import interval_cast, is_calendar_interval, is_interval_cast, moved_by_calendar
+from deltic.sql.scalars.intervals import interval_cast, is_calendar_interval, moved_by_calendar
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
@@ -409,10 +410,10 @@ class _Translation:
             left, right = right, left
         if isinstance(node, exp.Add | exp.Sub) and is_calendar_interval(right):
             return moved_by_calendar(type(node), self.of(left), right.name.lower(), self.all(right.expressions))
-        return clocks.arithmetic(type(node), self.of(node.this), self.of(node.expression))
+        return operators.arithmetic(type(node), self.of(node.this), self.of(node.expression))
 
     def tried(self, node: exp.Expression) -> Typed:
-        return clocks.arithmetic(_TRIED[type(node)], self.of(node.this), self.of(node.expression), attempted)
+        return operators.arithmetic(_TRIED[type(node)], self.of(node.this), self.of(node.expression), attempted)
 
     def negation(self, node: exp.Expression) -> Typed:
         if literals.is_number(node.this):
@@ -480,10 +481,9 @@ class _Translation:
             return read
         target, operand = type_of(node.args["to"], self.source), self.of(node.this)
         is_safe = isinstance(node, exp.TryCast) and bool(node.args.get("safe"))
-        if (clock := clocks.clock_cast(node.args["to"], operand, target, is_safe)) is not None:
-            return clock
-        if is_interval_cast(operand, target):
-            return interval_cast(node, operand, target, is_safe)
+        for own in (clock_cast, interval_cast):
+            if (result := own(node.args["to"], operand, target, is_safe)) is not None:
+                return result
         if not can_coerce(operand, target):
             found = written(as_signed(operand.type.type))
             raise self.source.error(node, f"a {found} cannot be cast to {written(target)}")

@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from deltic.functions.times import SPANS
 from deltic.sql.scalars import operators
-from deltic.sql.scalars.clocks import micros_of
 from deltic.sql.scalars.coercion import coerced, converted
 from deltic.sql.scalars.functions.rules import RULES, attempt, literal_of, rule, to
 from deltic.sql.scalars.operators import Mismatch
@@ -41,7 +40,7 @@ def time_trunc(unit: Typed, clock: Typed) -> Typed:
 @rule("time_diff", of="instant_of_clock")
 def time_diff(unit: Typed, start: Typed, end: Typed) -> Typed:
     """The whole units between two times of a day."""
-    micros = operators.arithmetic(exp.Sub, micros_of(_clock(end)), micros_of(_clock(start)))
+    micros = operators.arithmetic(exp.Sub, operators.micros_of(_clock(end)), operators.micros_of(_clock(start)))
     return operators.arithmetic(exp.IntDiv, micros, _unit(unit))
 
 

@@ -17,7 +17,6 @@ from deltic.functions.formats import HOLE, is_hole
 from deltic.functions.java_patterns import PART_OF_REPLACEMENT, compiled
 from deltic.functions.json import steps_of
 from deltic.sql.scalars import conditions, operators
-from deltic.sql.scalars.clocks import micros_of
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
@@ -277,7 +276,7 @@ def _as_java_has(value: Typed) -> Typed:
         case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
             return plain("unix_micros", [value])
         case Kind.TIME:
-            return operators.arithmetic(exp.Mul, micros_of(value), constant(1000, LONG))
+            return operators.arithmetic(exp.Mul, operators.micros_of(value), constant(1000, LONG))
         case Kind.YEAR_MONTH_INTERVAL | Kind.DAY_TIME_INTERVAL:
             return apply("units_of_interval", value)
         case Kind.BINARY | Kind.ARRAY | Kind.STRUCT | Kind.MAP:

@@ -91,11 +91,11 @@ def of_unit(name: str, unit: str, first: Typed, second: Typed) -> Typed:
         units = operators.arithmetic(exp.Mul, to(first, LONG), size)
         span = apply("interval_of_months" if is_months else "interval_of_microseconds", units)
         moved = second if second.type.type is Type.TIMESTAMP_NTZ else to(second, TIMESTAMP)
-        return folded(operators.arithmetic(exp.Add, moved, span))
+        return operators.arithmetic(exp.Add, moved, span)
     start, end = to(first, TIMESTAMP), to(second, TIMESTAMP)
     between = operators.arithmetic(exp.Sub, end, start)
     units = apply("whole_months", start, end) if is_months else apply("units_of_interval", between)
-    return folded(operators.arithmetic(exp.IntDiv, units, size))
+    return operators.arithmetic(exp.IntDiv, units, size)
 
 
 @rule(

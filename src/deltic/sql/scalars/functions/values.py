@@ -7,7 +7,7 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
-from deltic.sql.scalars import clocks, conditions, operators
+from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, mixes_texts, open_type, unified
 from deltic.sql.scalars.functions.rules import attempt, rule
 from deltic.sql.scalars.operators import Mismatch
@@ -19,11 +19,11 @@ from deltic.values.types.names import type_name as type_name_of
 rule("coalesce")(lambda first, *others: conditions.coalesced([first, *others]))
 rule("nullif")(conditions.null_if)
 rule("isnull")(conditions.is_null)
-rule("try_add")(lambda a, b: clocks.arithmetic(exp.Add, a, b, attempted))
-rule("try_subtract")(lambda a, b: clocks.arithmetic(exp.Sub, a, b, attempted))
-rule("try_multiply")(lambda a, b: clocks.arithmetic(exp.Mul, a, b, attempted))
-rule("try_divide")(lambda a, b: clocks.arithmetic(exp.Div, a, b, attempted))
-rule("try_mod")(lambda a, b: clocks.arithmetic(exp.Mod, a, b, attempted))
+rule("try_add")(lambda a, b: operators.arithmetic(exp.Add, a, b, attempted))
+rule("try_subtract")(lambda a, b: operators.arithmetic(exp.Sub, a, b, attempted))
+rule("try_multiply")(lambda a, b: operators.arithmetic(exp.Mul, a, b, attempted))
+rule("try_divide")(lambda a, b: operators.arithmetic(exp.Div, a, b, attempted))
+rule("try_mod")(lambda a, b: operators.arithmetic(exp.Mod, a, b, attempted))
 
 
 @rule("if")
