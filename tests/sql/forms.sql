@@ -105,3 +105,15 @@ SELECT a, contains(c COLLATE UTF8_LCASE, 'A') AS p, collation(upper(c COLLATE un
 SELECT a, CAST(NULL AS INT) IN (SELECT k FROM u) AS p, nullif(1, 1) NOT IN (SELECT x FROM u) AS q FROM t
 SELECT a FROM t WHERE ((1 + NULL) IN (SELECT k FROM u)) IS NULL
 SELECT a, NULL NOT IN (SELECT k FROM u WHERE k > t.a) AS p FROM t
+SELECT lower(x) AS x, count(*) AS n, max(a) AS m FROM (SELECT if(a > 1, upper(c), c) COLLATE UTF8_LCASE AS x, a FROM t) GROUP BY lower(x)
+SELECT lower(x) AS x, a > 1 AS p, count(*) AS n FROM (SELECT if(a > 1, upper(c), c) COLLATE UNICODE_CI AS x, a FROM t) GROUP BY CUBE (lower(x), a > 1)
+SELECT DISTINCT upper(x) AS x, b FROM (SELECT if(a > 1, upper(c), c) COLLATE UTF8_LCASE AS x, b FROM t)
+SELECT upper(x) AS x FROM (SELECT c COLLATE UNICODE_CI AS x FROM t) UNION SELECT upper(w) FROM (SELECT s.w COLLATE UNICODE_CI AS w FROM r)
+SELECT upper(x) AS x FROM (SELECT c COLLATE UTF8_LCASE AS x FROM t) EXCEPT SELECT lower(w) FROM (SELECT s.w COLLATE UTF8_LCASE AS w FROM r)
+SELECT p.a, q.a AS b FROM (SELECT c COLLATE UTF8_LCASE AS x, a FROM t) p JOIN (SELECT upper(c) COLLATE UTF8_LCASE AS x, a FROM t) q USING (x)
+SELECT p.a, q.x = 'AB' AS q FROM t p LEFT JOIN (SELECT upper(c) COLLATE UTF8_LCASE AS x FROM t) q ON p.c COLLATE UTF8_LCASE = q.x
+SELECT a, x IN ('A', 'b') AS p, x BETWEEN 'A' AND 'C' AS q, upper(greatest(x, 'B')) AS r, replace(CAST(x AS STRING), 'a', '') AS s FROM (SELECT c COLLATE UTF8_LCASE AS x, a FROM t)
+SELECT a, x LIKE 'A%' AS p, x RLIKE '^A' AS q, contains(x, 'B') AS r, instr(x, 'B') AS s, regexp_replace(x, 'A', '-') AS u FROM (SELECT c COLLATE UTF8_LCASE AS x, a FROM t)
+SELECT b, upper(min(x)) AS p, upper(max(x)) AS q, max(a) AS m FROM (SELECT if(a > 1, upper(c), c) COLLATE UNICODE_CI AS x, a, b FROM t) GROUP BY b HAVING max(x) > 'A'
+SELECT a, count(*) OVER (PARTITION BY x) AS n, dense_rank() OVER (ORDER BY x) AS m FROM (SELECT if(a > 1, upper(c), c) COLLATE UTF8_LCASE AS x, a FROM t)
+SELECT a FROM (SELECT c COLLATE UTF8_LCASE AS x, a FROM t) WHERE x IN (SELECT upper(w) FROM (SELECT s.w COLLATE UTF8_LCASE AS w FROM r)) OR EXISTS (SELECT 1 FROM r WHERE r.s.w COLLATE UNICODE_CI = x)

@@ -5,6 +5,8 @@ Catches a collation that is lost on the way to a join, an order or a window, and
 
 from __future__ import annotations
 
+import pytest
+
 import deltic
 
 PROGRAM = """
@@ -47,3 +49,55 @@ def test_answers_are_ordered_without_case():
     pipeline = deltic.Pipeline()
     found = pipeline.sql("SELECT x FROM VALUES ('c'), ('B'), ('a'), ('D') t(x) ORDER BY x COLLATE UTF8_LCASE")
     assert [row[0] for row in found] == ["a", "B", "c", "D"]
+
+
+TYPED = """
+CREATE TABLE t (id INT, s STRING COLLATE unicode_ci NOT NULL DEFAULT 'x', p STRING);
+CREATE VIEW v AS SELECT s, count(*) AS n, min(s) AS least FROM t GROUP BY s;
+CREATE VIEW w AS SELECT s || '!' AS e, n FROM v WHERE s = 'ADA';
+"""
+
+
+def described(pipeline: deltic.Pipeline, name: str) -> list[object]:
+    return [row[1] for row in pipeline.sql(f"DESCRIBE {name}")]
+
+
+def test_columns_have_collations_in_tables_views_and_a_state(tmp_path):
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        pipeline.sql(TYPED)
+        pipeline.sql("INSERT INTO t VALUES (1, 'Ada', 'a'), (2, 'ADA', 'b'), (3, 'bob', 'c')")
+        assert rows(pipeline, "v") == [("ADA", 2, "ADA"), ("bob", 1, "bob")]
+        assert described(pipeline, "t") == ["int", "string collate UNICODE_CI", "string"]
+        assert described(pipeline, "w") == ["string collate UNICODE_CI", "bigint"]
+        (shown,) = pipeline.sql("SHOW CREATE TABLE t")
+        pipeline.table("u", {"s": "STRING COLLATE UTF8_LCASE"})
+        with pytest.raises(deltic.ProgramError, match="do not all fit string collate de"):
+            pipeline.sql("ALTER TABLE t ALTER COLUMN p TYPE STRING COLLATE de")
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        pipeline.sql("DELETE FROM t WHERE id = 2; UPDATE t SET s = 'ZOE' WHERE s = 'BOB'")
+        assert rows(pipeline, "w") == [("Ada!", 1)]
+        assert described(pipeline, "u") == ["string collate UTF8_LCASE"]
+        assert [tuple(row) for row in pipeline.sql("SELECT s FROM t ORDER BY s DESC, id")] == [("ZOE",), ("Ada",)]
+        assert rows(pipeline, "(SELECT typeof(s) AS y, collation(e) AS c FROM t, w WHERE id = 1)") == [
+            ("string collate UNICODE_CI", "SYSTEM.BUILTIN.UNICODE_CI")
+        ]
+        pipeline.sql("ALTER TABLE t ADD COLUMN q STRING COLLATE de_CI; DROP VIEW w; DROP VIEW v")
+        assert described(pipeline, "t")[-1] == "string collate de_CI"
+    assert "s STRING COLLATE unicode_ci NOT NULL" in shown[0]
+
+
+def test_what_would_lose_a_collation_is_refused():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (s STRING COLLATE UTF8_LCASE, p STRING)")
+    for query, message in {
+        "SELECT array(s) FROM t": "kept in a column of its own",
+        "SELECT named_struct('a', s) FROM t": "kept in a column of its own",
+        "SELECT array_contains(array(p), s) FROM t": "arrays, maps and structs have texts without a collation",
+        "SELECT map(p, 1)[s] FROM t": "arrays, maps and structs have texts without a collation",
+        "SELECT collect_list(s) FROM t": "compared by bytes",
+        "SELECT split_part(s, 'a', 1) FROM t": "compared by bytes",
+        "SELECT s FROM t EXCEPT ALL SELECT s FROM t": "EXCEPT ALL of texts with a collation",
+        "WITH RECURSIVE r AS (SELECT s FROM t UNION SELECT s FROM r) SELECT * FROM r": "a recursion over the collation",
+    }.items():
+        with pytest.raises(deltic.ProgramError, match=message):
+            pipeline.sql(f"CREATE VIEW v AS {query}")

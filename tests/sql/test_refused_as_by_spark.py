@@ -16,7 +16,20 @@ PIPELINE.sql(
     """
 )
 
+COLLATED = "(SELECT b COLLATE UTF8_LCASE AS x, b COLLATE UNICODE AS y, b FROM t)"
 REFUSED = {
+    f"SELECT x = b FROM {COLLATED}": "texts of UTF8_BINARY and UTF8_LCASE stand together",
+    f"SELECT x = y FROM {COLLATED}": "texts of UNICODE and UTF8_LCASE stand together",
+    f"SELECT x || b FROM {COLLATED}": "texts of UTF8_BINARY and UTF8_LCASE stand together",
+    f"SELECT x = (SELECT 'a') FROM {COLLATED}": "stand together",
+    f"SELECT x IN (SELECT b FROM t) FROM {COLLATED}": "IN compares texts in no such collation",
+    f"SELECT * FROM {COLLATED} JOIN (SELECT b AS x FROM t) USING (x)": "compares texts of two collations",
+    f"SELECT x FROM {COLLATED} UNION ALL SELECT 'a'": "column x has the collations UTF8_LCASE and UTF8_BINARY",
+    f"SELECT y LIKE 'a' FROM {COLLATED}": "like: UTF8_LCASE is taken here",
+    f"SELECT listagg(x, ',') FROM {COLLATED}": "its texts are compared by bytes",
+    "SELECT 'a' COLLATE UTF8_BINARY = 'A' COLLATE UTF8_LCASE": "texts of UTF8_BINARY and UTF8_LCASE stand together",
+    "SELECT a COLLATE UNICODE FROM t": "collate takes texts alone",
+    "SELECT CAST(b AS STRING COLLATE FOO) FROM t": "there is no collation FOO",
     "SELECT DISTINCT m FROM t": "1:17: DISTINCT compares values",
     "SELECT DISTINCT struct(m) FROM t": "maps have no order",
     "SELECT DISTINCT array(m) FROM t": "maps have no order",

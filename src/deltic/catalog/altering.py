@@ -125,7 +125,7 @@ class ChangeType(Alteration):
     def applied(self, table: CatalogTable) -> CatalogTable:
         name = _find(table, self.name)
         now, bound = table.schema.types[name], _storing(table, name)
-        if not widens(now, self.type) or _narrows(bound, self.storing):
+        if not widens(now, self.type) or _narrows(bound, self.storing) or bound.collation != self.storing.collation:
             raise CatalogError(
                 f"{table.name}.{name} is {_type_text(now, bound)}, whose values do not all fit "
                 f"{_type_text(self.type, self.storing)}; add a column of that type, and UPDATE it",
@@ -294,4 +294,5 @@ def _narrows(now: ColumnStorage, then: ColumnStorage) -> bool:
 
 
 def _type_text(type_: Type, storing: ColumnStorage) -> str:
-    return f"{type_}({storing.limit})" if storing.limit is not None else str(type_)
+    text = f"{type_}({storing.limit})" if storing.limit is not None else str(type_)
+    return f"{text} collate {storing.collation}" if storing.collation else text

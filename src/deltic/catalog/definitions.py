@@ -72,7 +72,8 @@ class CatalogTable:
     @property
     def type(self) -> ZSetType:
         """What a definition that reads the table may rely on."""
-        return ZSetType(self.schema, not self.is_bag)
+        collations = tuple((one.column, one.collation) for one in self.storing if one.collation)
+        return ZSetType(self.schema, not self.is_bag, collations=collations)
 
     @property
     def key_schema(self) -> Schema:

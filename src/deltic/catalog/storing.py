@@ -11,10 +11,11 @@ class ColumnStorage:
 
     Texts that are `fixed`, CHAR(n), lose the blanks at their end. `default` is a constant as SQL has it, "" for NULL.
     Only SQL's INSERT, UPDATE and MERGE use it; other rows are stored as they are, with the default in
-    columns that they leave out.
+    columns that they leave out. `collation` says how SQL compares its texts, "" for by their bytes.
     """
 
     column: str
     limit: int | None = None
     fixed: bool = False
     default: str = ""
+    collation: str = ""

@@ -13,12 +13,14 @@ from deltic.values.words import word
 class ZSetType:
     """An edge that carries Z-sets of rows of `schema`; `depth` is the number of nested streams.
 
-    `is_set`: every weight is 0 or 1 at all times, by construction of the circuit.
+    `is_set`: every weight is 0 or 1 at all times, by construction of the circuit. `collations` of some columns say how
+    SQL compares the texts of a table or view; no circuit depends on them.
     """
 
     schema: Schema
     is_set: bool = False
     depth: int = 0
+    collations: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return ("set" if self.is_set else "zset") + str(self.schema) + (f"^{self.depth}" if self.depth else "")

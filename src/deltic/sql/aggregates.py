@@ -17,7 +17,7 @@ from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.expressions.trees import listed
 from deltic.errors import did_you_mean
-from deltic.sql.scalars import NULL, Typed, coerced, collations, comparable, constant, operators
+from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
 from deltic.sql.scalars.coercion import as_signed
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
@@ -89,7 +89,10 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAg
         raise source.error(call, f"{asked.name} takes no order of rows")
     if asked.is_distinct and asked.name in ("mode", "percentile_cont", "percentile_disc"):
         raise source.error(call, f"{asked.name} takes no DISTINCT", "select the distinct values in a subquery")
-    result = rule(asked)
+    try:
+        result = rule(asked)
+    except Mismatch as mismatch:
+        raise source.error(call, f"{source.written(call)} is not defined here", mismatch.hint) from None
     if asked.is_distinct and not all(ACCUMULATORS[made.function].of_sets for made in result.calls):
         result = replace(result, inputs=tuple(map(comparable, result.inputs)), is_distinct=True)
     return _filtered(result, asked)
@@ -234,14 +237,30 @@ _ADDED = (*INTERVALS, Type.TIMESTAMP)
 
 def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
     """A single aggregate of the circuit, whose result is the value."""
+    if any(text.collation for text in inputs):
+        function, inputs = _in_collation(function, inputs)
     call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
-    return LoweredAggregates(inputs, (call,), lambda results: _with_fields(results[0], inputs))
+    return LoweredAggregates(inputs, (call,), lambda results: with_modifier(results[0], inputs))
 
 
-def _with_fields(result: Typed, inputs: Sequence[Typed]) -> Typed:
-    """Keep the interval fields of the argument in a result that is one of its values."""
+def _in_collation(function: str, inputs: tuple[Typed, ...]) -> tuple[str, tuple[Typed, ...]]:
+    """An aggregate of texts with a collation, and its arguments: what it compares are keys."""
+    match function:
+        case "min" | "max":
+            return f"{function}_by", (inputs[0], comparable(inputs[0]))
+        case "min_by" | "max_by":
+            return function, (inputs[0], comparable(inputs[1]))
+        case "count_distinct":
+            return function, tuple(map(comparable, inputs))
+        case "count":
+            return function, inputs
+    raise Mismatch("its texts are compared by bytes: write CAST(… AS STRING)")
+
+
+def with_modifier(result: Typed, inputs: Sequence[Typed]) -> Typed:
+    """Keep the interval fields or the collation of the argument in a result that is one of its values."""
     is_one = bool(inputs) and result.type.type is inputs[0].type.type
-    return replace(result, fields=inputs[0].fields) if is_one else result
+    return replace(result, modifier=inputs[0].modifier) if is_one else result
 
 
 Rule = Callable[[_Asked], LoweredAggregates]
@@ -251,7 +270,7 @@ def _count(asked: _Asked) -> LoweredAggregates:
     if len(asked.arguments) == 1 and isinstance(asked.arguments[0], exp.Star):
         return _one("count")
     asked.take(1, 1 << 10)
-    inputs = [asked.any(collations.key(argument)) for argument in asked.arguments]
+    inputs = [asked.any(argument) for argument in asked.arguments]
     return _one("count_distinct" if asked.is_distinct and len(inputs) == 1 and _has_order(inputs) else "count", *inputs)
 
 
@@ -279,7 +298,7 @@ def _sum(asked: _Asked) -> LoweredAggregates:
     total = _one(exact, attempt("units_of_interval", number))
 
     def result(results: Sequence[Typed]) -> Typed:
-        return replace(_interval(results[0], number.type.type, _is_tried(asked)), fields=number.fields)
+        return replace(_interval(results[0], number.type.type, _is_tried(asked)), modifier=number.modifier)
 
     return replace(total, result=result)
 

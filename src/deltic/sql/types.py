@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from deltic.sql.collations import HINT, Collation
 from deltic.sql.remedies import of_type
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Kind, Type
@@ -69,9 +70,9 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     VARCHAR(n) and CHAR(n) are those of columns alone, which have a bound for what is stored in them.
     """
     kind, parameters = data_type.this, data_type.expressions
-    collation = data_type.args.get("collate")
-    if collation is not None and collation.name.upper() != "UTF8_BINARY":
-        raise source.error(data_type, "a type has no collation", "write COLLATE beside the comparison")
+    for part in parameters:
+        if any(within.args.get("collate") for within in part.find_all(exp.DataType)):
+            raise source.error(part, "texts within arrays, maps and structs have no collation", "leave COLLATE out")
     if isinstance(kind, exp.Interval):
         return _interval(data_type, kind, source)
     if kind is _D.INTERVAL:
@@ -96,6 +97,15 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     return _SIMPLE[kind]
 
 
+def collation_of(data_type: exp.DataType, source: SourceText) -> Collation | None:
+    """The collation that a type names: STRING COLLATE UNICODE_CI. Raises ProgramError for an unknown one."""
+    named = data_type.args.get("collate")
+    result = None if named is None else Collation.named(named.name)
+    if named is not None and result is None:
+        raise source.error(data_type, f"there is no collation {named.name}", HINT)
+    return result
+
+
 def written(type_: Type) -> str:
     """The name of a type in SQL; that of the next wider one for an unsigned integer."""
     match type_.kind:
@@ -111,8 +121,10 @@ def written(type_: Type) -> str:
             return "VOID" if type_ is VOID else _WRITTEN[type_.kind]
 
 
-def simple_string(type_: Type) -> str:
+def simple_string(type_: Type, collation: Collation | None = None) -> str:
     """The name of a type as Spark's `typeof` and DESCRIBE have it: in lower case, except for the names of fields."""
+    if collation is not None and collation.name != "UTF8_BINARY":
+        return f"string collate {collation.name}"
     match type_.kind:
         case Kind.ARRAY:
             return f"array<{simple_string(type_.element.type)}>"

@@ -19,7 +19,7 @@ from deltic.circuit.accumulators import Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.over import PARTITION, SO_FAR, Distance
 from deltic.errors import EvaluationError
-from deltic.sql.aggregates import LoweredAggregates, direction, is_aggregate, lowered
+from deltic.sql.aggregates import LoweredAggregates, direction, is_aggregate, lowered, with_modifier
 from deltic.sql.scalars import NULL, Typed, can_coerce, coerced, operators
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
@@ -118,7 +118,7 @@ class _Window:
     ) -> LoweredWindow:
         """One function of the circuit, whose result is the value."""
         call = WindowColumn(function, tuple(range(len(inputs))), parameters, frame, self.ignores_nulls)
-        return LoweredWindow(tuple(inputs), (call,), lambda results: results[0])
+        return LoweredWindow(tuple(inputs), (call,), lambda results: with_modifier(results[0], inputs))
 
     # Functions
 

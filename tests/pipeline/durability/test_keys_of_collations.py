@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic import Pipeline
-from deltic.sql.scalars import collations
+from deltic.sql import collations
 
 
 def test_another_version_of_icu_makes_the_keys_anew(tmp_path, monkeypatch):

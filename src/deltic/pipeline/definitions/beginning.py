@@ -41,7 +41,7 @@ def columns_of(name: str, given: Any) -> tuple[Schema, tuple[ColumnStorage, ...]
     """
     if isinstance(given, Mapping):
         read = {column: _of_sql(type_, column) for column, type_ in given.items()}
-        storing = tuple(storage for _, storage in read.values() if storage is not None and storage.limit is not None)
+        storing = tuple(one for _, one in read.values() if one is not None and one != ColumnStorage(one.column))
         return schema_of(name, {column: type_ for column, (type_, _) in read.items()}), storing
     return (schema_of(name, given), ()) if isinstance(given, Schema | pa.Schema) else None
 

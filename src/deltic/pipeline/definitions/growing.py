@@ -49,7 +49,7 @@ def _alterations(former: CatalogTable, table: CatalogTable) -> Iterator[Alterati
             yield AddColumn(column, storing, existing_value(column, storing), after)
         else:
             was = was_stored.get(name, ColumnStorage(name))
-            if (column.type, storing.limit, storing.fixed) != (types[name], was.limit, was.fixed):
+            if (column.type, replace(storing, default="")) != (types[name], replace(was, default="")):
                 yield ChangeType(name, column.type, storing)
             if column.nullable is not former.schema.column(name).nullable:
                 yield SetNullable(name, column.nullable)

@@ -43,7 +43,8 @@ def table_to_json(table: CatalogTable) -> dict[str, Any]:
     node = Node(Source(table.name, table.schema, not table.is_bag), (), table.type)
     late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
     source = {} if table.source is None else {"source": to_json(table.source)}
-    bounds = {"bounds": [[one.column, one.limit, one.fixed] for one in table.storing]} if table.storing else {}
+    storing = [[one.column, one.limit, one.fixed, "", one.collation] for one in table.storing]
+    bounds = {"bounds": storing} if storing else {}
     return {"text": str(Circuit((node,))), "key": table.key, "bag": table.is_bag, **late, **source, **bounds}
 
 
@@ -53,7 +54,7 @@ def table_of_json(
     bag: bool,
     lateness: tuple[str, int] | None = None,
     source: Mapping[str, Any] | None = None,
-    bounds: Sequence[tuple[str, int, bool]] = (),
+    bounds: Sequence[tuple[Any, ...]] = (),
 ) -> CatalogTable:
     """The inverse of `table_to_json`."""
     from deltic.circuit.reading.parser import parse_circuit

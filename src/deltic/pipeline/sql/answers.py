@@ -12,10 +12,12 @@ from sqlglot import exp
 
 from deltic.catalog import Catalog, External
 from deltic.catalog.storing import ColumnStorage
+from deltic.circuit.edges import ZSetType
 from deltic.duck import of_thread
 from deltic.engine.batches import TableBatch
 from deltic.engine.storage.interner import sort_key
 from deltic.pipeline.reading.rows import Rows
+from deltic.sql.collations import Collation
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.types import simple_string, written
@@ -75,15 +77,20 @@ def names_table(schema: Schema) -> pa.Table:
     return _table({"col_name": list(schema.names)})
 
 
-def schema_table(schema: Schema, names: Sequence[str]) -> pa.Table:
-    """The columns of a schema under these names: name, type, and a comment, which none has."""
-    types = [simple_string(column.type) for column in schema]
+def schema_table(type_: ZSetType, names: Sequence[str]) -> pa.Table:
+    """The columns of a relation under these names: name, type, and a comment, which none has."""
+    types = [type_name(type_, column) for column in type_.schema]
     return _table({"col_name": list(names), "data_type": types, "comment": [None] * len(types)})
 
 
-def column_table(schema: Schema, name: str) -> pa.Table:
+def type_name(type_: ZSetType, column: Column) -> str:
+    """The type of a column of a relation, with its collation."""
+    return simple_string(column.type, Collation.named(dict(type_.collations).get(column.name, "")))
+
+
+def column_table(type_: ZSetType, name: str) -> pa.Table:
     """The description of one column, a row for each fact."""
-    facts = {"col_name": name, "data_type": simple_string(schema.columns[schema.index(name)].type), "comment": "NULL"}
+    facts = {"col_name": name, "data_type": type_name(type_, type_.schema.column(name)), "comment": "NULL"}
     return _table({"info_name": list(facts), "info_value": list(facts.values())})
 
 
@@ -170,6 +177,7 @@ def _declared(column: Column, storing: ColumnStorage) -> str:
     """A column as CREATE TABLE has it."""
     bound = f"{'CHAR' if storing.fixed else 'VARCHAR'}({storing.limit})"
     type_ = written(column.type) if storing.limit is None else bound
+    type_ += f" COLLATE {storing.collation}" if storing.collation else ""
     default = f" DEFAULT {storing.default}" if storing.default else ""
     return f"{column.name} {type_}{'' if column.nullable else ' NOT NULL'}{default}"
 

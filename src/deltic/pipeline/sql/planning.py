@@ -35,7 +35,7 @@ from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.scalars.functions.written import known
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.effects import effect_of
-from deltic.sql.statements.ordering import Key, ordered
+from deltic.sql.statements.ordering import KEY, Key, ordered
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.parse import parse
 from deltic.sql.statements.program import FRONT
@@ -300,12 +300,17 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
         case Select():
             query, keys = ordered(statement.query, statement.source)
             answer = _answer(query, catalog, statement.source)
-            schema = answer.definition.views[0].schema
+            type_ = answer.definition.views[0].type
             order: dict[int, Key] = {}
             for key in keys:
                 for position in key.positions(answer.names, statement.source):
-                    check_order(schema.columns[position].type, key.node, "ORDER BY", statement.source)
+                    check_order(type_.schema.columns[position].type, key.node, "ORDER BY", statement.source)
                     order.setdefault(position, key)
+            collated = [place for place in order if type_.schema.names[place] in dict(type_.collations)]
+            if collated:
+                answer = _answer(query, catalog, statement.source, collated)
+                moved = {place: len(type_.schema) + number for number, place in enumerate(collated)}
+                order = {moved.get(place, place): key for place, key in order.items()}
             return replace(answer, order=order or answer.order)
         case Explain() if statement.of_rows:
             return ExplainedRows(_answer(statement.subject, catalog, statement.source).definition, statement.of_rows)
@@ -319,7 +324,7 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             return _rows(function_table(known()[name], statement.extended))
         case Describe(subject=exp.Query()):
             answer = _answer(statement.subject, catalog, statement.source)
-            return _rows(schema_table(answer.definition.views[0].schema, answer.names))
+            return _rows(schema_table(answer.definition.views[0].type, answer.names))
         case Show() | Describe():
             return _described(statement, catalog)
 
@@ -362,21 +367,22 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
         return TextAnswer("createtab_stmt", statement_of(catalog, name))
     if isinstance(statement, Show) and statement.what == "properties":
         return _rows(pa.table({"key": pa.array([], pa.string()), "value": pa.array([], pa.string())}))
-    schema = catalog.relations[name].schema
+    type_ = catalog.relations[name]
+    names = type_.schema.names
     if isinstance(statement, Show):
-        return _rows(names_table(schema))
+        return _rows(names_table(type_.schema))
     if statement.column is not None:
-        return _rows(column_table(schema, find_name(statement.column, "column", schema.names, statement.source)))
-    columns = schema_table(schema, schema.names)
+        return _rows(column_table(type_, find_name(statement.column, "column", names, statement.source)))
+    columns = schema_table(type_, names)
     return _rows(pa.concat_tables([columns, details_table(catalog, name)]) if statement.extended else columns)
 
 
-def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> PlannedQuery:
-    """The plan of a query without an ORDER BY of its own over what can be read."""
-    circuit, words, names, given = answer_circuit(query, _readable(catalog), ANSWER, source)
+def _answer(query: exp.Expression, catalog: Catalog, source: SourceText, ordered: Sequence[int] = ()) -> PlannedQuery:
+    """The plan of a query without an ORDER BY of its own over what can be read; of `ordered` see `answer_circuit`."""
+    circuit, words, type_, names, given = answer_circuit(query, _readable(catalog), ANSWER, source, ordered)
     order = {place: Key(place, by.descending, by.nulls_first, query) for place, by in given}
-    view = CatalogView(ANSWER, circuit.type_of(circuit.sinks[ANSWER]))
-    return PlannedQuery(ViewDefinitions((view,), circuit, words), names, order)
+    shown = [*names, *(KEY for _ in ordered)]
+    return PlannedQuery(ViewDefinitions((CatalogView(ANSWER, type_),), circuit, words), shown, order)
 
 
 def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:

@@ -12,6 +12,7 @@ from deltic.circuit.expressions import conjunction
 from deltic.errors import count_of
 from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
+from deltic.sql.queries.collated import distinct
 from deltic.sql.queries.froms import lower_from
 from deltic.sql.queries.generators import exploded, is_generator
 from deltic.sql.queries.grouping import GroupedBlock
@@ -25,7 +26,6 @@ from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.queries.windows import WindowCalls, written_out
-from deltic.sql.scalars import collations
 from deltic.sql.types import check_order
 from deltic.values.types import Column
 
@@ -359,7 +359,9 @@ class _Block:
             else:
                 nodes.words.write([c.name], item.node, scope.source)
         shown = zip(items, columns, values, strict=True)
-        attributes = tuple(QueryColumn(i.name, c, i.relation, is_void=v.is_null, fields=v.fields) for i, c, v in shown)
+        attributes = tuple(
+            QueryColumn(i.name, c, i.relation, is_void=v.is_null, modifier=v.modifier) for i, c, v in shown
+        )
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in result])
         out = [*scope.bound_names, *(c.name for c in columns)]
         both = self._values.over(self._values.rows.over(node))
@@ -367,7 +369,7 @@ class _Block:
             node = first_of_each(clauses.first_of, QueryRows(node, attributes), both, order)
             both = both.over(QueryRows(node, self._values.rows.attributes))
         elif self._select.args.get("distinct"):
-            rows = QueryRows(nodes.distinct(nodes.keep(node, out)), attributes)
+            rows = distinct(QueryRows(nodes.keep(node, out), attributes), scope)
             return limited(self._select, rows, scope, self._values.over(rows), self._over_selected(order, items))
         shown_as = zip(result, columns, strict=True)
         taken = {v.expression.name: c.name for v, c in shown_as if isinstance(v.expression, exp.Column)}
@@ -428,7 +430,7 @@ def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:
 def _by_number(key: exp.Expression, numbers: Mapping[object, int]) -> exp.Expression:
     """The sort key by number where it is one of the selected expressions, so that it needs no column of its own."""
     whole = key.this.unnest()
-    if whole not in numbers or ordinal(key.this) is not None or collations.key(whole) is not whole:
+    if whole not in numbers or ordinal(key.this) is not None:
         return key
     result, number = key.copy(), exp.Literal.number(numbers[whole])
     number.meta.update(whole.meta)

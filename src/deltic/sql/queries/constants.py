@@ -9,7 +9,7 @@ from deltic.sql.queries.rows import QueryColumn, QueryRows, settled, value_of
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.scalars import Typed, coerced, typed, unified
 from deltic.sql.scalars.coercion import mixes_texts, open_type
-from deltic.sql.scalars.typed import fields_together
+from deltic.sql.scalars.typed import in_common
 from deltic.sql.types import written
 from deltic.values.types import Column, Schema, Type, ValueType
 
@@ -32,8 +32,8 @@ def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
     shown = []
     for i, column in enumerate(columns):
         written = [row[i] for row in rows]
-        is_void, fields = all(value.is_null for value in written), fields_together(written)
-        shown.append(QueryColumn(f"col{i + 1}", column, is_void=is_void, fields=fields))
+        is_void, modifier = all(value.is_null for value in written), in_common(written)
+        shown.append(QueryColumn(f"col{i + 1}", column, is_void=is_void, modifier=modifier))
     return QueryRows(number, tuple(shown))
 
 

@@ -28,7 +28,9 @@ from deltic.sql.queries.trees import conjuncts, outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.remedies import of_relation
 from deltic.sql.scalars import Typed, coerced, common_type, named_as
+from deltic.sql.scalars.comparing import compared
 from deltic.sql.scalars.functions.written import function_called
+from deltic.sql.scalars.typed import Mismatch, in_common
 from deltic.sql.types import check_order
 
 _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SEMI": "SEMI", "ANTI": "ANTI"}
@@ -265,7 +267,8 @@ def _using(
     values = BlockValues(rows, scope)
     for pair in pairs:
         a, b = scope.seen(QueryRows(rows.node, pair), rows.node).attributes
-        merged.append(QueryColumn(a.name, values.column(_merged(a, b, how), a.name)))
+        value = _merged(a, b, how)
+        merged.append(QueryColumn(a.name, values.column(value, a.name), modifier=value.modifier))
     others = [replace(a, hidden=a.hidden or a.column.name in keys) for a in rows.attributes]
     return QueryRows(
         values.rows.node, (*merged, *_first_of_all(keys, replace(rows, attributes=tuple(others))).attributes)
@@ -294,7 +297,11 @@ def _equal(a: QueryColumn, b: QueryColumn, join: exp.Join, scope: QueryScope) ->
         message = f"{a.name} is {a.column.type} on one side of the join and {b.column.type} on the other"
         raise scope.source.error(join, message, "cast one of them in a subquery")
     check_order(target, join, f"USING ({a.name})", scope.source)
-    return exp.EQ(this=coerced(a.typed, target).expression, expression=coerced(theirs, target).expression)
+    try:
+        left, right = compared([coerced(a.typed, target), coerced(theirs, target)], target)
+    except Mismatch as mismatch:
+        raise scope.source.error(join, f"USING ({a.name}) compares texts of two collations", mismatch.hint) from None
+    return exp.EQ(this=left.expression, expression=right.expression)
 
 
 def _merged(a: QueryColumn, b: QueryColumn, how: str) -> Typed:
@@ -307,4 +314,5 @@ def _merged(a: QueryColumn, b: QueryColumn, how: str) -> Typed:
         return b.typed
     values = [coerced(value, target) for value in (a.typed, b.typed)]
     either = exp.Coalesce(this=values[0].expression, expressions=[values[1].expression])
-    return Typed(either, replace(values[0].type, nullable=all(v.type.nullable for v in values)))
+    nullable = all(value.type.nullable for value in values)
+    return Typed(either, replace(values[0].type, nullable=nullable), modifier=in_common(values))

@@ -6,7 +6,7 @@ They generate the positions of rows, so that one generator operator suffices for
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -60,7 +60,7 @@ def lateral_view(node: exp.Lateral, rows: QueryRows, scope: QueryScope) -> Query
     names = [c.name for c in alias.args.get("columns") or ()] if alias else []
     made = exploded(node.this, values, bool(node.args.get("outer")), names)
     relation = alias.name if alias else ""
-    own = tuple(QueryColumn(a.name, a.column, relation) for a in made)
+    own = tuple(replace(a, relation=relation) for a in made)
     scope.nodes.words.call(own)
     return QueryRows(values.rows.node, (*rows.attributes, *own))
 
@@ -77,8 +77,9 @@ def exploded(
         message = f"{scope.source.written(node)} makes {count_of(len(shown), 'column')}, not {len(names)}"
         raise scope.source.error(node, message)
     called = names or [name for name, _ in shown]
-    result = [values.computed(values.typed(value), name) for name, (_, value) in zip(called, shown, strict=True)]
-    return [QueryColumn(name, c) for name, c in zip(called, result, strict=True)]
+    result = [values.typed(value) for _, value in shown]
+    pairs = list(zip(called, result, strict=True))
+    return [QueryColumn(name, values.computed(value, name), modifier=value.modifier) for name, value in pairs]
 
 
 def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:

@@ -16,7 +16,7 @@ from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, normal, replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import Typed, collations, comparable
+from deltic.sql.scalars import Typed, comparable
 from deltic.sql.variables import variable_of
 from deltic.values.types import Column, Schema, Type
 
@@ -35,6 +35,8 @@ class GroupedBlock:
     keys: dict[str, QueryColumn]
     _calls: dict[str, _Call] = field(default_factory=dict)
     _columns: set[str] = field(default_factory=set)
+    _compared: dict[str, str] = field(default_factory=dict)
+    """The columns by which keys are compared that are texts with a collation: of equal ones the least is shown."""
     _flags: dict[str, tuple[exp.Expression, Column]] = field(default_factory=dict)
     _has_sets: bool = False
 
@@ -92,15 +94,16 @@ class GroupedBlock:
     def _key(self, node: exp.Expression) -> str:
         """Give a key a column, and return its text."""
         self._refuse_aggregates(node)
-        node = collations.key(node)
         text = self.text(node)
         if text not in self.keys:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)
             value = self.values.typed(prepared(node, self.values))
-            result = self.values.column(comparable(value), "key")
+            result = self.values.column(value if value.collation else comparable(value), "key")
             self.values.scope.nodes.words.write([result.name], node, self.values.scope.source)
-            attribute = own[0] if own else QueryColumn("", result, fields=value.fields)
+            attribute = own[0] if own else QueryColumn("", result, modifier=value.modifier)
             self.keys[text] = replace(attribute, column=result)
+            if attribute.collation:
+                self._compared[result.name] = self.values.column(comparable(value), "key").name
         return text
 
     def _refuse_aggregates(self, node: exp.Expression) -> None:
@@ -245,7 +248,9 @@ class GroupedBlock:
         """Lower one grouping set: other keys are NULL, with the results of all calls."""
         nodes, scope = self.values.scope.nodes, self.values.scope
         keys = list(dict.fromkeys([*scope.bound_names, *(self.keys[text].column.name for text in chosen)]))
-        node = self._aggregated(keys)
+        node = self._aggregated([self._compared.get(name, name) for name in keys], keys)
+        if self._compared:
+            node = nodes.keep(node, [n for n in nodes.schema(node).names if n not in self._compared.values()])
         if list(self.sets) == [[]]:
             node = nodes.plus(node, self._empty(node, keys))
         node = nodes.pad(node, [key.column for key in self.keys.values()])
@@ -263,20 +268,25 @@ class GroupedBlock:
             bits = 2 * bits + (text not in chosen)
         return literal(bits, flag.type)
 
-    def _aggregated(self, keys: Sequence[str]) -> int:
+    def _aggregated(self, keys: Sequence[str], shown: Sequence[str]) -> int:
+        """The results for each group of `keys`, with those that are `shown` of each."""
         nodes = self.values.scope.nodes
+        texts = [ops.AggregateCall("min", name, name) for name in shown if name not in keys]
         plain = [call for call in self._calls.values() if not call.lowered.is_distinct]
         distinct = [call for call in self._calls.values() if call.lowered.is_distinct]
-        parts = [self._aggregate(self.values.rows.node, keys, plain)] if plain or not distinct else []
+        has_first = plain or texts or not distinct
+        parts = [self._aggregate(self.values.rows.node, keys, plain, texts)] if has_first else []
         for call in distinct:
             rows = nodes.distinct(nodes.keep(self.values.rows.node, list(dict.fromkeys([*keys, *call.inputs]))))
             parts.append(self._aggregate(rows, keys, [call]))
         return nodes.join(*parts)
 
-    def _aggregate(self, node: int, keys: Sequence[str], calls: Sequence[_Call]) -> int:
+    def _aggregate(
+        self, node: int, keys: Sequence[str], calls: Sequence[_Call], texts: Sequence[ops.AggregateCall] = ()
+    ) -> int:
         nodes = self.values.scope.nodes
-        wanted = dict.fromkeys([*keys, *(name for call in calls for name in call.inputs)])
-        made = [made for call in calls for made in call.circuit_calls()]
+        wanted = dict.fromkeys([*keys, *(t.name for t in texts), *(name for call in calls for name in call.inputs)])
+        made = [*texts, *(made for call in calls for made in call.circuit_calls())]
         return nodes.builder.add(ops.Aggregate(tuple(keys), tuple(made)), nodes.keep(node, list(wanted)))
 
     def _empty(self, node: int, keys: Sequence[str]) -> int:

@@ -10,12 +10,13 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import count_of
 from deltic.sql.queries.levels import stopped
-from deltic.sql.queries.rows import QueryRows, value_of
+from deltic.sql.queries.rows import QueryColumn, QueryRows, value_of
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import NULL, Typed, collations, typed
+from deltic.sql.scalars import NULL, Typed, typed
+from deltic.sql.scalars.comparing import key as key_of
 from deltic.sql.types import check_order
 from deltic.values.types import Column
 
@@ -68,7 +69,7 @@ def first_of_each(
     parts: Sequence[exp.Expression], rows: QueryRows, values: BlockValues, order: Sequence[exp.Expression]
 ) -> int:
     """DISTINCT ON: the first row in order among those with equal values of `parts`."""
-    keys = [values.column(values.typed(prepared(part, values)), "part").name for part in parts]
+    keys = [values.column(key_of(values.typed(prepared(part, values))), "part").name for part in parts]
     result = tuple(_order(key, rows, values) for key in order if isinstance(key, exp.Ordered))
     top = ops.Top(tuple(dict.fromkeys((*values.scope.bound_names, *keys))), result, 1, 0)
     return values.scope.nodes.builder.add(top, values.rows.node)
@@ -84,16 +85,22 @@ def _orders(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> list[ops.
     if not is_all(key):
         return [_order(key, rows, values)]
     descending, nulls_first = bool(key.args.get("desc")), bool(key.args.get("nulls_first"))
-    return [ops.Order(name, descending, nulls_first) for name in rows.names]
+    return [ops.Order(_by(a, values).name, descending, nulls_first) for a in rows.visible]
 
 
 def _order(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> ops.Order:
     """One key of the order, as a column: of the result by its number or name, or computed."""
-    by = collations.key(key.this)
-    column = _selected(by, rows, values.scope) or values.column(values.typed(prepared(by, values)), "order")
+    by = key.this
+    selected = _selected(by, rows, values.scope)
+    column = _by(selected, values) if selected else values.column(key_of(values.typed(prepared(by, values))), "order")
     values.scope.nodes.words.write([column.name], key.this, values.scope.source)
     check_order(column.type, key, "ORDER BY", values.scope.source)
     return ops.Order(column.name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
+
+
+def _by(selected: QueryColumn, values: BlockValues) -> Column:
+    """The column by which one of the result orders rows: that itself, or keys of its collation."""
+    return values.column(key_of(selected.typed), "order") if selected.collation else selected.column
 
 
 def of_first(key: exp.Expression, query: exp.Expression) -> exp.Expression:
@@ -122,17 +129,17 @@ def ordinal(key: exp.Expression) -> int | None:
     return sign * int(number.name) if isinstance(number, exp.Literal) and number.is_int else None
 
 
-def _selected(key: exp.Expression, rows: QueryRows, scope: QueryScope) -> Column | None:
+def _selected(key: exp.Expression, rows: QueryRows, scope: QueryScope) -> QueryColumn | None:
     """The column of the result that a key names."""
     index = ordinal(key)
     if index is not None:
         if not 1 <= index <= len(rows.visible):
             has = count_of(len(rows.visible), "column")
             raise scope.source.error(key, f"ORDER BY {index}: the query has {has}")
-        return rows.visible[index - 1].column
+        return rows.visible[index - 1]
     if isinstance(key, exp.Column) and not key.table:
-        result = [a.column for a in rows.visible if a.name.lower() == key.name.lower()]
-        return result[0] if len({c.name for c in result}) == 1 else None
+        result = [a for a in rows.visible if a.name.lower() == key.name.lower()]
+        return result[0] if len({a.column.name for a in result}) == 1 else None
     return None
 
 

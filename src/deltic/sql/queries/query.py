@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -26,15 +27,17 @@ from deltic.sql.queries.scope import CatalogTables, QueryScope, reads
 from deltic.sql.queries.sets import lower_operation
 from deltic.sql.queries.unread import refuse_unread
 from deltic.sql.scalars import Typed
+from deltic.sql.scalars.comparing import key
 from deltic.sql.text import SourceText
 from deltic.values.types import Column
 
 
 class ViewCircuit(NamedTuple):
-    """The circuit of a view, and the user's words for what it names itself."""
+    """The circuit of a view, the user's words for what it names itself, and the type of its rows in SQL."""
 
     circuit: Circuit
     words: Words
+    type: ZSetType
 
 
 class AnswerCircuit(NamedTuple):
@@ -42,6 +45,7 @@ class AnswerCircuit(NamedTuple):
 
     circuit: Circuit
     words: Words
+    type: ZSetType
     names: Sequence[str]
     order: Sequence[tuple[int, ops.Order]]
 
@@ -64,7 +68,8 @@ def view_circuit(
     names = list(columns) or [a.name for a in rows.visible]
     _check_names(names, rows, query, source)
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(names, rows.visible, strict=True)}
-    return ViewCircuit(_circuit(name, nodes, rows, values), nodes.words.built(source.text))
+    circuit = _circuit(name, nodes, rows, values)
+    return ViewCircuit(circuit, nodes.words.built(source.text), _type(circuit, name, names, rows))
 
 
 @deep
@@ -85,17 +90,34 @@ def stored_circuit(
 
 @deep
 def answer_circuit(
-    query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText
+    query: exp.Expression,
+    relations: Mapping[str, ZSetType],
+    name: str,
+    source: SourceText,
+    ordered: Sequence[int] = (),
 ) -> AnswerCircuit:
-    """As `view_circuit`, for a query whose columns may have one name."""
+    """As `view_circuit`, for a query whose columns may have one name.
+
+    The texts at the places `ordered` have keys of their collations after the other columns.
+    """
     nodes, rows = _lowered(query, relations, source)
     names = [a.name for a in rows.visible]
     first: dict[str, int] = {}
     own = [f"{n} ({i + 1})" if first.setdefault(n.lower(), i) < i else n for i, n in enumerate(names)]
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(own, rows.visible, strict=True)}
+    values |= {f"order by {n} in its collation": key(rows.visible[n].typed) for n in ordered}
     places = {column: number for number, column in enumerate(rows.names)}
     order = [(places[by.column], by) for by in rows.order if by.column in places]
-    return AnswerCircuit(_circuit(name, nodes, rows, values), nodes.words.built(source.text), names, order)
+    circuit = _circuit(name, nodes, rows, values)
+    return AnswerCircuit(circuit, nodes.words.built(source.text), _type(circuit, name, own, rows), list(names), order)
+
+
+def _type(circuit: Circuit, name: str, names: Sequence[str], rows: QueryRows) -> ZSetType:
+    """The type of the rows that are shown under these names, with the collations of texts."""
+    result = circuit.type_of(circuit.sinks[name])
+    assert isinstance(result, ZSetType)
+    there = zip(names, rows.visible, strict=True)
+    return replace(result, collations=tuple((n, a.collation.name) for n, a in there if a.collation))
 
 
 def _lowered(

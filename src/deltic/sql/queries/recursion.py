@@ -91,6 +91,8 @@ def _lowered(definition: exp.CTE, names: Sequence[str], scope: QueryScope, is_se
         message = f"{name} names {count_of(len(shown), 'column')}, and its first query has {len(base.visible)}"
         raise scope.source.error(definition, message)
     base = base.called("", shown)
+    if is_set and (collated := next((a.name for a in base.visible if a.collation), None)):
+        raise scope.refuse(definition, f"a recursion over the collation of {collated}", "write CAST(… AS STRING)")
     scope.nodes.words.call(base.visible)
     for _ in range(_WIDENINGS):
         inner = Nodes(scope.nodes, counts)
@@ -146,7 +148,8 @@ def _widened(base: QueryRows, columns: Sequence[Column], scope: QueryScope) -> Q
     values = [settled(coerced(a.typed, c.type)).expression for a, c in zip(base.visible, columns, strict=True)]
     node = scope.nodes.compute(base.node, columns, values)
     names = [a.name for a in base.visible]
-    return QueryRows(node, tuple(QueryColumn(n, c) for n, c in zip(names, columns, strict=True)))
+    shown = zip(names, columns, base.visible, strict=True)
+    return QueryRows(node, tuple(QueryColumn(n, c, modifier=a.modifier) for n, c, a in shown))
 
 
 def is_linear(body: Circuit) -> bool:

@@ -13,8 +13,9 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.errors import did_you_mean
+from deltic.sql.collations import Collation
 from deltic.sql.scalars import NULL, Typed, coerced, typed
-from deltic.sql.scalars.typed import Fields
+from deltic.sql.scalars.typed import Modifier
 from deltic.sql.text import SourceText
 from deltic.sql.variables import refuse_in_definition, variable_of
 from deltic.values.types import Column
@@ -25,7 +26,7 @@ class QueryColumn:
     """A column as SQL sees it: by its name, and by that of the relation that it comes from.
 
     `column` is its column in the circuit. A `hidden` one is found by its relation's name alone: what USING has merged.
-    One that `is_void` has NULL in every row, of whatever type is needed; `fields` are those of intervals.
+    One that `is_void` has NULL in every row, of whatever type is needed; `modifier` is that of its values.
     """
 
     name: str
@@ -33,7 +34,7 @@ class QueryColumn:
     relation: str = ""
     hidden: bool = False
     is_void: bool = False
-    fields: Fields | None = None
+    modifier: Modifier | None = None
 
     def is_called(self, name: str, relation: str) -> bool:
         """Whether a reference means this column; one without a relation means only visible columns."""
@@ -44,7 +45,19 @@ class QueryColumn:
     @property
     def typed(self) -> Typed:
         """Its value."""
-        return NULL if self.is_void else Typed(column(self.column.name), self.column.value_type, fields=self.fields)
+        if self.is_void:
+            return NULL
+        return Typed(column(self.column.name), self.column.value_type, modifier=self._modifier)
+
+    @property
+    def _modifier(self) -> Modifier | None:
+        """The modifier of its values, which no COLLATE beside them names."""
+        return self.modifier.as_explicit(False) if isinstance(self.modifier, Collation) else self.modifier
+
+    @property
+    def collation(self) -> Collation | None:
+        """How its texts are compared, where not by their bytes."""
+        return self.typed.collation
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.errors import count_of
+from deltic.sql.collations import PLAIN
+from deltic.sql.queries.collated import distinct, keyed
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
 from deltic.sql.queries.scope import QueryScope
@@ -28,15 +30,25 @@ def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
     is_all = query.args.get("distinct") is False
     if isinstance(query, exp.Union):
         united = _united(_branches(query), query, scope, not is_all)
-        return united if is_all else scope.seen(united, scope.nodes.distinct(united.node))
+        return united if is_all else distinct(united, scope)
     left, right = (scope.lower(side, scope) for side in (query.this, query.expression))
     left, right = aligned(left, right, query, what, scope, compares=True)
+    if not is_all:
+        return _without_copies(left, right, isinstance(query, exp.Intersect), scope)
+    if any(a.collation for a in left.visible):
+        raise scope.refuse(query, f"{what} ALL of texts with a collation", "leave ALL out")
     a, b, nodes = left.node, right.node, scope.nodes
     if isinstance(query, exp.Intersect):
-        if not is_all:
-            return scope.seen(left, nodes.semijoin(nodes.distinct(a), b))
         return scope.seen(left, nodes.plus(a, nodes.negate(difference(nodes, a, b))))
-    return scope.seen(left, difference(nodes, a, b) if is_all else nodes.antijoin(nodes.distinct(a), b))
+    return scope.seen(left, difference(nodes, a, b))
+
+
+def _without_copies(left: QueryRows, right: QueryRows, are_in: bool, scope: QueryScope) -> QueryRows:
+    """The different rows on the left that are, or are not, on the right."""
+    nodes, rows = scope.nodes, distinct(left, scope)
+    (a, names), (b, _) = keyed(rows, scope), keyed(right, scope)
+    chosen = (nodes.semijoin if are_in else nodes.antijoin)(a, nodes.keep(b, list(dict.fromkeys(names))))
+    return scope.seen(rows, nodes.keep(chosen, nodes.schema(rows.node).names))
 
 
 def _branches(query: exp.Union) -> list[exp.Expression]:
@@ -70,7 +82,7 @@ def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Qu
 
 def _agree(left: QueryRows, right: QueryRows) -> bool:
     """Whether the columns agree in number and types."""
-    a, b = ([(None if c.is_void else (c.column.type, c.fields)) for c in rows.visible] for rows in (left, right))
+    a, b = ([(None if c.is_void else (c.column.type, c.modifier)) for c in rows.visible] for rows in (left, right))
     return a == b and None not in a
 
 
@@ -87,6 +99,9 @@ def aligned(
     pairs = []
     for a, b in zip(left.visible, right.visible, strict=True):
         theirs = named_as(b.typed, a.column.type) if isinstance(query, exp.Union) else b.typed
+        if isinstance(query, exp.SetOperation) and _named(a) != _named(b) and not (a.is_void or b.is_void):
+            message = f"{what}: column {a.name} has the collations {_named(a)} and {_named(b)}"
+            raise scope.source.error(query, message, "add COLLATE to one")
         pair = unified([a.typed, theirs])
         if pair is None:
             message = f"{what}: column {a.name} is {a.column.type} on one side and {b.column.type} on the other"
@@ -96,6 +111,10 @@ def aligned(
         pairs.append(pair)
     names = [(a.name, scope.nodes.fresh(a.name)) for a in left.visible]
     return _of(left, [a for a, _ in pairs], names, scope), _of(right, [b for _, b in pairs], names, scope)
+
+
+def _named(column: QueryColumn) -> str:
+    return (column.collation or PLAIN).name
 
 
 def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str]], scope: QueryScope) -> QueryRows:
@@ -108,7 +127,7 @@ def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str
         rows.node, [*kept, *columns], [*(column(c.name) for c in kept), *(v.expression for v in result)]
     )
     shown = zip(names, columns, values, strict=True)
-    attributes = tuple(QueryColumn(n, c, is_void=v.is_null, fields=v.fields) for (n, _), c, v in shown)
+    attributes = tuple(QueryColumn(n, c, is_void=v.is_null, modifier=v.modifier) for (n, _), c, v in shown)
     nodes.words.call(attributes)
     return QueryRows(node, attributes)
 

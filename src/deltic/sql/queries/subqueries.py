@@ -7,7 +7,7 @@ of them. Every row of its result has the values for which it is one, so that a j
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -24,7 +24,8 @@ from deltic.sql.queries.quantifiers import QuantifiedComparison, as_membership, 
 from deltic.sql.queries.rows import Bindings, QueryRows
 from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import Typed, coerced, collations, named_as, type_in_common
+from deltic.sql.scalars import Typed, coerced, named_as, type_in_common
+from deltic.sql.scalars.comparing import compared
 from deltic.sql.scalars.functions.written import function_called
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.types import check_order
@@ -146,12 +147,12 @@ def _scalar(values: BlockValues, query: exp.Expression) -> Typed:
     rows = bind(values, inner)
     if len(rows.visible) != 1:
         raise scope.source.error(query, f"a scalar subquery has one column, and this one has {len(rows.visible)}")
-    found = rows.visible[0].column
+    found, modifier = rows.visible[0].column, rows.visible[0].typed.modifier
     bound = _bound_names(values, rows)
     result = nodes.keep(rows.node, [*bound, found.name])
     if not has_one_row(inner):
         found, result = _only_row(values, query, found, bound, result)
-    return _beside(values, result, bound, [found], is_total(inner))[0]
+    return replace(_beside(values, result, bound, [found], is_total(inner))[0], modifier=modifier)
 
 
 def _beside(
@@ -313,11 +314,7 @@ class _Membership:
 def _membership(values: BlockValues, node: exp.In) -> _Membership:
     scope, nodes = values.scope, values.scope.nodes
     wanted = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
-    try:
-        texts, collation = collations.texts_of(wanted)
-    except Mismatch as mismatch:
-        raise scope.source.error(node, "IN compares texts in no such collation", mismatch.hint) from None
-    given = [values.typed(prepared(part, values)) for part in texts]
+    given = [values.typed(prepared(part, values)) for part in wanted]
     rows = bind(values, _query(node.args["query"]))
     if len(rows.visible) != len(given):
         has = count_of(len(rows.visible), "column")
@@ -334,7 +331,10 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
             message = f"a {value.type.type} is sought among values of type {attribute.column.type}"
             raise scope.source.error(node, message, "cast one of them")
         check_order(target, node, "IN", scope.source)
-        value, theirs = collation.compared([coerced(value, target), coerced(theirs, target)])
+        try:
+            value, theirs = compared([coerced(value, target), coerced(theirs, target)], target)
+        except Mismatch as mismatch:
+            raise scope.source.error(node, "IN compares texts in no such collation", mismatch.hint) from None
         key = _own_column(values, value, {k.name for k in keys})
         keys.append(key)
         columns.append(Column(key.name, target, theirs.type.nullable))

@@ -7,7 +7,7 @@ the table functions TUMBLE, HOP and SESSION. Rows without a time are in no windo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sqlglot import exp
@@ -259,6 +259,6 @@ def windowed(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
         window = hopping(values, time, _Hop(size, slide, *origin).checked(call, source))
     parts = zip(_PARTS, (window.start, window.end), strict=True)
     made = [(f"window_{part}", values.computed(value, f"window_{part}")) for part, value in parts]
-    own = [QueryColumn(a.name, scope.nodes.column(values.rows.node, a.column.name)) for a in shown]
+    own = [replace(a, column=scope.nodes.column(values.rows.node, a.column.name), relation="") for a in shown]
     rows = QueryRows(values.rows.node, (*own, *(QueryColumn(label, result) for label, result in made)))
     return rows.over(scope.nodes.keep(rows.node, rows.names))

@@ -12,7 +12,7 @@ from deltic.circuit.expressions import column
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import Typed, collations
+from deltic.sql.scalars import Typed, comparable
 from deltic.sql.types import check_order
 from deltic.sql.windows import LoweredWindow, lowered_window
 
@@ -89,14 +89,14 @@ class WindowCalls:
         def value(node: exp.Expression) -> Typed:
             return values.typed(prepared(node, values))
 
-        parts = [(node, value(collations.key(node))) for node in window.args.get("partition_by") or ()]
+        parts = [(node, comparable(value(node))) for node in window.args.get("partition_by") or ()]
         for node, part in parts:
             check_order(part.type.type, node, "PARTITION BY", scope.source)
         keys = [values.column(part, "key").name for _, part in parts]
         for name, (node, _) in zip(keys, parts, strict=True):
             scope.nodes.words.write([name], node, scope.source)
         ordered = window.args["order"].expressions if window.args.get("order") else []
-        result = [value(collations.key(key.this)) for key in ordered]
+        result = [comparable(value(key.this)) for key in ordered]
         order = [
             ops.Order(values.column(v, "order").name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
             for key, v in zip(ordered, result, strict=True)

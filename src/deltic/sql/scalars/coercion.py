@@ -26,7 +26,7 @@ from deltic.circuit.expressions.casts import (
 from deltic.functions import call, is_call
 from deltic.functions.function import PREFIX
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Typed, defined, fields_together
+from deltic.sql.scalars.typed import Typed, defined, in_common
 from deltic.sql.types import VOID
 from deltic.values.types import Column, Kind, Type, ValueType
 from deltic.values.types.value import MAX_PRECISION
@@ -254,10 +254,14 @@ def _rebuilt(expression: exp.Expression, source: Type, target: Type) -> exp.Expr
 def unified(values: Sequence[Typed]) -> list[Typed] | None:
     """The values brought to the type that they have in common; None where there is none. NULL takes any type.
 
-    Intervals have the fields of all of them.
+    Intervals have the fields of all of them, texts one collation.
     """
-    target, fields = type_in_common(values), fields_together(values)
-    return None if target is None else [replace(coerced(value, target), fields=fields) for value in values]
+    target = type_in_common(values)
+    if target is None:
+        return None
+    is_lost = target is not Type.STRING and any(value.collation for value in values)
+    modifier = None if is_lost else in_common(values)
+    return [replace(coerced(value, target), modifier=modifier) for value in values]
 
 
 def named_as(value: Typed, other: Type) -> Typed:

@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_listed
 from deltic.sql.scalars.coercion import coerced, unified
+from deltic.sql.scalars.comparing import compared
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch, case, comparison, logic
-from deltic.sql.scalars.typed import NULL, Typed, applied, constant, fields_together, of_node, regrouped
+from deltic.sql.scalars.typed import NULL, Typed, applied, constant, in_common, of_node, regrouped
 from deltic.values.types import Kind, Type
 
 
@@ -43,14 +44,14 @@ def coalesced(values: Sequence[Typed]) -> Typed:
     if len(same) == 1:
         return same[0]
     first, *rest = (value.expression.copy() for value in same)
-    return replace(of_node(exp.Coalesce(this=first, expressions=rest), *same), fields=fields_together(same))
+    return replace(of_node(exp.Coalesce(this=first, expressions=rest), *same), modifier=in_common(same))
 
 
 def null_if(value: Typed, other: Typed) -> Typed:
     """The value, but NULL where it equals the other."""
     if value.is_null:
         return value
-    null = replace(coerced(NULL, value.type.type), fields=value.fields)
+    null = replace(coerced(NULL, value.type.type), modifier=value.modifier)
     return case([(comparison(exp.EQ, value, other), null)], value)
 
 
@@ -59,7 +60,7 @@ def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
     same = unified([value, *candidates])
     if same is None and not all(each.type.type.kind is Kind.STRUCT for each in (value, *candidates)):
         raise Mismatch("the values have no type in common; cast them to one")
-    first, *rest = same or [value, *candidates]
+    first, *rest = compared(same or [value, *candidates])
     constants = [other for other in rest if is_listed(first.type.type, other.expression)]
     if len(constants) < 2:
         return regrouped(exp.Or, [comparison(exp.EQ, first, other) for other in rest])

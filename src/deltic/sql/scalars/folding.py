@@ -26,7 +26,7 @@ def folded(typed: Typed) -> Typed:
         return typed
     if value is None or _is_unwritten(value, type_):
         return typed
-    return Typed(literal(value, type_), ValueType(type_), fields=typed.fields)
+    return Typed(literal(value, type_), ValueType(type_), modifier=typed.modifier)
 
 
 def _is_unwritten(value: object, type_: Type) -> bool:

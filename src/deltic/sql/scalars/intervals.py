@@ -47,11 +47,11 @@ def interval_cast(type_: exp.DataType, operand: Typed, target: Type, is_safe: bo
     if target in INTERVALS:
         first, last = _fields(type_.this.args["unit"])
         if operand.is_null:
-            return replace(coerced(operand, target), fields=(first, last))
+            return replace(coerced(operand, target), modifier=(first, last))
         if operand.type.type is target:
-            return replace(_cut(operand, last), fields=(first, last))
+            return replace(_cut(operand, last), modifier=(first, last))
         read = _of_text if operand.type.type is Type.STRING else _of_number
-        return replace(read(operand, target, first, last, is_safe), fields=(first, last))
+        return replace(read(operand, target, first, last, is_safe), modifier=(first, last))
     last = _last_field(operand)
     units = apply("units_of_interval", operand)
     if last == "SECOND" and target.kind is Kind.DECIMAL:

@@ -120,12 +120,12 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
     try:
         if all(unit in MONTHS for _, unit in parts):
             months = sum(int(amount) * MONTHS[unit] for amount, unit in parts)
-            return replace(constant(_within(31, months), Type.YEAR_MONTH_INTERVAL), fields=_fields(parts))
+            return replace(constant(_within(31, months), Type.YEAR_MONTH_INTERVAL), modifier=_fields(parts))
         if all(unit in SPANS for _, unit in parts):
             counts = (Decimal(amount) if unit == "SECOND" else int(amount) for amount, unit in parts)
             spans = (count * (SPANS[unit] // _MICROSECOND) for count, (_, unit) in zip(counts, parts, strict=True))
             length = _within(63, int(sum(spans))) * _MICROSECOND
-            return replace(constant(length, Type.DAY_TIME_INTERVAL), fields=_fields(parts))
+            return replace(constant(length, Type.DAY_TIME_INTERVAL), modifier=_fields(parts))
     except OverflowError:
         raise source.error(
             node, "this interval is too long", "it counts months in 32 bits, or microseconds in 64"

@@ -1,11 +1,13 @@
-"""Maps where values are compared: they keep the order in which they were made, and are equal in any order.
+"""Values where they are compared: texts by the keys of their collation, maps in the order of their keys.
 
-Aggregates that choose or list values take maps as arrays of their entries, which have an order.
+Maps keep the order in which they were made, and are equal in any order. Aggregates that choose or list values take them
+as arrays of their entries, which have an order.
 """
 
 from __future__ import annotations
 
 from deltic.functions import call
+from deltic.sql.scalars.comparing import key
 from deltic.sql.scalars.functions.rules import attempt
 from deltic.sql.scalars.typed import Typed, constant
 from deltic.values.types import Column, Kind, Type
@@ -13,7 +15,9 @@ from deltic.values.types.names import type_name
 
 
 def comparable(value: Typed) -> Typed:
-    """The value with its maps sorted by key, so that equal maps are the same; other values unchanged."""
+    """What of a value is compared: keys of a text, maps sorted by key, so that equal maps are the same."""
+    if value.collation:
+        return key(value)
     if value.type.type.is_ordered:
         return value
     type_ = constant(type_name(value.type.type), Type.STRING)

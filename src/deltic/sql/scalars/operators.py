@@ -10,16 +10,18 @@ from sqlglot import exp
 from deltic.circuit.expressions import is_checked, is_literal
 from deltic.functions import call
 from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, converted, type_in_common
+from deltic.sql.scalars.comparing import compared
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import (
     NULL,
     Fields,
+    Mismatch,
     Typed,
     applied,
     attempted,
     constant,
     defined,
-    fields_together,
+    in_common,
     of_node,
     regrouped,
 )
@@ -39,14 +41,6 @@ ALL_FIELDS: dict[Type, Fields] = {INTERVALS[0]: ("YEAR", "MONTH"), INTERVALS[1]:
 _DAY = 86_400_000_000
 # `applied` or `attempted`: an operation over operands.
 Apply = Callable[..., Typed]
-
-
-class Mismatch(Exception):
-    """An operator does not accept the types of its operands; `hint` says what to do."""
-
-    def __init__(self, hint: str = "") -> None:
-        self.hint = hint
-        super().__init__(hint)
 
 
 def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply = applied) -> Typed:
@@ -126,7 +120,7 @@ def case(branches: Sequence[tuple[Typed, Typed]], default: Typed | None) -> Type
     node = exp.Case(ifs=ifs, default=default and default.expression.copy())
     values = [*(value for _, value in branches), *([default] if default else [])]
     result = of_node(node, *(part for branch in branches for part in branch), *([default] if default else []))
-    return replace(result, fields=fields_together(values))
+    return replace(result, modifier=in_common(values))
 
 
 # Times and intervals
@@ -152,7 +146,7 @@ def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Appl
         same = a or b
         if b not in (same, None) or same is None:
             raise Mismatch("years and months are one kind of interval, days to seconds another")
-        return replace(apply(kind, coerced(left, same), coerced(right, same)), fields=fields_together([left, right]))
+        return replace(apply(kind, coerced(left, same), coerced(right, same)), modifier=in_common([left, right]))
     if a in _TIMES and b is None and kind is exp.Add:
         return coerced(right, Type.TIMESTAMP if a is Type.DATE else a)
     if a is Type.DATE and b in (Type.INT8, Type.INT16, Type.INT32):
@@ -179,7 +173,7 @@ def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
         raise Mismatch("a DATE is moved by an INT of days, and every time by an INTERVAL")
     instants = Type.TIMESTAMP_NTZ if target is Type.TIMESTAMP_NTZ else Type.TIMESTAMP
     result = applied(exp.Sub, *(coerced(coerced(side, target), instants) for side in (left, right)))
-    return replace(result, fields=("DAY", "DAY" if target is Type.DATE else "SECOND"))
+    return replace(result, modifier=("DAY", "DAY" if target is Type.DATE else "SECOND"))
 
 
 def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: Apply) -> Typed:
@@ -194,7 +188,7 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: App
     operands = [span, _brought(number, wide, apply)]
     made = _of_call(name, *operands)
     result = made if apply is attempted else defined(made, *operands)
-    return replace(result, fields=ALL_FIELDS[span.type.type])
+    return replace(result, modifier=ALL_FIELDS[span.type.type])
 
 
 def _of_clocks(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
@@ -204,7 +198,7 @@ def _of_clocks(kind: type[exp.Expression], left: Typed, right: Typed, apply: App
     types = left.type.type, right.type.type
     if kind is exp.Sub and types == (Type.TIME, Type.TIME):
         span = arithmetic(exp.Sub, micros_of(left), micros_of(right))
-        return replace(_of_call("interval_of_microseconds", span), fields=("HOUR", "SECOND"))
+        return replace(_of_call("interval_of_microseconds", span), modifier=("HOUR", "SECOND"))
     if kind not in (exp.Add, exp.Sub) or types != (Type.TIME, Type.DAY_TIME_INTERVAL):
         raise Mismatch("a TIME is moved by an INTERVAL of hours to seconds")
     micros = arithmetic(kind, micros_of(left), folded(_of_call("units_of_interval", right)))
@@ -232,6 +226,7 @@ def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
         raise Mismatch(f"cast one of them: CAST(… AS {written(as_signed(left.type.type))})")
     if target.kind is Kind.MAP or (ordered and not target.is_ordered):
         raise Mismatch("maps have no order, and are not compared; compare map_entries of them")
+    left, right = compared([left, right], target)
     kinds = {value.type.type.kind for value in (left, right) if not value.is_null}
     if kinds == {Kind.DECIMAL}:
         null = Type.decimal(1)
@@ -268,7 +263,7 @@ def negated(value: Typed) -> Typed:
         raise Mismatch
     signed = coerced(value, as_signed(type_))
     result = applied(exp.SafeNegate if signed.type.type.is_integer else exp.Neg, signed)
-    return folded(replace(result, fields=value.fields))
+    return folded(replace(result, modifier=value.modifier))
 
 
 def bitwise(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:

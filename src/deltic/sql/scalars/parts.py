@@ -83,4 +83,4 @@ def _let(name: str, part: Typed, places: list[TreePart], value: Typed) -> Typed:
     for place in places:
         place.replace(bound(name, type_.type, sure=not type_.nullable))
     node = Let(expressions=[exp.Literal.string(name), part.expression, value.expression])
-    return replace(of_node(node, part, value), fields=value.fields)
+    return replace(of_node(node, part, value), modifier=value.modifier)

@@ -11,9 +11,10 @@ from string import hexdigits
 from sqlglot import exp
 
 from deltic.errors import ProgramError, UnsupportedError
+from deltic.sql.collations import PLAIN
 from deltic.sql.names import field_name
 from deltic.sql.remedies import of_function
-from deltic.sql.scalars import collations, conditions, functions, literals, operators
+from deltic.sql.scalars import comparing, conditions, functions, literals, operators
 from deltic.sql.scalars.clocks import clock_cast
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
@@ -26,7 +27,7 @@ from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
 from deltic.sql.text import BUILT_IN, SourceText
-from deltic.sql.types import type_of, written
+from deltic.sql.types import collation_of, type_of, written
 from deltic.values.types import Type
 
 Resolve = Callable[[exp.Column], Typed]
@@ -70,6 +71,10 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
 
 def _called(name: str, arguments: Sequence[Typed]) -> Typed:
     """The value of a function of SQL itself, or of Python; Mismatch where it does not take these arguments."""
+    return comparing.called(name, arguments, _without_collation)
+
+
+def _without_collation(name: str, arguments: Sequence[Typed]) -> Typed:
     if name in _OF_TEXTS and any(_is_no_text(argument) for argument in arguments):
         raise Mismatch(f"{name} takes texts alone; cast the others to STRING")
     try:
@@ -79,7 +84,7 @@ def _called(name: str, arguments: Sequence[Typed]) -> Typed:
         for place, argument in enumerate(arguments):
             if is_bare(argument):
                 with suppress(Mismatch):
-                    present = _called(name, [*arguments[:place], sample, *arguments[place + 1 :]])
+                    present = _without_collation(name, [*arguments[:place], sample, *arguments[place + 1 :]])
                     return coerced(NULL, present.type.type)
         raise
 
@@ -267,12 +272,7 @@ class _Translation:
             return functions.times.of_unit(name, arguments[0].name, *self.all(arguments[1:]))
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
             return self._taking(name, arguments)
-        if name == collations.KEY:
-            return collations.only(part.name for part in arguments[1:]).compared([self.of(arguments[0])])[0]
-        if name == "collation" and len(arguments) == 1:
-            (text,), collation = collations.texts_of(arguments)
-            return functions.texts.collation(self.of(text), named=collation.name)
-        return _called(name, collations.called(name, arguments, self.all))
+        return _called(name, self.all(arguments))
 
     def _of_variant(self, node: exp.Expression) -> Typed | None:
         """A call or a cast that reads a variant where it is made; None for another."""
@@ -345,7 +345,7 @@ class _Translation:
             return _called("named_struct", self.all(node.expressions))
         values = self.all([part.this if isinstance(part, exp.Alias) else part for part in node.expressions])
         names = [field_name(part) or f"col{i}" for i, part in enumerate(node.expressions, 1)]
-        return functions.collections.struct(names, values)
+        return comparing.called("struct", values, lambda _, values: functions.collections.struct(names, values))
 
     def by_class(self, node: exp.Expression) -> Typed:
         name, arguments = _SYNTAX[type(node)]
@@ -364,8 +364,8 @@ class _Translation:
         return _called(name, [text, own] if name == "btrim" else [own, text])
 
     def collated(self, node: exp.Expression) -> Typed:
-        """`x COLLATE UTF8_BINARY`, which is x itself."""
-        return functions.texts.collate(self.of(node.this), constant(node.expression.name, Type.STRING))
+        """`x COLLATE UNICODE_CI`: the text itself, which is compared in another way."""
+        return _called("collate", [self.of(node.this), constant(node.expression.name, Type.STRING)])
 
     def extract(self, node: exp.Expression) -> Typed:
         return functions.times.extract(node.this.name, self.of(node.expression))
@@ -379,11 +379,9 @@ class _Translation:
         patterns = inner.expression
         is_listed = isinstance(patterns, exp.Any | exp.All)
         given = (patterns.this.expressions or [patterns.this]) if is_listed else [patterns]
-        texts, collation = collations.texts_of([inner.this])  # that of a pattern does not count in Spark
-        if collation.name not in collations.SEARCHED:
-            raise Mismatch("LIKE takes COLLATE UTF8_LCASE alone")
-        text, *listed = collation.compared(self.all([*texts, *given]))
-        found = [functions.texts.like(name, text, pattern, escape) for pattern in listed]
+        text, *listed = self.all([inner.this, *given])
+        like = partial(functions.texts.like, escape=escape)
+        found = [comparing.called(name, [text, pattern], lambda name, of: like(name, *of)) for pattern in listed]
         if inner.args.get("negate"):  # of each pattern: NOT LIKE ANY asks for one that the text is not like
             found = [operators.logic(exp.Not, [one]) for one in found]
         combine = exp.Or if isinstance(patterns, exp.Any) else exp.And
@@ -394,7 +392,7 @@ class _Translation:
         index = node.expressions[0]
         if node.args.get("offset") == 1:
             return _called("try_element_at" if node.args.get("safe") else "element_at", [values, self.of(index)])
-        return functions.collections.item(values, self.of(index))
+        return comparing.called("get", [values, self.of(index)], lambda _, of: functions.collections.item(*of))
 
     def field(self, node: exp.Expression) -> Typed:
         return functions.collections.field(self.of(node.this), node.expression.name)
@@ -424,12 +422,7 @@ class _Translation:
         sides = node.this, node.expression
         if all(isinstance(side, exp.Tuple) for side in sides):
             return self._compared_rows(node, *sides)
-        return operators.comparison(type(node), *self.compared(sides))
-
-    def compared(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
-        """The values of compared nodes, under the collation that one of them names."""
-        texts, collation = collations.texts_of(nodes)
-        return collation.compared(self.all(texts))
+        return operators.comparison(type(node), *self.all(sides))
 
     def _compared_rows(self, node: exp.Expression, left: exp.Expression, right: exp.Expression) -> Typed:
         """Rows in parentheses, compared like structs with any field names."""
@@ -487,7 +480,9 @@ class _Translation:
         if not can_coerce(operand, target):
             found = written(as_signed(operand.type.type))
             raise self.source.error(node, f"a {found} cannot be cast to {written(target)}")
-        return replace((converted if is_safe else coerced)(operand, target), is_number=False)
+        of_text = PLAIN if operand.type.type is Type.STRING is target else None
+        modifier = collation_of(node.args["to"], self.source) or of_text
+        return replace((converted if is_safe else coerced)(operand, target), is_number=False, modifier=modifier)
 
     # Conditions
 
@@ -496,7 +491,7 @@ class _Translation:
         default = self.of(node.args["default"]) if node.args.get("default") else None
         if node.this is None:
             return conditions.chosen(self.all(tests), self.all(results), default)
-        value, *candidates = self.compared([node.this, *tests])
+        value, *candidates = self.all([node.this, *tests])
         return conditions.matched(value, candidates, self.all(results), default)
 
     def if_(self, node: exp.Expression) -> Typed:
@@ -512,11 +507,11 @@ class _Translation:
         if isinstance(node.this, exp.Tuple) and all(isinstance(row, exp.Tuple) for row in node.expressions):
             rows = [self._same_rows(node.this, row) for row in node.expressions]
             return operators.logic(exp.Or, rows)
-        value, *candidates = self.compared([node.this, *node.expressions])
+        value, *candidates = self.all([node.this, *node.expressions])
         return conditions.among(value, candidates)
 
     def between(self, node: exp.Expression) -> Typed:
-        return conditions.between(*self.compared([node.this, node.args["low"], node.args["high"]]))
+        return conditions.between(*self.all([node.this, node.args["low"], node.args["high"]]))
 
     def is_(self, node: exp.Expression) -> Typed:
         if isinstance(node.expression, exp.Null):

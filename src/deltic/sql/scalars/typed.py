@@ -9,12 +9,23 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import FEW, checked, literal, result_of
+from deltic.circuit.expressions import FEW, checked, literal, nodes_of, result_of
 from deltic.functions.intervals import FIELDS
+from deltic.sql.collations import PLAIN, Collation
 from deltic.values.types import Type, ValueType
 
 Fields = tuple[str, str]
 """The first and the last of YEAR and MONTH, or of DAY, HOUR, MINUTE and SECOND."""
+Modifier = Fields | Collation
+"""What a type alone does not say: the fields of an interval, the collation of a text that is not compared by bytes."""
+
+
+class Mismatch(Exception):
+    """An operator does not accept the types of its operands; `hint` says what to do."""
+
+    def __init__(self, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(hint)
 
 
 @dataclass(frozen=True)
@@ -25,27 +36,58 @@ class Typed:
     type: ValueType
     is_number: bool = False
     """Whether it is a number as it is written, 3 or -3L: beside a decimal its own digits count, not its type."""
-    fields: Fields | None = None
-    """The first and the last field of an interval, where they are known; as a text it has all where they are not."""
+    modifier: Modifier | None = None
 
     @property
     def is_null(self) -> bool:
         """Whether this is a literal NULL, which takes any type."""
         return isinstance(self.expression, exp.Null)
 
+    @property
+    def fields(self) -> Fields | None:
+        """The first and the last field of an interval, where they are known; its text has all where they are not."""
+        return None if isinstance(self.modifier, Collation) else self.modifier
+
+    @property
+    def collation(self) -> Collation | None:
+        """How the text is compared, where not by its bytes alone."""
+        result = self.modifier
+        return result if isinstance(result, Collation) and not result.is_plain else None
+
 
 NULL = Typed(exp.Null(), Type.BOOLEAN.or_null)
 """NULL as it is written; BOOLEAN where nothing asks for another type."""
 
 
-def fields_together(values: Iterable[Typed]) -> Fields | None:
-    """The fields from the greatest to the smallest of these intervals, NULL aside; None where one's are unknown."""
-    result = [value.fields for value in values if not value.is_null and value.type.type is not Type.STRING]
+def in_common(values: Iterable[Typed]) -> Modifier | None:
+    """The fields from the greatest to the smallest of intervals, or the collation of texts; None where unknown.
+
+    NULL has none of its own. Raises Mismatch for texts of two collations.
+    """
+    present = [value for value in values if not value.is_null]
+    if any(isinstance(value.modifier, Collation) for value in present):
+        return _collation([value for value in present if value.type.type is Type.STRING])
+    result = [value.fields for value in present if value.type.type is not Type.STRING]
     if not result or None in result:
         return None
     named = {field for fields in result for field in fields or ()}
     kind = [field for fields in FIELDS for field in fields if field in named]
     return kind[0], kind[-1]
+
+
+def _collation(texts: Sequence[Typed]) -> Collation:
+    """That which COLLATE names, else that of columns; texts without columns take any."""
+    of_columns = [text for text in texts if text.modifier or any(map(_is_column, nodes_of(text.expression)))]
+    there = {text.modifier if isinstance(text.modifier, Collation) else PLAIN for text in of_columns}
+    result = {collation for collation in there if collation.is_explicit} or there
+    if len(result) > 1:
+        both = " and ".join(sorted(collation.name for collation in result))
+        raise Mismatch(f"texts of {both} stand together: name one of them by COLLATE")
+    return result.pop()
+
+
+def _is_column(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Column)
 
 
 def constant(value: Any, type_: Type) -> Typed:

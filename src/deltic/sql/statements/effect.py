@@ -8,6 +8,7 @@ from typing import Literal
 
 from deltic.catalog import Catalog, CatalogTable, ViewDefinitions
 from deltic.catalog.clock import CLOCK
+from deltic.circuit.edges import ZSetType
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,14 @@ class Effect:
         read = {name: type_ for definition in self.definitions for name, type_ in definition.sources.items()}
         own = {CLOCK.name} | {name for definition in self.definitions for name in definition.names}
         now = catalog.relations
-        return next((name for name, type_ in read.items() if name not in own and now.get(name) != type_), "")
+        return next((name for name, type_ in read.items() if name not in own and not _agree(now.get(name), type_)), "")
 
     @property
     def reads(self) -> bool:
         """Whether it reads tables or views."""
         return any(definition.reads for definition in self.definitions)
+
+
+def _agree(now: ZSetType | None, read: ZSetType) -> bool:
+    """Whether a relation has the rows that were read."""
+    return now is not None and (now.schema, now.is_set) == (read.schema, read.is_set)

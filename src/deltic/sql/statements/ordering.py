@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from deltic.sql.queries.ordering import is_all, of_first, ordinal
-from deltic.sql.scalars import collations
 from deltic.sql.text import SourceText
 
 KEY = "order by "
@@ -51,8 +50,7 @@ def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, 
             keys.append(Key(None, bool(part.args.get("desc")), bool(part.args.get("nulls_first")), part))
             continue
         is_select = isinstance(query, exp.Select) and (distinct is None or picks)
-        by = collations.key(part.this)
-        key = by if is_select else of_first(by, query)
+        key = part.this if is_select else of_first(part.this, query)
         shown = _shown(key, query)
         if shown is None:
             shown = f"{KEY}{number}"

@@ -16,7 +16,7 @@ from deltic.sql.statements.parse_storing import parse_default, stored_type
 from deltic.sql.statements.reading import Tokens, data_type, is_type, token_error
 from deltic.values.types import Column, Schema, Type
 
-_CONSTRAINTS = ("CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
+_CONSTRAINTS = ("CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "IDENTITY")
 _AFTER_TYPE = ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", "DEFAULT", *_CONSTRAINTS)
 
 

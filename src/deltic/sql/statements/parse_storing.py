@@ -16,19 +16,20 @@ from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import Tokens, expression, split, token_error
 from deltic.sql.text import SourceText
-from deltic.sql.types import type_of, written
+from deltic.sql.types import collation_of, type_of, written
 from deltic.values.types import Column, Type
 
 _FIXED = (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR)
 _TEXTS = (exp.DataType.Type.VARCHAR, *_FIXED)
-_AFTER = ("NOT", "PRIMARY", "COMMENT", "LATENESS", "CHECK", "UNIQUE", "REFERENCES", "COLLATE", "FIRST", "AFTER")
+_AFTER = ("NOT", "PRIMARY", "COMMENT", "LATENESS", "CHECK", "UNIQUE", "REFERENCES", "FIRST", "AFTER")
 
 
 def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple[Type, ColumnStorage]:
     """The type of a column, and how values are stored in it; VARCHAR(n) and CHAR(n) are texts of bounded length."""
     parameters = data_type.expressions
     if data_type.this not in _TEXTS or (data_type.this in _FIXED and not parameters):
-        return type_of(data_type, source), ColumnStorage(name)
+        collation = collation_of(data_type, source)
+        return type_of(data_type, source), ColumnStorage(name, collation=collation.name if collation else "")
     limit = int(parameters[0].name) if parameters else None
     return Type.STRING, ColumnStorage(name, limit, data_type.this in _FIXED)
 

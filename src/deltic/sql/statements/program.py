@@ -183,7 +183,5 @@ def _lower(view: CreateView, known: Types) -> ViewDefinitions:
 
     name = view.name.name
     columns = [column.name for column in view.columns]
-    circuit, words = view_circuit(view.query, known, name, view.source, columns, view.policy)
-    type_ = circuit.type_of(circuit.sinks[name])
-    assert isinstance(type_, ZSetType)
+    circuit, words, type_ = view_circuit(view.query, known, name, view.source, columns, view.policy)
     return ViewDefinitions((CatalogView(name, type_, text=view.text, place=view.place),), circuit, words)

@@ -187,6 +187,11 @@ class _Unexpected(ParseError):
 class _Parser(DelticParser):
     """Spark's, which tells the token that it met, and passes over nothing that it does not know."""
 
+    EXPRESSION_PARSERS: ClassVar = {
+        **DelticParser.EXPRESSION_PARSERS,
+        exp.DataType: lambda self: self._parse_types(allow_identifiers=False, schema=True, with_collation=True),
+    }
+
     def raise_error(self, message: str, token: Any = None) -> NoReturn:
         raise _Unexpected(message, token or self._curr or None)
 

@@ -43,7 +43,10 @@ def recursive_views(
     circuits, words = dict[str, Circuit](), list[Words]()
     for view in views:
         name = view.name.name
-        circuits[name], own = _lowered(view, types)
+        circuits[name], own, type_ = _lowered(view, types)
+        if type_.collations:
+            message = f"column {type_.collations[0][0]} of a recursive view has a collation"
+            raise view.source.error(view.query, message, "write CAST(… AS STRING)")
         words.append(own)
         types.setdefault(name, ZSetType(_output(circuits[name]), True))
     body = _Body({view.name.name: (view, types[view.name.name].schema) for view in views}, circuits, {*circuits})

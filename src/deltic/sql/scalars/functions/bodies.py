@@ -18,12 +18,12 @@ from deltic.functions import FUNCTIONS, names_in_sql
 from deltic.sql.scalars.coercion import open_type
 from deltic.sql.scalars.functions.definitions import DEFINED, FunctionDefinition
 from deltic.sql.scalars.functions.rules import OF, RULES
-from deltic.sql.scalars.typed import Fields, Typed
+from deltic.sql.scalars.typed import Modifier, Typed
 from deltic.sql.text import BUILT_IN, SourceText
 from deltic.values.types import ValueType
 
-Sign = tuple[exp.Expression | None, ValueType, bool, Fields | None]
-"""An argument as far as translations depend on it: a literal, its type, whether it is a number as written, fields."""
+Sign = tuple[exp.Expression | None, ValueType, bool, Modifier | None]
+"""An argument as far as translations depend on it: a literal, its type, whether it is a number as written, modifier."""
 
 
 @cache
@@ -47,14 +47,14 @@ def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:
 def _sign(argument: Typed) -> Sign:
     node = argument.expression
     is_fixed = argument.is_null or is_literal(node) or is_null_of_a_type(node)
-    return node if is_fixed else None, argument.type, argument.is_number, argument.fields
+    return node if is_fixed else None, argument.type, argument.is_number, argument.modifier
 
 
 def places(signature: Sequence[Sign]) -> list[Typed]:
     """The literals of a signature, and places for its other arguments."""
     return [
-        Typed(column(f"{_PLACE}{number}") if fixed is None else fixed, type_, is_number, fields)
-        for number, (fixed, type_, is_number, fields) in enumerate(signature)
+        Typed(column(f"{_PLACE}{number}") if fixed is None else fixed, type_, is_number, modifier)
+        for number, (fixed, type_, is_number, modifier) in enumerate(signature)
     ]
 
 

@@ -1,5 +1,7 @@
 """Functions of Spark that a view cannot have, and what to do instead; and those that only its clauses can have."""
 
+from deltic.sql.collations import HINT
+
 _CHANGES = "its value changes from call to call; store it in a column when the row is inserted"
 _SESSION = "it depends on the session, not on tables; write the value as a literal"
 _VARIANT = "keep JSON as a STRING, and read it where it is parsed: variant_get(parse_json(text), '$.a[0]', 'INT')"
@@ -13,7 +15,6 @@ _XPATHS = (
 )
 _XML = ("from_xml", "to_xml", "schema_of_xml")
 _VECTORS = ("vector_cosine_similarity", "vector_inner_product", "vector_l2_distance", "vector_norm", "vector_normalize")
-COLLATION = "a text takes COLLATE where it is compared, grouped or ordered by; docs/sql.md lists the collations"
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),
@@ -26,7 +27,7 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT),
     **dict.fromkeys(("schema_of_variant", "to_variant_object"), _VARIANT),
     **dict.fromkeys(("make_interval", "try_make_interval"), _CALENDAR),
-    "collations": COLLATION,
+    "collations": HINT,
     **dict.fromkeys(("java_method", "reflect", "try_reflect"), "compute the value before it is inserted"),
     **dict.fromkeys(("aes_encrypt", "aes_decrypt", "try_aes_decrypt"), "encrypt values before they are inserted"),
     **dict.fromkeys(_XPATHS, "keep the values in columns of their own, or as JSON for get_json_object"),

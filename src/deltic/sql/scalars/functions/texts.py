@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 
@@ -16,12 +17,12 @@ from deltic.functions.charsets import CHARSETS
 from deltic.functions.formats import HOLE, is_hole
 from deltic.functions.java_patterns import PART_OF_REPLACEMENT, compiled
 from deltic.functions.json import steps_of
+from deltic.sql.collations import HINT, PLAIN, Collation
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.lookup import Unknown
-from deltic.sql.scalars.functions.refused import COLLATION
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
@@ -284,20 +285,21 @@ def _as_java_has(value: Typed) -> Typed:
     return value
 
 
-@rule("collate")
+@rule("collate", of="core")
 def collate(text: Typed, name: Typed) -> Typed:
-    """The text itself; what compares texts has the other collation, see `collations`."""
-    result = literal_of(name, "the name of a collation").upper()
-    if result != "UTF8_BINARY":
-        raise Unknown(f"COLLATE {result} cannot stand here", COLLATION)
-    return to(text, TEXT)
+    """The text itself, which is compared in this collation."""
+    named = literal_of(name, "the name of a collation")
+    result = Collation.named(named)
+    if result is None:
+        raise Unknown(f"there is no collation {named}", HINT)
+    return replace(to(text, TEXT), modifier=result.as_explicit())
 
 
 @rule("collation", of="core")
-def collation(text: Typed, *, named: str = "UTF8_BINARY") -> Typed:
+def collation(text: Typed) -> Typed:
     """The whole name of the collation of a text."""
     to(text, TEXT)
-    return constant(f"SYSTEM.BUILTIN.{named}", TEXT)
+    return constant(f"SYSTEM.BUILTIN.{(text.collation or PLAIN).name}", TEXT)
 
 
 @kind("letter")

@@ -180,7 +180,7 @@ for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
 
 def _made_interval(name: str, fields: Fields, *parts: Typed) -> Typed:
     """An interval of numbers of its fields."""
-    return replace(plain(name, parts), fields=fields)
+    return replace(plain(name, parts), modifier=fields)
 
 
 rule("make_dt_interval")(partial(_made_interval, "make_dt_interval", ("DAY", "SECOND")))

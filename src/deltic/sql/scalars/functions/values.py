@@ -11,7 +11,7 @@ from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, mixes_texts, open_type, unified
 from deltic.sql.scalars.functions.rules import attempt, rule
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import NULL, Typed, attempted, constant, fields_together, of_node
+from deltic.sql.scalars.typed import NULL, Typed, attempted, constant, in_common, of_node
 from deltic.sql.types import simple_string, written
 from deltic.values.types import Type
 from deltic.values.types.names import type_name as type_name_of
@@ -54,8 +54,13 @@ def _extreme(kind: type[exp.Expression], first: Typed, second: Typed, *others: T
 
 
 def _of_two(kind: type[exp.Expression], first: Typed, second: Typed) -> Typed:
+    if first.collation:
+        test = exp.GTE if kind is exp.Greatest else exp.LTE
+        is_first = operators.comparison(test, first, second)
+        none = [(conditions.is_null(first), second), (conditions.is_null(second), first)]
+        return operators.case([*none, (is_first, first)], second)
     node = kind(this=first.expression.copy(), expressions=[second.expression.copy()])
-    both = replace(of_node(node, first, second), fields=fields_together([first, second]))
+    both = replace(of_node(node, first, second), modifier=in_common([first, second]))
     return conditions.coalesced([both, first, second]) if both.type.nullable else both
 
 
@@ -68,7 +73,7 @@ def type_name(value: Typed) -> Typed:
     """The name of the type, as Spark writes it."""
     if value.fields is not None:
         return constant(f"interval {' to '.join(dict.fromkeys(value.fields))}".lower(), Type.STRING)
-    name = "void" if value.is_null else simple_string(open_type(value))
+    name = "void" if value.is_null else simple_string(open_type(value), value.collation)
     return constant(name, Type.STRING)
 
 

@@ -1,0 +1,75 @@
+"""The collations of texts by their names in Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+
+_LANGUAGES = (
+    "af ar as az be bg blo bn br bs ca ceb cs cy da de dsb ee en eo es et fa ff fi fil fo fr fy ga gl gu ha haw hi hr "
+    "hsb hu hy id ig is it ka kk kl kn ko kok ku ky lb lij lkt ln lo lt lv ml mr ms mt nb ne nl nn no nso om or pa pl "
+    "ps pt ro ru sa se si sk sl smn sq st sv sw ta te th tk tn to tr ug uk ur uz vi wo xh yo zh zu"
+)
+_BASES = {name.upper(): name for name in ("UTF8_BINARY", "UTF8_LCASE", "UNICODE", *_LANGUAGES.split())}
+_LEVELS = {
+    frozenset[str](): "^(.*)",
+    frozenset({"CI"}): "^((?:..)*?01(?:..)*?)01",
+    frozenset({"CI", "AI"}): "^((?:..)*?)01",
+}
+"""What does not count beside letters, and which part of the key in hexadecimal is compared then, 01 between levels."""
+_DEFAULTS = frozenset({"CS", "AS"})
+
+
+@cache
+def maker() -> str:
+    """What makes ICU's keys: part of each call, so that a state with keys of another version computes them again."""
+    return f"DuckDB {version('duckdb')}"
+
+
+@dataclass(frozen=True)
+class Collation:
+    """How texts are compared: by their bytes or by ICU's rules of a language, maybe without blanks at the end.
+
+    One that `is_explicit`, by COLLATE in the same expression, decides about texts of others.
+    """
+
+    base: str
+    ignored: frozenset[str] = frozenset()
+    trims: bool = False
+    is_explicit: bool = False
+
+    @classmethod
+    def named(cls, name: str) -> Collation | None:
+        """The collation of a name in any case; None where there is none, or none that is supported."""
+        base = next((base for base in _BASES if f"{name.upper()}_".startswith(f"{base}_")), "")
+        parts = name.upper().removeprefix(base).split("_")[1:]
+        ignored = frozenset(parts) - _DEFAULTS - {"RTRIM"}
+        is_plain = not base.startswith("UTF8") or set(parts) <= {"RTRIM"}
+        if not base or ignored not in _LEVELS or not is_plain or len({part[:1] for part in parts}) < len(parts):
+            return None
+        return cls(_BASES[base], ignored, "RTRIM" in parts)
+
+    @property
+    def name(self) -> str:
+        """Its name in Spark."""
+        ignored = [part for part in ("CI", "AI") if part in self.ignored]
+        return "_".join([self.base, *ignored, *(["RTRIM"] if self.trims else [])])
+
+    @property
+    def icu(self) -> tuple[str, str, str]:
+        """ICU's language, the pattern of the part of its key that is compared, and what makes keys."""
+        return "und" if self.base == "UNICODE" else self.base.lower(), _LEVELS[self.ignored], maker()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether texts are compared as they are."""
+        return self.base == "UTF8_BINARY" and not self.trims
+
+    def as_explicit(self, is_explicit: bool = True) -> Collation:
+        """The same collation, named by COLLATE or not."""
+        return replace(self, is_explicit=is_explicit)
+
+
+PLAIN = Collation("UTF8_BINARY")
+HINT = "docs/sql.md lists the collations, such as UTF8_LCASE, UNICODE_CI and de_CI_AI"
