@@ -246,8 +246,9 @@ class Evaluator:
     def look_up(self, scope: RelationScope, number: int, rows: Sequence[Row]) -> None:
         """Look up several rows of a node at once and remember them, if they are rows of a table with other columns."""
         relation, names = self._relation_below(scope, number) or (None, {})
-        if isinstance(relation, SourceTable) and len(names) == len(relation.schema):
-            schema, own = scope.circuit.type_of(number).schema, {column: name for name, column in names.items()}
+        own = {column: name for name, column in names.items()}
+        if isinstance(relation, SourceTable) and len(own) == len(relation.schema):
+            schema = scope.circuit.type_of(number).schema
             places = [schema.index(own[column]) for column in relation.schema.names]
             self._weights(relation, [tuple([row[i] for i in places]) for row in rows])
 
