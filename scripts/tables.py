@@ -91,7 +91,7 @@ TASKS = {
     "take rows out": "View: to_pandas to_polars to_arrow to_spark show head; Rows: write",
     "follow changes": "Pipeline: changes observe stream",
     "read sources and publish views": "Pipeline: refresh pending attach detach publish unpublish",
-    "understand": "Pipeline: why why_not missing needed lineage impact explain maintenance",
+    "understand": "Pipeline: why why_not missing lineage impact explain maintenance",
     "operate": "Pipeline: epoch positions watermarks sizes serve_metrics checkpoint compact follow close",
 }
 """What a reader wants to do, with the methods for it."""

@@ -83,7 +83,8 @@ def test_what_is_needed_is_what_its_row_goes_with(seed):
         for table, rows in tables.items():
             change.insert(table, rows)
     row = next(iter(sorted(tuple(row) for row in pipeline["p"])[seed % 3 :]), None)
-    needed = [] if row is None else pipeline.needed("p", row)
+    rows = [] if row is None else pipeline.lineage("p", row, needed=True)
+    needed = [(each.table, (*json.loads(each.row).values(),)) for each in rows]
     for table, each in [(table, each) for table, rows in tables.items() for each in rows] if row else []:
         others = {name: ZSet.of(r for r in rows if (name, r) != (table, each)) for name, rows in tables.items()}
         stays = run(pipeline.catalog.circuit_of("p"), others)["p"].weight(row) > 0

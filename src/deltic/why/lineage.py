@@ -17,7 +17,16 @@ from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.values.types import Column, Schema
 from deltic.why.derivations import subtracts
-from deltic.why.relations import Bound, DefinedView, RecursiveRelation, Relation, RelationScope, Row, SourceTable
+from deltic.why.relations import (
+    Bound,
+    DefinedView,
+    RecursiveRelation,
+    Relation,
+    RelationScope,
+    Row,
+    SourceTable,
+    named,
+)
 from deltic.why.rows import PASSED
 from deltic.why.search import ExplanationSearch
 
@@ -45,6 +54,14 @@ def lineage(search: ExplanationSearch, name: str, bound: Bound) -> Iterator[Orig
     width = len(search.relation(name).schema)
     for table, rows in tracing.evaluated(bound).items():
         yield from ((row[:width], table, row[width:]) for row in rows)
+
+
+def possibly_needed(search: ExplanationSearch, name: str, bound: Bound) -> Iterator[Origin]:
+    """The rows of tables among which are all without which the rows of a view with these values would go."""
+    schema = search.relation(name).schema
+    for row in search.rows_with(name, bound):
+        leaves = ((row, table, leaf) for table, leaf in search.why(name, row).leaves())
+        yield from dict.fromkeys((*leaves, *lineage(search, name, named(row, schema))))
 
 
 class _NotTraced(Exception):

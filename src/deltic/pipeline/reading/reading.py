@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.catalog import Catalog, ViewDefinitions
@@ -140,15 +139,6 @@ class Reading(ABC):
         row is present.
         """
         return self._reasons().why_not(name, self._readable(name), row)
-
-    def lineage(self, name: str, row: RowPattern = MappingProxyType({})) -> Rows:
-        """The rows of tables that rows with these values rest on, or that all rows do.
-
-        The columns are `result`, `table` and `row`, where rows are JSON. All rows cost one evaluation of the view; in
-        recursions and window functions each row costs an explanation, whose leaves are its lineage.
-        """
-        rows = self._reasons().lineage(name, self._readable(name), row)
-        return Rows(TableBatch(rows), self.spark)
 
     def _repr_html_(self) -> str:
         return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))

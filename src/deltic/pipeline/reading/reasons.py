@@ -27,6 +27,9 @@ RowPattern = Sequence[Any] | Mapping[str, Any]
 TableRows = list[tuple[str, tuple[Any, ...]]]
 """Rows, each with its table."""
 
+Remains = Callable[[Mapping[str, Any], str, Mapping[str, Any]], bool]
+"""Whether a row with these values remains without the rows of a table that have others."""
+
 _MOST = 10
 """Rows that EXPLAIN WHY explains."""
 
@@ -76,10 +79,7 @@ class Reasons:
 
         def given(rows: Additions) -> TableRows:
             """The rows as Python values, in order."""
-            leaves = ((t, zip(row, schemas[t].columns, strict=True)) for t, row in sorted(rows, key=repr))
-            return [
-                (table, tuple(values.to_python(value, column.type) for value, column in row)) for table, row in leaves
-            ]
+            return [(table, (*_python(row, schemas[table]).values(),)) for table, row in sorted(rows, key=repr)]
 
         found = additions(self._search, name, pattern, most, lambda rows: makes(given(rows)))
         return [*map(given, found)]
@@ -94,18 +94,29 @@ class Reasons:
         views = [each for each in missing if each.relation in self._catalog.view_schemas]
         return "\n".join(map(str, [result, *(why_not(self._search, v.relation, v.pattern) for v in views)]))
 
-    def lineage(self, name: str, schema: Schema, row: RowPattern) -> pa.Table:
-        """The rows of tables that rows rest on: columns `result`, `table`, and `row`, rows as JSON."""
+    def lineage(self, name: str, schema: Schema, row: RowPattern, remains: Remains | None = None) -> pa.Table:
+        """The rows of tables that rows rest on: columns `result`, `table`, and `row`, rows as JSON.
 
-        from deltic.why.lineage import lineage
+        Those without which a row `remains` are left out.
+        """
+        from deltic.why.lineage import lineage, possibly_needed
 
-        tables = self._catalog.tables
-        lines = [
-            (_json(result, schema), table, _json(leaf, tables[table].schema))
-            for result, table, leaf in lineage(self._search, name, bound(name, schema, row))
-        ]
+        tables, values = self._catalog.table_schemas, bound(name, schema, row)
+        origins = lineage(self._search, name, values)
+        if remains is not None:
+            origins = (
+                (result, table, leaf)
+                for result, table, leaf in possibly_needed(self._search, name, values)
+                if not remains(_python(result, schema), table, _python(leaf, tables[table]))
+            )
+        lines = [(_json(result, schema), table, _json(leaf, tables[table])) for result, table, leaf in origins]
         columns = zip(*lines, strict=True) if lines else [(), (), ()]
         return pa.table([pa.array(column, pa.string()) for column in columns], names=["result", "table", "row"])
+
+
+def _python(row: Sequence[Any], schema: Schema) -> dict[str, Any]:
+    """The Python values of a row, by column."""
+    return {column.name: values.to_python(value, column.type) for value, column in zip(row, schema, strict=True)}
 
 
 def _json(row: Sequence[Any], schema: Schema) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import pyarrow as pa
@@ -125,20 +126,19 @@ class Trying(Reading):
 
         return self._reasons().additions(name, pattern, most, makes)
 
-    def needed(self, name: str, row: RowPattern) -> list[tuple[str, tuple[Any, ...]]]:
-        """The rows of tables, as (table, row), each of which the row needs.
+    def lineage(self, name: str, row: RowPattern = MappingProxyType({}), *, needed: bool = False) -> Rows:
+        """The rows of tables that rows with these values rest on, or that all rows do.
 
-        Tries the deletion of each row in its explanation, at the cost of that change.
+        The columns are `result`, `table` and `row`, where rows are JSON. All rows cost one evaluation of the view; in
+        recursions and window functions each row costs an explanation, whose leaves are its lineage. With `needed`,
+        only those without which the row would go: Deltic tries the deletion of each, at the cost of that change.
         """
-        explanation = self.why(name, row)
-        wanted = dict(zip(explanation.root.columns, explanation.root.row, strict=True))
-        if name in self.catalog.tables and explanation.root.by == "table":
-            return explanation.leaves()
-        return [
-            (table, leaf)
-            for table, leaf in explanation.leaves()
-            if not len(self.impact(table, leaf)._version().lookup(name, wanted))
-        ]
+
+        def remains(result: Mapping[str, Any], table: str, leaf: RowPattern) -> bool:
+            return len(self.impact(table, leaf)._version().lookup(name, result)) > 0
+
+        rows = self._reasons().lineage(name, self._readable(name), row, remains if needed else None)
+        return Rows(TableBatch(rows), self.spark)
 
 
 class Snapshot(Trying):
