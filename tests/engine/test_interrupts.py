@@ -268,3 +268,25 @@ def test_an_interrupt_ends_the_wait_of_the_main_thread():
         thread.join()
     with section:
         assert section.is_mine
+
+
+def test_a_search_for_a_pattern_that_has_no_end_is_interrupted():
+    """By Python's `re`, which holds on to the interpreter: a handler runs during it, or minutes later."""
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE t (s STRING, p STRING); CREATE VIEW v AS SELECT s RLIKE p AS x FROM t")
+    pipeline.sql("INSERT INTO t VALUES ('b', 'b')")
+
+    def ended(number, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, ended)
+    begin = time.process_time()
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(TimeoutError):
+            pipeline.sql(f"INSERT INTO t VALUES ('{'a' * 30}b', '(a+)+$')")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.process_time() - begin < 3
+    assert [tuple(row) for row in pipeline["v"]] == [(True,)]

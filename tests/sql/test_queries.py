@@ -148,6 +148,8 @@ WRONG = {
     "select a, lead(b) over (order by a rows between current row and 2 following) as n from t": "BETWEEN 1 FOLLOWING",
     "select * except (a, t.a) from t": "EXCEPT names a column twice",
     "select * except (b.x) from t": "there is no field x",
+    "select collect_list(a) from (select * from t order by b)": "does not follow the order of a subquery",
+    "select first(a) filter (where b > 1) from (select * from t order by a desc) x": "does not follow the order",
     "select a from t where c collate unicode_ai = 'x'": "there is no collation unicode_ai",
     "select cast(c as string collate unicode_ai) from t": "there is no collation unicode_ai",
     "select a, rank() over (order by a range unbounded preceding) as n from t": "rank takes no frame but ROWS",

@@ -30,6 +30,7 @@ REFUSED = {
     "SELECT 'a' COLLATE UTF8_BINARY = 'A' COLLATE UTF8_LCASE": "texts of UTF8_BINARY and UTF8_LCASE stand together",
     "SELECT a COLLATE UNICODE FROM t": "collate takes texts alone",
     "SELECT CAST(b AS STRING COLLATE FOO) FROM t": "there is no collation FOO",
+    "SELECT a,, b FROM t": "1:10: `,` cannot stand here",
     "SELECT DISTINCT m FROM t": "1:17: DISTINCT compares values",
     "SELECT DISTINCT struct(m) FROM t": "maps have no order",
     "SELECT DISTINCT array(m) FROM t": "maps have no order",

@@ -10,7 +10,8 @@ import _signal  # type: ignore[import-not-found]
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -32,6 +33,7 @@ class _Postponed:
         self._depth = 0
         self._handlers: _Handlers = {}
         self._arrived: dict[int, FrameType | None] = {}
+        self._lets_through = False
 
     def check(self) -> None:
         """Run the handlers of signals that arrived, which may raise a KeyboardInterrupt; or raise StoppedError."""
@@ -55,6 +57,19 @@ class _Postponed:
                 self._restore()
                 self._deliver(handlers)
 
+    @contextmanager
+    def let_through(self) -> Iterator[None]:
+        """A block of Python alone, in which handlers may run: a search for a pattern may take long."""
+        if not is_main_thread():
+            yield
+            return
+        self._lets_through = True
+        try:
+            self.check()
+            yield
+        finally:
+            self._lets_through = False
+
     def forget(self) -> None:
         """Reset in a process that was forked while the main thread was inside."""
         self._depth, self._arrived = 0, {}
@@ -73,6 +88,8 @@ class _Postponed:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._arrived[number] = frame
+        if self._lets_through:
+            self._deliver(self._handlers)
 
     def _deliver(self, handlers: _Handlers) -> None:
         while self._arrived:

@@ -75,6 +75,15 @@ def is_aggregate(node: exp.Expression) -> bool:
     return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
 
 
+def in_order_of_rows(call: exp.Expression) -> exp.Expression | None:
+    """What an aggregate of Spark has in the order of rows, where the call names no other; None for other aggregates."""
+    if not is_aggregate(call):
+        return None
+    asked = _Asked.of(call, lambda _: NULL, SourceText("", ""))
+    is_listed = asked.name in ("collect_list", "first", "last", "string_agg") and not asked.order
+    return asked.arguments[0] if is_listed and asked.arguments else None
+
+
 def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAggregates:
     """Lower an aggregate with DISTINCT and FILTER; `value` gives the values of its arguments.
 

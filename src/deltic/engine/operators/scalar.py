@@ -34,6 +34,7 @@ from deltic.circuit.expressions.checks import undefined as undefined_error
 from deltic.circuit.expressions.duckdb import computed
 from deltic.circuit.expressions.meaning import meaning
 from deltic.depth import deep
+from deltic.engine.interrupts import postponed
 from deltic.engine.operators import elements, numbers
 from deltic.engine.operators.columns import ColumnOperation, Columns, Undefined
 from deltic.engine.operators.numbers import Array, Result, stored
@@ -332,7 +333,8 @@ def _one_by_one(expression: exp.Expression, columns: Columns) -> Any:
     compute, result = function.python, columns.node(expression).result
     there, which = _distinct([operand for operand in operands if not is_literal(operand)], columns)
     rows = zip(*(_rows(operand, there) for operand in operands), strict=True) if operands else [()] * there.count
-    found = (None if function.strict and None in row else compute(*row) for row in rows)
+    with postponed.let_through():
+        found = [None if function.strict and None in row else compute(*row) for row in rows]
     values = to_arrow(found, result)
     return values if which is None else values.take(pa.array(which))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, repeat
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import conjunction
 from deltic.errors import count_of
-from deltic.sql.aggregates import is_aggregate
+from deltic.sql.aggregates import in_order_of_rows, is_aggregate
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
 from deltic.sql.queries.collated import distinct
 from deltic.sql.queries.froms import lower_from
@@ -298,11 +298,27 @@ class _Block:
         has_calls = any(True for node in clauses for _ in aggregates_of(node))
         if group is None and not has_calls and clauses.having is None:
             return clauses
+        self._check_order(call for node in clauses for call in aggregates_of(node))
         nodes = [part for item in clauses.items for part in _keys_of(item.node)]
         groups = GroupedBlock.of(self._values, group, nodes)
         rewritten = clauses.map(groups.rewritten)
         self._values = groups.lower()
         return rewritten
+
+    def _check_order(self, calls: Iterable[exp.Expression]) -> None:
+        """Refuse aggregates whose values Spark has in the order of a subquery: they have an order of their own."""
+        within = self._select.args["from_"].this if self._select.args.get("from_") else None
+        query = within.this if isinstance(within, exp.Subquery) and not self._select.args.get("joins") else None
+        if query is None or not query.args.get("order") or query.args.get("limit") or query.args.get("offset"):
+            return
+        (first, *_) = query.args["order"].expressions
+        for call in calls:
+            listed = in_order_of_rows(call)
+            if listed is not None and (first.args.get("desc") or first.this != listed):
+                written = self._scope.source.written(call)
+                message = f"{written} does not follow the order of a subquery"
+                hint = "write listagg(…) WITHIN GROUP (ORDER BY …), min_by or max_by, or leave ORDER BY out"
+                raise self._scope.source.error(call, message, hint)
 
     def _ordinals(self, group: exp.Group | None, items: Sequence[SelectItem]) -> exp.Group | None:
         """Replace numbers and names in GROUP BY by the selected expressions."""

@@ -45,6 +45,8 @@ def split(source: SourceText) -> list[Tokens]:
     for token, behind in itertools.pairwise(tokens):
         if token.token_type is not TokenType.IDENTIFIER and token.text.upper() in _ALSO_NAMES:
             token.token_type = TokenType.VAR if behind.token_type in BEHIND_A_NAME else token.token_type
+        if token.token_type is behind.token_type is TokenType.COMMA:  # which sqlglot passes over
+            raise token_error(source, behind, "`,` cannot stand here", "write what is between them, or one comma")
     statements: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
