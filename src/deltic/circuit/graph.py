@@ -132,14 +132,13 @@ class Circuit:
                 pending.extend([self.closes[operator.name]] if isinstance(operator, BackEdge) else [])
         return reached
 
-    def part(self, sink: str) -> Circuit:
-        """The circuit of one sink alone, its nodes renumbered."""
-        feeding = self.sinks[sink]
-        kept = sorted(self.ancestors([feeding]))
+    def part(self, *sinks: str) -> Circuit:
+        """The circuit of these sinks alone, its nodes renumbered."""
+        ends = [i for i, node in enumerate(self.nodes) if isinstance(node.operator, Sink) and node.operator.name in sinks]
+        kept = sorted(self.ancestors(ends))
         numbers = {old: new for new, old in enumerate(kept)}
-        nodes = [replace(self.nodes[n], inputs=tuple(numbers[i] for i in self.nodes[n].inputs)) for n in kept]
-        end = next(n for n in self.nodes if isinstance(n.operator, Sink) and n.operator.name == sink)
-        return Circuit((*nodes, replace(end, inputs=(numbers[feeding],))), self.depth)
+        nodes = (replace(self.nodes[n], inputs=tuple(numbers[i] for i in self.nodes[n].inputs)) for n in kept)
+        return Circuit(tuple(nodes), self.depth)
 
     def with_operators(self, change: Callable[[int, Operator], Operator], depth: int | None = None) -> Circuit:
         """The circuit with other operators on the same edges, by the numbers of the nodes, perhaps at another depth."""

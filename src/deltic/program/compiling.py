@@ -118,7 +118,8 @@ class Compiler:
         self._derivatives = Derivatives(self._surrounded)
         self._scope = Scope(ProgramBuilder(by_iteration=self.by_iteration), self._derivatives.builder)
         self._known = NamingFacts()
-        self._calls: dict[tuple[ops.Call, tuple[int, ...]], dict[str, int]] = {}
+        self._calls: dict[tuple[ops.Call, tuple[int, ...]], tuple[dict[str, int], list[tuple[ops.Keep, int]]]] = {}
+        self._kept: list[tuple[ops.Keep, int]] = []
         self._remembers = False
 
     @deep
@@ -146,11 +147,14 @@ class Compiler:
     def _program(self, circuit: Circuit) -> Program:
         """Compile an optimized circuit without back-edges."""
         linked, places = LinkedProgram(), list[int | dict[str, int]]()
+        self._kept = []
         for node in circuit.nodes:
             places.append(self._place(node, [places[i] for i in node.inputs]))
             place = places[-1]
-            if isinstance(place, int) and isinstance(node.operator, ops.Source | ops.Sink | ops.Keep):
+            if isinstance(place, int) and isinstance(node.operator, ops.Source | ops.Sink):
                 linked.enter(node.operator, self._relation(place))
+        for operator, place in self._kept:
+            linked.enter(operator, self._relation(place))
         sinks = [place for place in map(places.__getitem__, circuit.sinks.values()) if isinstance(place, int)]
         linked.remembering += self._remembering(sinks)
         return link(self._scope.drafts, linked, self._known)
@@ -166,19 +170,26 @@ class Compiler:
             key = node.operator, tuple(numbers)
             if key not in self._calls:
                 self._calls[key] = self._called(*key)
-            return self._calls[key]
+            sinks, kept = self._calls[key]
+            self._kept += kept
+            return sinks
         self._remembers = self._remembers or isinstance(node.operator, ops.Window | ops.Clocked)
-        return surrounded(self._surrounded, node, numbers)
+        place = surrounded(self._surrounded, node, numbers)
+        if isinstance(node.operator, ops.Keep):
+            self._kept.append((node.operator, place))
+        return place
 
-    def _called(self, call: ops.Call, inputs: Sequence[int]) -> dict[str, int]:
-        """The nodes of the compiler for the sinks of a called circuit."""
+    def _called(self, call: ops.Call, inputs: Sequence[int]) -> tuple[dict[str, int], list[tuple[ops.Keep, int]]]:
+        """The nodes of the compiler for the sinks of a called circuit, and for its relations that are kept."""
+        before, self._kept = self._kept, []
         given, places = call.named(inputs), list[int | dict[str, int]]()
         for node in call.circuit.nodes:
             if isinstance(node.operator, ops.Source):
                 places.append(given[node.operator.name])
             else:
                 places.append(self._place(node, [places[i] for i in node.inputs]))
-        return {name: place for name, i in call.circuit.sinks.items() if isinstance(place := places[i], int)}
+        kept, self._kept = self._kept, before
+        return {name: place for name, i in call.circuit.sinks.items() if isinstance(place := places[i], int)}, kept
 
     def _remembering(self, places: Sequence[int]) -> Iterator[str]:
         """The relations with state of past epochs below the given nodes, whether rules read them or not.

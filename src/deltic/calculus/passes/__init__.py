@@ -64,13 +64,13 @@ def optimize(circuit: Circuit) -> Circuit:
     """
     circuit = _with_optimized_calls(circuit)
     rewrites, unchanged = cycle(OPTIMIZATIONS), 0
-    while unchanged < len(OPTIMIZATIONS) and not _is_plain(circuit):
+    while unchanged < len(OPTIMIZATIONS) and not is_composed(circuit):
         result = next(rewrites)(circuit)
         circuit, unchanged = result, unchanged + 1 if result == circuit else 0
     return circuit
 
 
-def _is_plain(circuit: Circuit) -> bool:
+def is_composed(circuit: Circuit) -> bool:
     """Whether all operators are such that no pass rewrites them, such as calls and their components."""
     return all(isinstance(operator, _PLAIN) for operator in circuit.operators)
 

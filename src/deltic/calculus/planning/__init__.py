@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import lru_cache
 
-from deltic.calculus.passes import optimize
+from deltic.calculus.passes import is_composed, optimize
 from deltic.calculus.planning.aggregate_early import aggregate_early
 from deltic.calculus.planning.decision import ALL, COSTS, KeptDecision, RewriteCosts, Rewrites
 from deltic.calculus.planning.eliminate import eliminate
+from deltic.calculus.planning.groups import Units, forms_of, kept_names, with_forms
 from deltic.calculus.planning.share import share
 from deltic.calculus.planning.statistics import Statistics
 from deltic.circuit.graph import Circuit
@@ -21,12 +21,42 @@ def planned(
     rewrites: Rewrites = ALL,
     costs: RewriteCosts = COSTS,
     present: Collection[KeptDecision] = (),
+    old: tuple[Circuit, Circuit] | None = None,
 ) -> tuple[Circuit, tuple[KeptDecision, ...]]:
     """The circuit with the relations that a plan adds, with the same values of all sinks, and the decisions.
 
     Without decisions it is the circuit itself. Of the `present` decisions, those that eliminate variables are kept.
+    Groups of definitions with nothing in common are planned apart. With an `old` circuit and its plan, `present` are
+    that plan's decisions, and only the groups of new definitions are planned: the other views keep their plan.
     """
-    result, decisions = _optimized(circuit), list[KeptDecision]()
+    if not is_composed(circuit):
+        result, made = _planned_whole(circuit, statistics, rewrites, costs, present)
+        return result, tuple(made)
+    units, forms, kept, decisions = Units(circuit), dict[str, Circuit](), set[str](), list[KeptDecision]()
+    groups = units.groups()
+    if old is not None and is_composed(old[0]):
+        new = units.new(Units(old[0]))
+        groups = [units.around(new)]
+        kept = {view for number in units.views.keys() - new for view in units.views[number]}
+        forms = {view: form for view, form in forms_of(*old).items() if view in kept}
+        decisions += [decision for decision in present if decision.relation in kept_names(forms.values())]
+    for group in groups:
+        views = [view for number in group for view in units.views[number]]
+        made, taken = _planned_whole(circuit.part(*views), statistics, rewrites, costs, present)
+        added = [decision for decision in taken if decision not in decisions]
+        if not any(decision.rewrite == "share" for decision in added):
+            views = [view for view in views if view not in kept]
+        if taken:
+            forms |= dict.fromkeys(views, made.part(*views))
+            decisions += added
+    return with_forms(circuit, forms), tuple(decisions)
+
+
+def _planned_whole(
+    circuit: Circuit, statistics: Statistics, rewrites: Rewrites, costs: RewriteCosts, present: Collection[KeptDecision]
+) -> tuple[Circuit, list[KeptDecision]]:
+    """As `planned`, for a circuit in one piece."""
+    result, decisions = inline(optimize(circuit)), list[KeptDecision]()
     if rewrites.share:
         result, made = share(result, statistics, costs)
         decisions += made
@@ -35,10 +65,4 @@ def planned(
         decisions += made
         result, made = eliminate(result, statistics, costs, present)
         decisions += made
-    return (result if decisions else circuit), tuple(decisions)
-
-
-@lru_cache(maxsize=4)
-def _optimized(circuit: Circuit) -> Circuit:
-    """The circuit before planning; cached, because the same circuit is planned repeatedly."""
-    return inline(optimize(circuit))
+    return (result if decisions else circuit), decisions

@@ -13,7 +13,7 @@ without columns: a test for existence.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from deltic.calculus.passes.delay_distinct import is_positive
@@ -38,16 +38,12 @@ def eliminate(
     The relations of the `present` plan are kept.
     """
     tables = [statistics.rows(op.name) or 0.0 for op in circuit.operators if isinstance(op, ops.Source)]
-    places = {decision.definition: place for place, decision in enumerate(present)}
-    rule = _Elimination(circuit, statistics, costs, [], places, max(tables, default=0.0) >= costs.large)
+    rule = _Elimination(circuit, statistics, costs, [], present, max(tables, default=0.0) >= costs.large)
     return Rewriting(circuit, rule).sweep(()), rule.decisions
 
 
 class _Elimination:
-    """The rule for the nodes of one circuit; `sizes` and `labels` are those of a body's imports.
-
-    `present` maps definitions of the present plan's relations to their order in it.
-    """
+    """The rule for the nodes of one circuit; `sizes` and `labels` are those of a body's imports."""
 
     def __init__(
         self,
@@ -55,13 +51,15 @@ class _Elimination:
         statistics: Statistics,
         costs: RewriteCosts,
         decisions: list[KeptDecision],
-        present: Mapping[str, int],
+        present: Collection[KeptDecision],
         is_large: bool,
         sizes: Imports = lambda index: None,
         labels: Sequence[str] = (),
     ) -> None:
         self.circuit, self.statistics, self.costs, self.decisions = circuit, statistics, costs, decisions
         self.present, self.is_large, self.imports, self.labels = present, is_large, sizes, labels
+        self.places = {decision.definition: place for place, decision in enumerate(present)}
+        self.names = {decision.definition: decision.relation for decision in present}
         self.work = Work(Sizes(circuit.node, statistics, sizes), costs)
         self.views = views(circuit)
         self.as_sets = _read_as_sets(circuit)
@@ -160,7 +158,7 @@ class _Elimination:
         possible = [part for part in parts(conjunction, live) if part.gone or not self._is_recursive(part)]
         for part in possible:
             after = self.work.split(part)
-            place = self.present.get(self._definition(part))
+            place = self.places.get(self._definition(part))
             if place is not None:
                 result.append((math.inf, -place, part, before, after))
             elif before is None or after is None:
@@ -200,9 +198,9 @@ class _Elimination:
 
     def _decision(self, part: JoinPart, view: str, before: float | None, after: float | None) -> KeptDecision:
         """The decision to keep a part as a relation."""
-        parts = part.gone or [self._label(atom.node) for atom in part.inside.atoms]
-        name = unused("-".join([view, *parts]), self.decisions)
-        return KeptDecision("eliminate", name, name + self._definition(part), before, after)
+        definition, parts = self._definition(part), part.gone or [self._label(atom.node) for atom in part.inside.atoms]
+        name = unused(self.names.get(definition, "-".join([view, *parts])), self.decisions)
+        return KeptDecision("eliminate", name, name + definition, before, after)
 
     def _definition(self, part: JoinPart) -> str:
         """The line of `explain` about the relation of a part."""

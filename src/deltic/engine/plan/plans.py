@@ -65,15 +65,15 @@ class Plans:
         pays = result.circuit != self.circuit and saved >= self.regret * visited
         return result if pays and result._includes(self) else None
 
-    def extended(self, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
-        """Plan another circuit. What both circuits share keeps its plan.
+    def extended(self, old: Circuit, circuit: Circuit, rows: Mapping[str, int], relations: Relations) -> Plans:
+        """Plan another circuit than the `old` one. What both circuits share keeps its plan.
 
         `rows` are the sizes of the present tables and recursive relations.
         """
         if not self.rows:
             return replace(self, circuit=circuit)
         known = {name: self.rows.get(name, n) for name, n in rows.items()}
-        return self._made(circuit, Measured(known, relations, dict(self.numbers)), self.decisions)
+        return self._made(circuit, Measured(known, relations, dict(self.numbers)), self.decisions, old)
 
     @property
     def settled(self) -> Plans:
@@ -84,8 +84,15 @@ class Plans:
         """Return, from these sizes, those of the recursive relations for which the plan was made."""
         return {name: n for name, n in rows.items() if name in self.rows}
 
-    def _made(self, circuit: Circuit, measured: Measured, present: Sequence[KeptDecision] = ()) -> Plans:
-        result, decisions = planned(circuit, measured, self.rewrites, self.costs, present)
+    def _made(
+        self,
+        circuit: Circuit,
+        measured: Measured,
+        present: Sequence[KeptDecision] = (),
+        old: Circuit | None = None,
+    ) -> Plans:
+        before = None if old is None else (old, self.circuit)
+        result, decisions = planned(circuit, measured, self.rewrites, self.costs, present, before)
         made = replace(self, circuit=result, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
         return replace(made, unknown=frozenset(measured.unknown))
 

@@ -111,7 +111,7 @@ class InlineExecutor(StateHolder):
         held = {table: contents.held(table) for table in self.program.tables if table not in rows}
         known = {**held, **old.plans.of_recursions(contents.recursive())}
         plans = old.plans.settled if self._forgotten.relations else old.plans
-        return replace(plans.extended(circuit, known, contents.relations()), costs=old.plans.costs)
+        return replace(plans.extended(old.circuit, circuit, known, contents.relations()), costs=old.plans.costs)
 
     def _go_on(self, program: LocalProgram, version: StateVersion, done: Marks = NO_MARKS) -> None:
         """Make the program's epoch the last one, with this version. It has forgotten rows by the watermarks `done`."""
