@@ -122,10 +122,10 @@ class Catalog:
         nodes = dict(tables)
         for unit in self._units():
             own = {name for definition in unit for name in definition.names}
-            circuit = unit[0].circuit if len(unit) == 1 else self._together(unit)
-            sources = (op.name for op in circuit.operators if isinstance(op, ops.Source))
-            call = builder.add(ops.Call(circuit), *(tables[n] if n in own else nodes[n] for n in sources))
-            shown = [name for name in circuit.sinks if not self.views[name].is_hidden]
+            unit_call = unit[0].call if len(unit) == 1 else ops.Call(self._together(unit))
+            sources = (port.name for port in unit_call.ports)
+            call = builder.add(unit_call, *(tables[n] if n in own else nodes[n] for n in sources))
+            shown = [name for name in unit_call.circuit.sinks if not self.views[name].is_hidden]
             nodes |= {name: builder.add(ops.BundleRelation(name), call) for name in shown}
             nodes |= {name: builder.add(ops.Keep(name), nodes[name]) for name in shown if name in self._lasting}
         for view in self.views.values():

@@ -15,7 +15,7 @@ from deltic.catalog.words import Words
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
-from deltic.circuit.operators import Source
+from deltic.circuit.operators import Call, Source
 from deltic.circuit.tables import WEIGHT, watermark_of
 from deltic.errors import CatalogError, did_you_mean
 from deltic.values.types import Column, Schema
@@ -165,6 +165,11 @@ class ViewDefinitions:
     def sources(self) -> dict[str, ZSetType]:
         """The relations that it reads, with their edge types."""
         return {op.name: ZSetType(op.schema, op.is_set) for op in self.circuit.operators if isinstance(op, Source)}
+
+    @cached_property
+    def call(self) -> Call:
+        """The circuit as an operator."""
+        return Call(self.circuit)
 
     @cached_property
     def inlined(self) -> Circuit:

@@ -134,7 +134,9 @@ class Circuit:
 
     def part(self, *sinks: str) -> Circuit:
         """The circuit of these sinks alone, its nodes renumbered."""
-        ends = [i for i, node in enumerate(self.nodes) if isinstance(node.operator, Sink) and node.operator.name in sinks]
+        ends = [
+            i for i, node in enumerate(self.nodes) if isinstance(node.operator, Sink) and node.operator.name in sinks
+        ]
         kept = sorted(self.ancestors(ends))
         numbers = {old: new for new, old in enumerate(kept)}
         nodes = (replace(self.nodes[n], inputs=tuple(numbers[i] for i in self.nodes[n].inputs)) for n in kept)

@@ -121,6 +121,11 @@ class CostHistory:
             "largest": [[*kind, rows] for kind, rows in self.largest.items()],
         }
 
+    def take_over(self, other: CostHistory) -> None:
+        """Continue from another history, which stays as it is."""
+        self.profile = other.profile.copy()
+        self.coefficients, self.largest = dict(other.coefficients), dict(other.largest)
+
     def restore(self, written: Mapping[str, Json]) -> None:
         """Restore the history from its JSON."""
         self.profile = CostProfile(**written["course"])
@@ -142,6 +147,13 @@ class CostHistories:
         """Return the histories as JSON."""
         known = {relations: history for relations, history in self._of.items() if not history.is_empty}
         return [{"relations": sorted(relations), **history.written()} for relations, history in known.items()]
+
+    def continue_from(self, other: CostHistories, kept: Mapping[str, str]) -> None:
+        """Take over the histories of another program; `kept` maps kept relations to their names there."""
+        names = {was: name for name, was in kept.items()}
+        for relations, history in other._of.items():
+            if not history.is_empty and names.keys() >= relations:
+                self.of(names[name] for name in relations).take_over(history)
 
     def learn(self, written: Iterable[Json], kept: Mapping[str, str] | None = None) -> None:
         """Restore histories from their JSON.

@@ -214,6 +214,12 @@ class Rule(Conjunctive):
     An atom that is NEW is read in its new state when another atom changes; its own changes derive nothing [DBSP §8.2].
     """
 
+    @property
+    def follows(self) -> frozenset[str]:
+        """The relations of whose changes it has delta queries."""
+        changing = (atom for atom in self.body.atoms if atom.when is When.OLD)
+        return frozenset(atom.relation for atom in (*changing, *self.body.absent))
+
     def queries(self) -> Iterator[Query]:
         """Its delta queries by position: those of the atoms in order, then those of the negated atoms.
 

@@ -8,7 +8,7 @@ from deltic.calculus.passes import is_composed, optimize
 from deltic.calculus.planning.aggregate_early import aggregate_early
 from deltic.calculus.planning.decision import ALL, COSTS, KeptDecision, RewriteCosts, Rewrites
 from deltic.calculus.planning.eliminate import eliminate
-from deltic.calculus.planning.groups import Units, forms_of, kept_names, with_forms
+from deltic.calculus.planning.groups import forms_of, kept_names, units_of, with_forms
 from deltic.calculus.planning.share import share
 from deltic.calculus.planning.statistics import Statistics
 from deltic.circuit.graph import Circuit
@@ -30,20 +30,22 @@ def planned(
     that plan's decisions, and only the groups of new definitions are planned: the other views keep their plan.
     """
     if not is_composed(circuit):
-        result, made = _planned_whole(circuit, statistics, rewrites, costs, present)
-        return result, tuple(made)
-    units, forms, kept, decisions = Units(circuit), dict[str, Circuit](), set[str](), list[KeptDecision]()
+        result, taken = _planned_whole(circuit, statistics, rewrites, costs, present)
+        return result, tuple(taken)
+    units, forms, kept, decisions = units_of(circuit), dict[str, Circuit](), set[str](), list[KeptDecision]()
     groups = units.groups()
     if old is not None and is_composed(old[0]):
-        new = units.new(Units(old[0]))
+        new = units.new(units_of(old[0]))
         groups = [units.around(new)]
         kept = {view for number in units.views.keys() - new for view in units.views[number]}
         forms = {view: form for view, form in forms_of(*old).items() if view in kept}
-        decisions += [decision for decision in present if decision.relation in kept_names(forms.values())]
+        names = kept_names(forms.values())
+        decisions += [decision for decision in present if decision.relation in names]
     for group in groups:
         views = [view for number in group for view in units.views[number]]
         made, taken = _planned_whole(circuit.part(*views), statistics, rewrites, costs, present)
-        added = [decision for decision in taken if decision not in decisions]
+        known = {decision.text for decision in decisions}
+        added = [decision for decision in taken if decision.text not in known]
         if not any(decision.rewrite == "share" for decision in added):
             views = [view for view in views if view not in kept]
         if taken:

@@ -19,6 +19,12 @@ Forms = Mapping[str, Circuit]
 """The planned circuits of views by name, over tables; a view without one keeps its call."""
 
 
+@lru_cache(maxsize=4)
+def units_of(circuit: Circuit) -> Units:
+    """The units of a composed circuit; cached, because a circuit is the new one first, and then the old one."""
+    return Units(circuit)
+
+
 class Units:
     """The calls of a composed circuit with the views of each, and which of them must be planned together."""
 
@@ -38,10 +44,10 @@ class Units:
     def new(self, old: Units) -> list[int]:
         """The calls that the old circuit does not have."""
         known = {(node.operator, node.inputs): number for number, node in enumerate(old._nodes)}
-        same = list[int | None]()
+        same = list[int]()
         for node in self._nodes:
-            same.append(known.get((node.operator, tuple(same[i] for i in node.inputs))))  # type: ignore[arg-type]
-        return [number for number in self.views if same[number] is None]
+            same.append(known.get((node.operator, tuple(same[i] for i in node.inputs)), -1))
+        return [number for number in self.views if same[number] < 0]
 
     def around(self, start: Iterable[int]) -> list[int]:
         """These calls, those that they read, and those that have joins in common with any of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
@@ -75,10 +76,16 @@ class Call(Operator):
     def reach(self) -> int:
         return self.circuit.reach
 
-    @property
+    @cached_property
     def ports(self) -> tuple[Source, ...]:
         """The sources of the circuit, in the order of the inputs."""
         return tuple(op for op in self.circuit.operators if isinstance(op, Source))
+
+    @cached_property
+    def _type(self) -> BundleType:
+        """The type of the output at depth 0."""
+        types = self.circuit.sink_types
+        return BundleType.of({n: ZSetType(t.schema, t.is_set) for n, t in types.items()})
 
     def named(self, values: Iterable[Value]) -> dict[str, Value]:
         """The values of the inputs by the names of the sources."""
@@ -91,10 +98,10 @@ class Call(Operator):
             if zset.schema != port.schema or (port.is_set and not zset.is_set):
                 wanted = ZSetType(port.schema, port.is_set, depth)
                 self.refuse(f"source {port.name} of its circuit takes {wanted}", inputs)
-        if depth:  # its nodes stand at depth 0 already
-            self._check_lifting(depth)
-        types = self.circuit.sink_types
-        return BundleType.of({n: ZSetType(t.schema, t.is_set, depth) for n, t in types.items()})
+        if not depth:  # its nodes stand there already
+            return self._type
+        self._check_lifting(depth)
+        return deeper(self._type, depth)
 
     def _check_lifting(self, depth: int) -> None:
         """Raise CircuitError where a node of the circuit cannot be lifted to that depth."""

@@ -21,7 +21,10 @@ from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
+from deltic.program.queries import Query
 
+Order = tuple[str, tuple[int, ...]]
+"""A relation that is probed, and the order of its columns."""
 _A_ROW = 3e-7
 """The approximate processor time of a search for each visited row, in seconds."""
 
@@ -41,7 +44,7 @@ class RuleSearches:
 
 
 class DerivedStep(RefreshedStep):
-    """The step of one relation, whose rules are given by the evaluations of their queries.
+    """The step of one relation; `rules` makes the evaluations of the queries of each of its rules, when first needed.
 
     `stores` are the relations whose rows are stored.
     """
@@ -52,18 +55,29 @@ class DerivedStep(RefreshedStep):
     def __init__(
         self,
         name: str,
-        rules: Iterable[Sequence[Evaluation]],
+        rules: Callable[[], Iterable[Sequence[Evaluation]]],
+        follows: frozenset[str],
         environment: Environment,
         refresh: Refresh,
         history: CostHistory,
         stores: Callable[[str], bool],
     ) -> None:
         states = environment.states
-        self._rules = [RuleSearches(evaluations, states) for evaluations in rules]
-        self._queries = [each.query for rule in self._rules for each in rule.evaluations]
-        follows = frozenset(query.delta.relation for query in self._queries)
+        self._make_rules = rules
         super().__init__((name,), states, follows, environment.visits, refresh, history)
         self._state, self._environment, self._stores, self._is_stored = states[name], environment, stores, stores(name)
+
+    @cached_property
+    def _rules(self) -> list[RuleSearches]:
+        return [RuleSearches(evaluations, self._environment.states) for evaluations in self._make_rules()]
+
+    @property
+    def _queries(self) -> Iterator[Query]:
+        return (each.query for rule in self._rules for each in rule.evaluations)
+
+    def orders(self) -> frozenset[Order]:
+        """Make its queries, and return the relations that they probe, each with the order of its columns."""
+        return frozenset(order for rule in self._rules for each in rule.evaluations for order in each.orders)
 
     @cached_property
     def reads_stored_rows(self) -> bool:
@@ -73,7 +87,7 @@ class DerivedStep(RefreshedStep):
     @cached_property
     def can_recompute(self) -> bool:
         """Return whether the rows of the relation and of all that it reads are stored."""
-        return bool(self._queries) and self._is_stored and self.reads_stored_rows
+        return bool(self._rules) and self._is_stored and self.reads_stored_rows
 
     def run(self) -> ComponentReport | None:
         """Update the relation. Return a report if it was recomputed."""

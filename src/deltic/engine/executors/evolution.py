@@ -14,6 +14,7 @@ from deltic.engine.storage.layout import placed
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.program import Program, Stratum
+from deltic.program.queries import Rule
 
 NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
@@ -44,6 +45,12 @@ def kept_relations(
     for name in passed_to_new(new, kept):
         kept.pop(name, None)
     return kept
+
+
+def unchanged_rules(old: Program, new: Program, kept: Mapping[str, str]) -> dict[str, tuple[Rule, ...]]:
+    """Return the kept relations that have the same definitions and rules over the same names, with their rules."""
+    same = (name for name, was in kept.items() if name == was and new.relations[name] is old.relations[name])
+    return {name: new.rules_of(name) for name in same if all(kept.get(read) == read for read in new.reads(name))}
 
 
 def extension(

@@ -56,16 +56,22 @@ class StoredProgram:
         )
         self.work = EpochWork(program, self.environment.visits, place)
         """What the steps of the present epoch cost and report."""
-        self.evaluations: list[Evaluation] = []
-        """The planned queries of the program's rules."""
+        self._evaluations, self._derived = list[Evaluation](), list[DerivedStep]()
         self.histories = CostHistories()
         """What the recursions, and the relations that can be recomputed, have cost."""
 
     def evaluation(self, plan: Plan, reads_as_named: bool = False) -> Evaluation:
         """Return the evaluation of a planned query."""
         domains = self.store.domains.variables[plan.query.rule]
-        self.evaluations.append(Evaluation(plan, domains, self.environment, reads_as_named))
-        return self.evaluations[-1]
+        self._evaluations.append(Evaluation(plan, domains, self.environment, reads_as_named))
+        return self._evaluations[-1]
+
+    @property
+    def evaluations(self) -> Sequence[Evaluation]:
+        """The planned queries of the program's rules, also of those that have not run yet."""
+        for step in self._derived:
+            step.orders()
+        return self._evaluations
 
     def is_stored(self, name: str) -> bool:
         """Return whether the rows of a relation are stored."""
@@ -75,13 +81,15 @@ class StoredProgram:
         """Return what updates a relation with a kernel."""
         return DefinedStep(name, self.states, self.environment, self.is_stored(name))
 
-    def derived(self, name: str, rules: Iterable[Sequence[Evaluation]]) -> DerivedStep:
+    def derived(
+        self, name: str, rules: Callable[[], Iterable[Sequence[Evaluation]]], follows: frozenset[str]
+    ) -> DerivedStep:
         """Return what updates a relation by the delta queries of its rules, which find all derivations here."""
-        history, refresh, rules = self.histories.of((name,)), self.options.refresh, list(rules)
-        read = {each for rule in rules for evaluation in rule for each in evaluation.query.relations}
-        if not read.isdisjoint(self.forgettable):
+        history, refresh = self.histories.of((name,)), self.options.refresh
+        if not frozenset(self.forgettable).isdisjoint(self.program.reads(name)):
             refresh = replace(refresh, policy=Policy.INCREMENTAL)
-        return DerivedStep(name, rules, self.environment, refresh, history, self.is_stored)
+        self._derived.append(DerivedStep(name, rules, follows, self.environment, refresh, history, self.is_stored))
+        return self._derived[-1]
 
     def recursive(self, stratum: Stratum, evaluations: Sequence[Evaluation]) -> Recursive:
         """Return what updates a recursion by the delta queries of its rules."""

@@ -150,6 +150,12 @@ class Evaluation:
         """Return the arrangement that an access probes. It may not be built yet."""
         return self.environment.states[access.relation].declare(access.order)
 
+    @property
+    def orders(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The relations that it probes, each with the order of its columns."""
+        yield from ((access.relation, access.order) for access in self._accesses)
+        yield from self._by_shifts.orders if self._by_shifts is not None else ()
+
     def build(self, relations: Container[str] | None = None) -> None:
         """Build the arrangements that it probes, of all relations or of these."""
         started = processor_time()

@@ -23,6 +23,10 @@ class CostProfile:
     visited: int = 0
     size: int = 0
 
+    def copy(self) -> CostProfile:
+        """Return another profile with the same costs."""
+        return CostProfile(list(self.iterations), list(self.before), self.work, self.visited, self.size)
+
     def reach(self, now: int, work: float) -> None:
         """Record the work done when iteration `now` is reached for the first time."""
         if not self.iterations or now > self.iterations[-1]:

@@ -16,6 +16,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise, takewhile
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +29,20 @@ from deltic.engine.storage.layout import Domain, Layout, Raw
 from deltic.engine.storage.run import Run, Times, Weights, Words, Words1, add_runs, merge_runs, near, sort_order
 from deltic.engine.storage.spilling import pieces
 
+Some = TypeVar("Some")
 Descriptors = npt.NDArray[np.int64]
 
 # A relation of at most this many rows is merged within a change, so that a search visits each row once.
 _FEW = 1 << 10
 
 _NO_RUNS: Descriptors = np.empty((0, 4), np.int64)
+
+
+def replica(value: Some) -> Some:
+    """Return another object with the same attributes; `copy.copy` takes several times as long."""
+    result = object.__new__(type(value))
+    result.__dict__.update(value.__dict__)
+    return result
 
 
 def descriptors(runs: Sequence[Run]) -> Descriptors:
@@ -102,6 +111,9 @@ class Arrangement:
 
     def __post_init__(self) -> None:
         self.layout = Layout.of([self.domains[c] for c in self.order])
+
+    def __copy__(self) -> Arrangement:
+        return replica(self)
 
     def __len__(self) -> int:
         """Return the number of entries. Entries that cancel out count too."""

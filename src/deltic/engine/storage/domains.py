@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from sqlglot import exp
@@ -11,7 +12,7 @@ from sqlglot import exp
 from deltic.circuit.expressions import is_checked
 from deltic.engine.storage.interner import Interner, is_interned
 from deltic.engine.storage.layout import Domain
-from deltic.program.program import Program
+from deltic.program.program import Program, Relation
 from deltic.program.queries import Atom, Rule, Term, When
 from deltic.values.types import Type, ValueType
 
@@ -28,6 +29,14 @@ class Domains:
     interned: dict[Type, Domain] = field(default_factory=dict)
     all: list[Domain] = field(default_factory=list)
 
+    def replacing(self, replaced: Mapping[Domain, Domain]) -> Domains:
+        """Return the same domains, with these replaced."""
+        if not replaced:
+            return Domains(dict(self.columns), dict(self.variables))
+        columns = {name: tuple(replaced.get(d, d) for d in own) for name, own in self.columns.items()}
+        variables = {rule: {v: replaced.get(d, d) for v, d in own.items()} for rule, own in self.variables.items()}
+        return Domains(columns, variables)
+
     def include_ids(self, interner: Interner) -> None:
         """Make room for all interned values."""
         for type_, domain in self.interned.items():
@@ -39,23 +48,29 @@ def assign_domains(
     program: Program,
     value_of: Callable[[exp.Expression], int],
     known: Mapping[str, tuple[Domain, ...]],
-    interned: Mapping[Type, Domain],
+    settled: Domains,
 ) -> tuple[Domains, list[tuple[Domain, Domain]]]:
     """Return the domains of all columns and variables. They have room for the program's literals and constants.
 
     A domain is nullable if any of its columns or variables is. `known` are the domains of relations that exist already,
-    `interned` those of interned types. Also returned are the pairs of known domains that the program compares: the
-    caller must unify each pair, so that the first replaces the second.
+    `settled` those of interned types, and of the relations and rules that another program had with the same inputs.
+    Also returned are the pairs of known domains that the program compares: the caller must unify each pair, so that the
+    first replaces the second.
     """
-    union = _Union()
-    for a, b in _equal(program):
+    rules = [rule for rule in program.rules if rule not in settled.variables]
+    relations = {name: relation for name, relation in program.relations.items() if name not in settled.columns}
+    union, touched = _Union(), set(relations)
+    for a, b in _equal(rules, relations):
         union.join(a, b)
-    ids, made = dict(interned), dict[Item, Domain]()
-    items = [(d, (name, i)) for name, columns in known.items() for i, d in enumerate(columns) if d not in ids.values()]
+        touched |= {a[0], b[0]} if isinstance(b[0], str) else {a[0]}
+    ids, made = dict(settled.interned), dict[Item, Domain]()
+    there = ((name, columns) for name, columns in known.items() if name in touched)
+    items = [(d, (name, i)) for name, columns in there for i, d in enumerate(columns) if d not in ids.values()]
     first = dict(reversed(items))
     for domain, item in items:
         union.join(first[domain], item)
     joined = {domain: made.setdefault(union.find(item), domain) for domain, item in items}
+    pairs = [(kept, domain) for domain, kept in joined.items() if domain is not kept]
 
     def domain_of(item: Item, value: ValueType, make: Callable[[Type], Domain]) -> Domain:
         if is_interned(value.type):
@@ -66,28 +81,29 @@ def assign_domains(
             domain.admit_null()
         return domain
 
-    domains = Domains()
-    for name, relation in program.relations.items():
+    domains = settled.replacing({domain: kept for kept, domain in pairs})
+    for name, relation in relations.items():
         domains.columns[name] = tuple(domain_of((name, i), c.value_type, Domain) for i, c in enumerate(relation.schema))
-    for rule in program.rules:
+    for rule in rules:
         types = rule.body.types
         domains.variables[rule] = {v: domain_of((rule, v), value, Domain.all) for v, value in types.items()}
-    for relation_name, index, literal in _literals(program):
+    for relation_name, index, literal in _literals(rules):
         held = value_of(literal)
         domains.columns[relation_name][index].include(held, held)
     domains.interned = ids
-    domains.all = list(dict.fromkeys((*ids.values(), *made.values())))
-    return domains, [(kept, domain) for domain, kept in joined.items() if domain is not kept]
+    columns, variables = domains.columns.values(), domains.variables.values()
+    domains.all = list(dict.fromkeys(chain(ids.values(), *columns, *(each.values() for each in variables))))
+    return domains, pairs
 
 
-def _equal(program: Program) -> Iterator[tuple[Item, Item]]:
-    """Yield the pairs of columns and variables that hold the same values."""
-    for rule in program.rules:
+def _equal(rules: Iterable[Rule], relations: Mapping[str, Relation]) -> Iterator[tuple[Item, Item]]:
+    """Yield the pairs of columns and variables that hold the same values, in these rules and definitions."""
+    for rule in rules:
         for atom in (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms)):
             for index, term in enumerate(atom.terms):
                 if isinstance(term, int):
                     yield (atom.relation, index), (rule, term)
-    for name, relation in program.relations.items():
+    for name, relation in relations.items():
         for index, source, column in relation.definition.shared(len(relation.schema)):
             yield (name, index), (source, column)
 
@@ -96,9 +112,9 @@ def _head(name: str, terms: tuple[Term, ...]) -> Atom:
     return Atom(name, When.DELTA, terms)
 
 
-def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:
+def _literals(rules: Iterable[Rule]) -> Iterator[tuple[str, int, exp.Expression]]:
     """Yield the constants in columns, each with its column. Constants that may raise an error in a row are left out."""
-    for rule in program.rules:
+    for rule in rules:
         atoms: Iterable[Atom] = (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms))
         for atom in atoms:
             for index, term in enumerate(atom.terms):

@@ -23,7 +23,7 @@ import numpy as np
 
 from deltic.engine.kernels.settle import crossings
 from deltic.engine.parallel import run_all
-from deltic.engine.storage.arrangement import Arrangement, present
+from deltic.engine.storage.arrangement import Arrangement, present, replica
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import Domain, Layout
@@ -118,7 +118,9 @@ class State:
         """Return the arrangement in this order. A new one is not built until `arrangement` asks for it."""
         if order not in self.by_order:
             is_built = order == self.canonical and self.kind is not RelationKind.SET
-            new = self._spare.pop(order, None) or Arrangement(order, self.domains, is_built=is_built)
+            new = (
+                self._spare.pop(order) if order in self._spare else Arrangement(order, self.domains, is_built=is_built)
+            )
             if order == self.canonical and not is_built:
                 new.layout = self.layout  # changes are appended as they are
             self.by_order[order] = new
@@ -144,7 +146,7 @@ class State:
 
         The other state uses column orders when `declare` asks for them, until `end_evolution`.
         """
-        other = copy(self)
+        other = replica(self)
         other.relation, other.delta, other._appended = relation, None, None
         other.counts = copy(self.counts)
         other.auxiliary = {key: copy(arrangement) for key, arrangement in self.auxiliary.items()}

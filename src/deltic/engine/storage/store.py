@@ -18,6 +18,7 @@ What holds between epochs:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltic.engine.size import Size
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from deltic.program.program import Program, Relation
+    from deltic.program.queries import Rule
+
+NO_RULES: Mapping[str, Iterable[Rule]] = MappingProxyType({})
 
 
 class Renumbered(Exception):
@@ -71,7 +75,7 @@ class Store:
         `domains.variables` are those of its queries.
         """
         known = {name: state.domains for name, state in self.states.items() if name in program.relations}
-        self.domains, joined = assign_domains(program, value_of, known, self.domains.interned)
+        self.domains, joined = assign_domains(program, value_of, known, self.domains)
         for kept, other in joined:
             self.unify(kept, other)
         held = {program.tables[table] for table in bags}
@@ -79,7 +83,7 @@ class Store:
             if name not in self.states:
                 is_set = name not in held and relation.definition.is_set
                 self.states[name] = State(relation, kind_of(program, name), self.domains.columns[name], is_set)
-        self._changed, self.rewritten = True, None
+        self.rewritten = None
 
     def keep_keys(self, keys: Mapping[str, tuple[int, ...]]) -> None:
         """Store each of these relations in an order that begins with its key, for look-ups."""
@@ -88,15 +92,19 @@ class Store:
             if sorted(state.canonical[: len(key)]) != sorted(key):
                 state.arrangement((*key, *(column for column in state.canonical if column not in key)))
 
-    def evolved(self, kept: Iterable[tuple[Relation, str]]) -> Store:
+    def evolved(self, kept: Iterable[tuple[Relation, str]], rules: Mapping[str, Iterable[Rule]] = NO_RULES) -> Store:
         """Return another store with the `kept` relations, each given with its name here. It shares runs, texts and
         domains.
 
+        For the relations of `rules`, the other program has the same definitions, rules and inputs.
         It uses column orders when a query asks for them, until `end_evolution`.
         """
         other = Store(self.space)
-        other.interner, other.domains = self.interner, Domains(interned=dict(self.domains.interned))
+        variables = {rule: self.domains.variables[rule] for own in rules.values() for rule in own}
+        columns = {name: self.states[name].domains for name in rules}
+        other.interner, other.domains = self.interner, Domains(columns, variables, dict(self.domains.interned))
         other.states = {relation.name: self.states[name].evolved(relation) for relation, name in kept}
+        other._changed, other._fitted, other._numbered = self._changed, self._fitted, self._numbered
         return other
 
     def end_evolution(self) -> None:

@@ -99,9 +99,13 @@ class SqlProgram:
         definitions = [_declare(declared[name]) for name in self.undefined]
         known |= {view.name: view.type for definition in definitions for view in definition.views}
         spellings, own = Spellings({**known, **views}), Spellings(views)
-        for names in components({name: own.meant(_read(view)) for name, view in views.items()}):
+        reads = {name: own.meant(_read(view)) for name, view in views.items()}
+        for names in components(reads):
             group, forward = [views[name] for name in names], {n: declared[n].schema for n in names if n in declared}
-            definition = _define(group, forward, known, spellings)
+            if len(names) > 1 or forward or names[0] in reads[names[0]]:
+                definition = _define(group, forward, known)
+            else:
+                definition = lowered(group[0], known, spellings)
             for view in group:
                 _check_refresh(view, definition.circuit)
             known |= {view.name: view.type for view in definition.views}
@@ -122,10 +126,8 @@ def _declare(view: DeclareView) -> ViewDefinitions:
     return declared_view(view)
 
 
-def _define(
-    views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types, spellings: Spellings
-) -> ViewDefinitions:
-    """The definition of views that depend on each other, or of a single one."""
+def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types) -> ViewDefinitions:
+    """The definition of views that depend on each other or on their declarations."""
     from deltic.sql.statements.recursion import recursive_views
 
     own = Spellings(view.name.name for view in views)
@@ -135,8 +137,6 @@ def _define(
     for group in order:
         if len(group) > 1 or group[0] in forward[group[0]]:
             raise _undeclared(next(view for view in views if view.name.name == group[-1]), group)
-    if not declared and len(views) == 1:
-        return lowered(views[0], known, spellings)
     by_name = {view.name.name: view for view in views}
     return recursive_views([by_name[name] for (name,) in order] + [by_name[name] for name in declared], declared, known)
 
@@ -165,9 +165,10 @@ def lowered(view: CreateView, known: Types, spellings: Spellings) -> ViewDefinit
     are_there = all(spelt(table.name, read) for table in _read(view))
     from deltic.sql.scalars.functions import python
 
-    functions: tuple[object, ...] = tuple(sorted(function.entry for function in python.known().values()))
-    functions = (*functions, *reached(view.calls, KNOWN.get({})))
-    return _lowered(view, tuple(read.items()), functions) if are_there else _lower(view, known)
+    functions: list[object] = [*sorted(function.entry for function in python.known().values())]
+    written = KNOWN.get({})
+    functions += reached(view.calls, written) if written else ()
+    return _lowered(view, tuple(read.items()), tuple(functions)) if are_there else _lower(view, known)
 
 
 @lru_cache(maxsize=4096)

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.executors.evolution import kept_relations, passed_to_new, rows_in_new_orders
+from deltic.engine.executors.derived import Order
+from deltic.engine.executors.evolution import kept_relations, passed_to_new, rows_in_new_orders, unchanged_rules
 from deltic.engine.executors.forgetting import Forgetting
 from deltic.engine.executors.forgotten_rows import ForgottenRows
 from deltic.engine.executors.inline.boundary import Boundary
@@ -27,7 +29,6 @@ from deltic.engine.executors.options import Options
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.image import Saved
 from deltic.engine.options import EngineOptions
-from deltic.engine.plan.planner import plans_of
 from deltic.engine.plan.plans import Plans
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
@@ -40,6 +41,7 @@ from deltic.engine.storage.store import Store
 from deltic.program.frontiers import frontiers
 from deltic.program.program import Program
 
+NO_ORDERS: Mapping[str, frozenset[Order]] = MappingProxyType({})
 MakeInner = Callable[[Circuit], Engine]
 """Makes the engine of a recursion inside a recursion."""
 
@@ -48,14 +50,21 @@ class LocalProgram(StoredProgram):
     """A circuit, the program of its plan, and the relations of that program in a store, ready for epochs."""
 
     def __init__(
-        self, circuit: Circuit, plans: Plans, program: Program, store: Store, given: EngineOptions, inner: MakeInner
+        self,
+        circuit: Circuit,
+        plans: Plans,
+        program: Program,
+        store: Store,
+        given: EngineOptions,
+        inner: MakeInner,
+        orders: Mapping[str, frozenset[Order]] = NO_ORDERS,
     ) -> None:
+        """Prepare a program over a store; `orders` are those that the queries of some relations probe, if known."""
         super().__init__(program, store, Options.of(circuit, program, given), inner)
         self.circuit, self.plans, self.given, self.inner = circuit, plans, given, inner
         self.frontiers = frontiers(program)
         self.forgettable = self.frontiers.rows
-        evaluations = [self.evaluation(plan) for rule in program.rules for plan in plans_of(rule)]
-        self.strata = Strata(self, evaluations)
+        self.strata = Strata(self, orders)
         self.forgetting = Forgetting(self.frontiers, store)
         self.boundary = Boundary(program, store, self.options.keys)
         self.contents = Contents(program, self.states, store.interner)
@@ -105,10 +114,13 @@ class LocalProgram(StoredProgram):
         """
         program = self.given.compiled(plans.circuit)
         kept = kept_relations(self.program, program, self.options, Options.of(circuit, program, self.given), begun)
-        store = self.store.evolved((program.relations[new], was) for new, was in kept.items())
-        other = LocalProgram(circuit, plans, program, store, self.given, self.inner)
+        pairs = ((program.relations[new], was) for new, was in kept.items())
+        unchanged = unchanged_rules(self.program, program, kept)
+        store = self.store.evolved(pairs, unchanged)
+        orders = {name: known for name, known in self.strata.orders.items() if name in unchanged}
+        other = LocalProgram(circuit, plans, program, store, self.given, self.inner, orders)
         store.end_evolution()
-        other.histories.learn(self.histories.written(), kept)
+        other.histories.continue_from(self.histories, kept)
         return other, kept
 
     def begin(self, old: LocalProgram, kept: Mapping[str, str], batches: Mapping[str, Encoded]) -> Changes:

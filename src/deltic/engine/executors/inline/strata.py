@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from deltic.engine.executors.defined import DefinedStep
-from deltic.engine.executors.derived import DerivedStep
+from deltic.engine.executors.derived import DerivedStep, Order
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.operators.kernel import KERNELS
 from deltic.engine.operators.query import Evaluation
+from deltic.engine.plan.planner import plans_of
 from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.program.definitions import Derived
-from deltic.program.queries import Rule
 
 # For this many sets of changed relations, the affected strata are cached.
 _COURSES = 256
@@ -27,24 +26,26 @@ _COURSES = 256
 class Strata:
     """Updates all derived relations by the `delta` of tables and constants."""
 
-    def __init__(self, stored: StoredProgram, evaluations: Sequence[Evaluation]) -> None:
-        by_head: dict[str, list[Evaluation]] = defaultdict(list)
-        for evaluation in evaluations:
-            by_head[evaluation.query.head].append(evaluation)
+    def __init__(self, stored: StoredProgram, orders: Mapping[str, frozenset[Order]]) -> None:
+        """Prepare the steps of a program. The queries of a relation with known `orders` are planned when they run."""
         self._states, self._environment, self._work = stored.states, stored.environment, stored.work
-        self._store = stored.store
+        self._store, program = stored.store, stored.program
+        self.orders = dict[str, frozenset[Order]]()
+        """The orders that the queries of each derived relation probe."""
         self._steps: list[DerivedStep | DefinedStep | Recursive] = []
-        for stratum in stored.program.strata:
-            result = [e for name in stratum.relations for e in by_head.get(name, ())]
+        for stratum in program.strata:
             name = stratum.relations[0]
-            definition = stored.program.relations[name].definition
+            definition = program.relations[name].definition
             if stratum.recursive:
-                self._steps.append(stored.recursive(stratum, result))
+                queries = [e for each in stratum.relations for rule in _by_rule(stored, each) for e in rule]
+                self._steps.append(stored.recursive(stratum, queries))
             elif isinstance(definition, Derived):
-                by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
-                for evaluation in result:
-                    by_rule[evaluation.query.rule].append(evaluation)
-                self._steps.append(stored.derived(name, by_rule.values()))
+                follows = frozenset[str]().union(*(rule.follows for rule in program.rules_of(name)))
+                step = stored.derived(name, partial(_by_rule, stored, name), follows)
+                self.orders[name] = orders[name] if name in orders else step.orders()
+                for relation, order in self.orders[name]:
+                    self._states[relation].declare(order)
+                self._steps.append(step)
             elif type(definition) in KERNELS:
                 self._steps.append(stored.defined(name))
         self._courses: dict[frozenset[str], _Course] = {}
@@ -121,6 +122,11 @@ class Strata:
         state.compact()
         if state.kind is not RelationKind.TRANSIENT:
             state.delta = None
+
+
+def _by_rule(stored: StoredProgram, name: str) -> list[list[Evaluation]]:
+    """Return the evaluations of the delta queries of each rule of a relation."""
+    return [[stored.evaluation(plan) for plan in plans_of(rule)] for rule in stored.program.rules_of(name)]
 
 
 @dataclass(frozen=True)

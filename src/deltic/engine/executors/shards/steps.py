@@ -84,7 +84,9 @@ class Steps(StoredProgram):
             case Define(name=name):
                 return self.defined(name)
             case Derive(name=name, rules=rules):
-                return self.derived(name, [[self._searches[search.query.rule] for search in rule] for rule in rules])
+                searches = [[self._searches[search.query.rule] for search in rule] for rule in rules]
+                follows = frozenset(search.query.delta.relation for rule in searches for search in rule)
+                return self.derived(name, lambda: searches, follows)
             case Recur(stratum=stratum):
                 rules_of = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 queries = [query for rule in rules_of for query in rule.queries()]
