@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -89,6 +90,13 @@ RUNS = st.lists(
 )
 
 
+def with_literals(text: str, args: Sequence[Any]) -> str:
+    """The text with literals for its parameters where a value has one in digits or plain quotes."""
+    parts = text.split("?")
+    plain = [str(a) if type(a) in (int, Decimal) else f"'{a}'" if type(a) is str else "NULL" for a in args]
+    return "".join(chain.from_iterable(zip(parts, [*plain, ""], strict=True)))
+
+
 def pipeline() -> deltic.Pipeline:
     result = deltic.Pipeline(engine="local")
     result.sql(TABLE)
@@ -98,10 +106,10 @@ def pipeline() -> deltic.Pipeline:
     return result
 
 
-def outcome(p: deltic.Pipeline, text: str, args: Sequence[Any]) -> Any:
+def outcome(p: deltic.Pipeline, text: str, args: Sequence[Any] | None) -> Any:
     """What a statement gives, and the table after it; the error where it is refused."""
     try:
-        result = p.sql(text, list(args))
+        result = p.sql(text, args)
     except deltic.errors.DelticError as error:
         return type(error), str(error), sorted(map(repr, p["t"]))
     return list(result) if isinstance(result, deltic.Rows) else None, sorted(map(repr, p["t"]))
@@ -111,11 +119,12 @@ def outcome(p: deltic.Pipeline, text: str, args: Sequence[Any]) -> Any:
 @settings(max_examples=25, deadline=None)
 def test_a_kept_plan_gives_what_one_made_for_the_values_gives(runs: list[tuple[str, list[Any]]]) -> None:
     kept, made = pipeline(), pipeline()
-    for text, args in runs:
-        given_ = outcome(kept, text, args)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(planning, "_kept", lambda *_: None)
-            assert given_ == outcome(made, text, args), (text, args)
+    for run in runs:
+        for text, args in (run, (with_literals(*run), None)):
+            given_ = outcome(kept, text, args)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(planning, "_kept", lambda *_: None)
+                assert given_ == outcome(made, text, args), (text, args)
 
 
 def test_a_statement_is_planned_once_for_all_values_of_a_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,6 +143,10 @@ def test_a_statement_is_planned_once_for_all_values_of_a_type(monkeypatch: pytes
     p.sql("INSERT INTO t (id, name) VALUES (:id, :name)", {"id": 2**40, "name": None})
     assert len(planned) == 4
     assert list(p.query("SELECT id FROM t WHERE name IS NULL")) == [(2**40,)]
+    for number in range(5):
+        p.sql(f"INSERT INTO t (id, name, amount) VALUES ({20 + number}, 'it is {number}', -{number + 1}.5)")
+        assert list(p.query(f"SELECT amount FROM t WHERE t.id={20 + number}")) == [(Decimal(f"-{number + 1}.5"),)]
+    assert len(planned) == 7
 
 
 def test_a_kept_plan_ends_with_the_definitions_that_it_was_made_for() -> None:

@@ -35,6 +35,7 @@ from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.scalars.functions.written import known
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.effects import effect_of
+from deltic.sql.statements.lifting import lifted
 from deltic.sql.statements.ordering import KEY, Key, ordered
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.parse import parse
@@ -226,9 +227,19 @@ def check_preparable(text: str, file: str) -> None:
 
 
 def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
-    """The plan of a text that is one change or query, made once for these definitions; None where none is kept."""
+    """The plan of a text that is one change or query, made once for these definitions; None where none is kept.
+
+    Literals of a text without parameters are values of parameters where that is possible.
+    """
     if len(text) > _LONGEST or text.lstrip()[:6].strip().upper() not in _PREPARED:
         return None
+    without = lifted(text) if args is None else None
+    known = None if without is None else _kept_of_values(without[0], file, definitions, without[1])
+    return _kept_of_values(text, file, definitions, args) if known is None else known
+
+
+def _kept_of_values(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
+    """As `_kept`, of parameters alone."""
     bindings = ParameterValues.of(args)
     if bindings is None:
         return None
