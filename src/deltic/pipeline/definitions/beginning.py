@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute
-import pyarrow.csv
-import pyarrow.dataset
-import pyarrow.json
 
 from deltic.catalog import External
 from deltic.catalog.columns import schema_of, value_type
 from deltic.catalog.storing import ColumnStorage
 from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.io.files import File
-from deltic.pipeline.io.text import check_delimiter
 from deltic.pipeline.rows.tabular import tabular
 from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe
 from deltic.sql.statements.parse_storing import stored_type
@@ -87,7 +82,9 @@ def _read(name: str, given: Any, key: Container[str]) -> Any:
     if isinstance(given, File) and not given.headers:
         raise CatalogError(f"table {name}: {given.path} names its columns in its first line: File(…, headers=True)")
     if isinstance(given, str | Path | File):
-        return _of_file(name, given if isinstance(given, File) else File(given, headers=True), key)
+        from deltic.pipeline.definitions.first_rows import rows_of_file  # Arrow's readers of files take time to import
+
+        return rows_of_file(name, given if isinstance(given, File) else File(given, headers=True), key)
     rows = tabular(name, given, (), lambda fields: list(fields.names))
     if isinstance(rows, pa.Table):
         return rows
@@ -118,50 +115,3 @@ def _named(row: Any) -> dict[str, Any] | None:
     if is_dataclass(row) and not isinstance(row, type):
         return asdict(row)
     return row._asdict() if hasattr(row, "_asdict") else None
-
-
-def _of_file(name: str, file: File, key: Container[str]) -> pa.Table:
-    path = Path(file.path)
-    suffix = path.suffix.lower()
-    known = (*_DELIMITERS, *_READERS)
-    if suffix not in known:
-        remedy = f"it may be one of {', '.join(known)}; read other files with pandas, and pass the frame"
-        raise CatalogError(f"table {name}: the form of {path} is not known: {remedy}")
-    if not path.exists():
-        raise CatalogError(f"table {name}: there is no file {path}; relative paths start at {Path.cwd()}")
-    try:
-        if suffix in _DELIMITERS:
-            return _delimited(path, file.delimiter or _DELIMITERS[suffix], key)
-        return _READERS[suffix](path)
-    except (OSError, pa.ArrowException) as error:
-        raise CatalogError(f"table {name}: {path} cannot be read: {error}") from error
-
-
-def _delimited(path: Path, delimiter: str, key: Container[str]) -> pa.Table:
-    """Read delimited text. An empty field is NULL, in a column of the key the empty text."""
-    try:
-        rows = pyarrow.csv.read_csv(path, parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter))
-    except pa.ArrowInvalid:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            check_delimiter(path, lines.readline().rstrip("\r\n").split(delimiter), delimiter)
-        raise
-    check_delimiter(path, rows.column_names, delimiter)
-    for place, (name, column) in enumerate(zip(rows.column_names, rows.columns, strict=True)):
-        if pa.types.is_binary(column.type):
-            raise CatalogError(f"{path}: column {name} is not UTF-8 text; save the file as UTF-8")
-        if name not in key and pa.types.is_string(column.type):
-            is_empty = pyarrow.compute.equal(column, "")
-            rows = rows.set_column(place, name, pyarrow.compute.if_else(is_empty, None, column))
-    return rows
-
-
-def _dataset(kind: str) -> Callable[[Path], pa.Table]:
-    return lambda path: pyarrow.dataset.dataset(path, format=kind).to_table()
-
-
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_READERS: dict[str, Callable[[Path], pa.Table]] = {
-    ".parquet": _dataset("parquet"),
-    ".arrow": _dataset("ipc"),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), pyarrow.json.read_json),
-}
