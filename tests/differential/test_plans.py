@@ -8,16 +8,20 @@ recursions, where these have rows that make another plan. Each epoch is aborted 
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
+import deltic
+from deltic.calculus.passes import is_composed
 from deltic.calculus.planning import Rewrites
 from deltic.circuit.graph import Circuit
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.plan.plans import Plans
 from deltic.engine.recursion.strategy import Strategy
 from tests.calculus.planning.test_plan import EAGER
+from tests.conformance.engines import Driver
 from tests.differential import test_circuits, test_datalog
 from tests.differential.circuits import Shape
 from tests.differential.compare import first_disagreement
@@ -54,3 +58,41 @@ def test_random_circuits(batch):
     for seed in range(batch * 30, (batch + 1) * 30):
         case = test_circuits.random_case(seed, shape)
         assert first_disagreement(case.circuit, case.run, eager) is None, f"seed {seed}"
+
+
+QUERIES = (
+    "SELECT a.x, count(*) AS y FROM {a} a JOIN {b} b ON a.y = b.x WHERE a.x > {c} GROUP BY a.x",
+    "SELECT DISTINCT a.x, d.y FROM {a} a JOIN {b} b ON a.y = b.x JOIN {d} d ON b.y = d.x",
+    "SELECT DISTINCT a.x, a.y FROM {a} a, {b} b WHERE b.x > {c}",
+    "SELECT a.x, b.y FROM {a} a JOIN {b} b ON a.y = b.x",
+    "SELECT x, y FROM {a} WHERE x > {c}",
+)
+
+
+def test_definitions_one_after_the_other_have_the_rows_of_all_at_once():
+    """Catches a view that keeps the plan of another definition, or reads what a plan has replaced."""
+    decided = planned_apart = 0
+    for seed in range(6):
+        rng, pipeline = random.Random(seed), deltic.Pipeline(engine="local")
+        pipeline.sql("; ".join(f"CREATE TABLE t{i} (x BIGINT, y BIGINT)" for i in range(3)))
+        circuit = pipeline.catalog.composed
+        drivers = [Driver(eager(circuit), circuit), Driver(IncrementalEngine(circuit), circuit)]
+        for driver in drivers:
+            driver.insert(**{f"t{i}": {((5 * n + i) % 7, n % (4 + i)) for n in range(12)} for i in range(3)})
+        for step in range(7):
+            unread = [name for name in pipeline.catalog.views if not pipeline.catalog.readers([name])]
+            if unread and rng.random() < 0.3:
+                pipeline.drop(rng.choice(unread))
+            relations = rng.choices([*pipeline.catalog.relations], k=3)
+            text = rng.choice(QUERIES).format(**dict(zip("abd", relations, strict=True)), c=rng.randint(0, 3))
+            pipeline.sql(f"CREATE VIEW v{step} AS {text}")
+            one, other = (driver.extend(pipeline.catalog.composed) for driver in drivers)
+            assert one == other, (seed, step)
+            plans = drivers[0].engine.executor.running.plans
+            decided, planned_apart = decided + len(plans.decisions), planned_apart + is_composed(plans.circuit)
+            row = (rng.randint(0, 7), rng.randint(0, 4))
+            one, other = (driver.changes({"t0": [(row, 1)]}) for driver in drivers)
+            assert one == other, (seed, step)
+            assert drivers[0].everything() == drivers[1].everything(), (seed, step)
+    assert decided > 40
+    assert planned_apart == 42

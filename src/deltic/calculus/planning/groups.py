@@ -111,7 +111,7 @@ def with_forms(circuit: Circuit, forms: Forms) -> Circuit:
     return builder.build()
 
 
-def forms_of(plan: Circuit, circuit: Circuit) -> Forms:
+def forms_of(circuit: Circuit, plan: Circuit) -> Forms:
     """The forms with which a plan was made of a composed circuit; a plan in one piece is the form of all views."""
     if plan is circuit:
         return {}
