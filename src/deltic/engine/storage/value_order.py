@@ -107,9 +107,9 @@ class ValueOrder:
         return self.labels()[ids]
 
     def ids(self, labels: Values) -> Values:
-        """Return the ids of labels."""
+        """Return the ids of labels. They are sought in ascending order, so that each search is near the one before."""
         self._read()
-        result, left = np.zeros(len(labels), np.int64), np.arange(len(labels))
+        result, left = np.zeros(len(labels), np.int64), np.argsort(labels)
         for run in reversed(self._runs):  # from the newest and smallest one on
             sought = labels[left]
             at = np.minimum(np.searchsorted(run.labels, sought), len(run.ids) - 1)
