@@ -41,9 +41,8 @@ def _same_group(words: Words2, i: Int, j: Int, mask: Words1) -> bool:
 
 
 @compiled
-def _start(run: Ints, words: Words2, j: Int, ahead: bool) -> Int:
-    """The position in a run of row j of `words`, or of the nearest row in the direction of the walk."""
-    at = find_row(run[WORDS], run[ROWS], 0, words, j)
+def _start(run: Ints, at: Int, words: Words2, j: Int, ahead: bool) -> Int:
+    """The position of row j of `words`, which belongs at `at`, or of the nearest row in the direction of the walk."""
     here = at < run[ROWS] and compare_rows(run[WORDS], run[ROWS], at, words, j) == 0
     return at if ahead or here else at - 1
 
@@ -113,6 +112,7 @@ def walk(
     ends = np.zeros(n, np.int64)
     row = np.empty((width, 1), np.uint64)
     at = np.zeros(runs.shape[0], np.int64)
+    places = np.zeros(runs.shape[0], np.int64)
     m = 0
     visited = 0
     for j in range(n):
@@ -120,7 +120,8 @@ def walk(
         bounded = meet == 1 and 0 <= following < n and _same_group(words, j, following, mask)
         if wanted[j] > 0:
             for r in range(runs.shape[0]):
-                at[r] = _start(runs[r], words, j, ahead)
+                places[r] = find_row(runs[r, WORDS], runs[r, ROWS], places[r], words, j)
+                at[r] = _start(runs[r], places[r], words, j, ahead)
                 visited += 1
         total = 0
         while total < wanted[j]:
