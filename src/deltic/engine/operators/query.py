@@ -361,10 +361,10 @@ class Evaluation:
                 timed = [False] * len(timed)
         environment = self.environment
         bound.tables.find_labels(environment.interner)
+        sizes = environment.thresholds
         if bound.segment.compute is not None:
-            past = None
-        sizes = environment.visits, environment.thresholds
-        result = search(bound.tables, bound.output.words, runs, sign, timed, now, *sizes, past)
+            past, sizes = None, sizes._replace(large=sizes.last_chunk + 1)
+        result = search(bound.tables, bound.output.words, runs, sign, timed, now, environment.visits, sizes, past)
         try:
             for derived in result:
                 postponed.check()
