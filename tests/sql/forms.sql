@@ -117,3 +117,5 @@ SELECT a, x LIKE 'A%' AS p, x RLIKE '^A' AS q, contains(x, 'B') AS r, instr(x, '
 SELECT b, upper(min(x)) AS p, upper(max(x)) AS q, max(a) AS m FROM (SELECT if(a > 1, upper(c), c) COLLATE UNICODE_CI AS x, a, b FROM t) GROUP BY b HAVING max(x) > 'A'
 SELECT a, count(*) OVER (PARTITION BY x) AS n, dense_rank() OVER (ORDER BY x) AS m FROM (SELECT if(a > 1, upper(c), c) COLLATE UTF8_LCASE AS x, a FROM t)
 SELECT a FROM (SELECT c COLLATE UTF8_LCASE AS x, a FROM t) WHERE x IN (SELECT upper(w) FROM (SELECT s.w COLLATE UTF8_LCASE AS w FROM r)) OR EXISTS (SELECT 1 FROM r WHERE r.s.w COLLATE UNICODE_CI = x)
+SELECT b, hex(listagg(CAST(c AS BINARY), X'2C') WITHIN GROUP (ORDER BY c DESC)) AS l, hex(listagg(DISTINCT CAST(c AS BINARY)) WITHIN GROUP (ORDER BY CAST(c AS BINARY))) AS m FROM t GROUP BY b
+SELECT a, get_json_object('{"a":[1],"ab":{"b":"x"}}', concat('$.', c)) AS x, get_json_object('{"a":1}', c) AS y FROM t

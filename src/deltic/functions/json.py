@@ -100,6 +100,13 @@ def _step(name: str | None, in_quotes: str | None, index: str | None, every: str
     return in_quotes if name is None else name
 
 
+def is_supported(path: str) -> bool:
+    """Whether the path has `[*]` at most once, after a field, or is none, whose value is NULL."""
+    steps = steps_of(path)
+    is_element = isinstance(steps[steps.index(None) - 1], int) if steps and None in steps[1:] else False
+    return steps is None or not (steps.count(None) > 1 or is_element)
+
+
 def _found(value: Any, way: Sequence[Step]) -> list[Any]:
     """Follow a path; of a repeated name the first occurrence that leads to a value counts."""
     if not way:
@@ -117,10 +124,10 @@ def _found(value: Any, way: Sequence[Step]) -> list[Any]:
 
 def _get(text: str, path: str) -> str | None:
     """`get_json_object`: the value at a path, texts without quotes; several matches of `[*]` form an array."""
-    way = steps_of(path) or []
+    way = steps_of(path)
     try:
-        result = _found(_read(text), way)
-        return _encodable(_shown(result, None in way)) if result else None
+        result = [] if way is None else _found(_read(text), way)
+        return _encodable(_shown(result, None in (way or ()))) if result else None
     except ValueError:
         return None
 
@@ -159,6 +166,7 @@ FUNCTIONS |= by_rows(
     "no library reads JSON in single quotes, or the first value alone, as Spark does",
     {
         "get_json_object": Function(TEXT, python=_get, tolerant=True),
+        "is_json_path": Function(Type.BOOLEAN, takes=(TEXT,), python=is_supported, names=()),
         "json_array_length": Function(INT, takes=(TEXT,), python=_length, tolerant=True),
         "json_object_keys": Function(Type.array(TEXT.or_null), takes=(TEXT,), python=_names, tolerant=True),
     },

@@ -436,15 +436,20 @@ def _several_by(falls: bool, value: Typed, key: Typed, count: int) -> LoweredAgg
 def _string_agg(asked: _Asked) -> LoweredAggregates:
     asked.take(1, 2)
     text, *separators = asked.arguments
-    separator = asked.constant(separators[0], Type.STRING, "the delimiter") if separators else None
     result = asked.value(text)
-    if result.type.type.is_composite or result.type.type is Type.BINARY:
+    type_ = Type.BINARY if result.type.type is Type.BINARY else Type.STRING
+    if result.type.type.is_composite:
         raise asked._mismatch(text, "texts", result)
+    separator = asked.constant(separators[0], type_, "the delimiter") if separators else None
     if asked.is_distinct and any(ordered.this != text for ordered in asked.order):
         raise asked.error("with DISTINCT, the texts themselves are ordered", "order by the first argument")
     orders = [asked.ordered(ordered.this) for ordered in asked.order]
-    parameters = (str(separator or ""), *map(direction, asked.order))
-    return _one("string_agg", coerced(result, Type.STRING), *orders, parameters=parameters)
+    directions = tuple(map(direction, asked.order))
+    if type_ is Type.STRING:
+        return _one("string_agg", coerced(result, type_), *orders, parameters=(str(separator or ""), *directions))
+    between = separator.hex().upper() if isinstance(separator, bytes) else ""
+    found = _one("string_agg", attempt("hex_bytes", result), *orders, parameters=(between, *directions))
+    return replace(found, result=lambda results: attempt("unhex", results[0]))
 
 
 def direction(ordered: exp.Ordered) -> str:

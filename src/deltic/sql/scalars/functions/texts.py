@@ -16,14 +16,25 @@ from deltic.circuit.expressions.duckdb import takes_pattern
 from deltic.functions.charsets import CHARSETS
 from deltic.functions.formats import HOLE, is_hole
 from deltic.functions.java_patterns import PART_OF_REPLACEMENT, compiled
-from deltic.functions.json import steps_of
+from deltic.functions.json import is_supported, steps_of
 from deltic.sql.collations import HINT, PLAIN, Collation
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.lookup import Unknown
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
+from deltic.sql.scalars.functions.rules import (
+    RULES,
+    apply,
+    attempt,
+    is_bare,
+    literal_of,
+    must,
+    plain,
+    rule,
+    to,
+    where_present,
+)
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
 from deltic.values.types import Kind, Type
@@ -142,17 +153,22 @@ def _replaced_from(text: Typed, pattern: Typed, replacement: Typed, position: in
     return folded(case([(is_there, whole)], to(text, TEXT)))
 
 
-@rule("get_json_object")
+@rule("get_json_object", of="get_json_object is_json_path raised")
 def get_json_object(text: Typed, path: Typed) -> Typed:
     """The value at a path of a JSON text, as text; NULL without one, or if the text is not JSON."""
+    if not (is_literal(path.expression) or is_bare(path)):
+        found = attempt("get_json_object", to(text, TEXT), to(path, TEXT))
+        refused = coerced(must("raised", constant(_PATH, TEXT)), TEXT)
+        return where_present(case([(apply("is_json_path", to(path, TEXT)), found)], refused), to(path, TEXT))
     written = literal_of(path, "the path of get_json_object", sample="$")
     if not written.startswith("$"):
         return coerced(NULL, TEXT)
-    steps = steps_of(written)
-    is_element = isinstance(steps[steps.index(None) - 1], int) if steps and None in steps[1:] else False
-    if steps is None or steps.count(None) > 1 or is_element:
-        raise Mismatch("a path has fields and elements, $.a['b'][0], and after a field all elements, [*], at most once")
+    if steps_of(written) is None or not is_supported(written):
+        raise Mismatch(_PATH)
     return attempt("get_json_object", to(text, TEXT), constant(written, TEXT))
+
+
+_PATH = "a path has fields and elements, $.a['b'][0], and after a field all elements, [*], at most once"
 
 
 @rule("split", of="split java_split letters")
