@@ -8,7 +8,7 @@ import numpy as np
 
 from deltic.engine.kernels.component import Component, R, Scratch
 from deltic.engine.kernels.declaring import compiled
-from deltic.engine.kernels.heap import RELATION_BITS, Heap, drop_first, first_time, push, with_room
+from deltic.engine.kernels.heap import RELATION, Heap, drop_first, push, with_room
 from deltic.engine.kernels.lost import derivations_of
 from deltic.engine.kernels.merge import order_ties, sum_ordered
 from deltic.engine.kernels.overlay import gather
@@ -36,12 +36,15 @@ class Decision(NamedTuple):
 
 
 @compiled
-def take(heap: Heap, now: Int, scratch: Scratch) -> Int:
-    """Move what waits for iteration `now` into `scratch`, by relation, as far as there is room: how many entries."""
-    n = 0
+def take(heap: Heap, bits: Int, scratch: Scratch) -> Int:
+    """Move what waits first into `scratch`, by relation, as far as there is room: how many entries.
+
+    That are those whose keys differ in no more than the last `bits`: one relation, or all of an iteration.
+    """
+    first, n = heap.keys[0] >> bits, 0
     scratch.starts[:] = 0
-    while n < scratch.changes.size and first_time(heap) == now:
-        scratch.starts[(heap.keys[0] & ((1 << RELATION_BITS) - 1)) + 1] += 1
+    while n < scratch.changes.size and heap.size[0] and heap.keys[0] >> bits == first:
+        scratch.starts[(heap.keys[0] & RELATION) + 1] += 1
         for w in range(scratch.taken.shape[1]):
             scratch.taken[n, w] = heap.rows[0, w]
         scratch.changes[n] = heap.weights[0]

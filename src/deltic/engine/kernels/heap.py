@@ -14,6 +14,7 @@ from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.types import Int, Ints, Words2
 
 RELATION_BITS = 16
+RELATION = (1 << RELATION_BITS) - 1
 
 
 class Heap(NamedTuple):

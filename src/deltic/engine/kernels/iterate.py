@@ -17,7 +17,7 @@ from deltic.engine.kernels.component import NOBODY, Component, Log, Q, R, Scratc
 from deltic.engine.kernels.decide import decide, put_back, take
 from deltic.engine.kernels.declaring import compiled, kernel, numbered
 from deltic.engine.kernels.follow import begin_query, finish, go_on, output, read_runs
-from deltic.engine.kernels.heap import Heap, first_time, push, with_room
+from deltic.engine.kernels.heap import RELATION_BITS, Heap, first_time, push, with_room
 from deltic.engine.kernels.overlay import DELTA
 from deltic.engine.kernels.running import MASK, SHIFT, WORD
 from deltic.engine.kernels.search import ROWS
@@ -48,7 +48,7 @@ def _settle(
 ) -> tuple[Int, Heap]:
     """Let what waits for the least iteration take effect, whole and DONE, or not at all."""
     now = progress[AT.NOW]
-    n = take(heap, now, scratch)
+    n = take(heap, RELATION_BITS, scratch)
     if first_time(heap) == now:
         return WIDE, put_back(heap, now, scratch)
     if progress[AT.LOG] + n > log.relations.size or is_full(component, thresholds.far):

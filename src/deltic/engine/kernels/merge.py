@@ -17,7 +17,7 @@ _FROM_A, _FROM_B = 1, 2
 
 
 @compiled
-def _compare(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool) -> Int:
+def compare(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool) -> Int:
     """Sign of (row i of run a) − (row j of run b), times included."""
     for w in range(words):
         x = load_u64(a[WORDS] + w * a[ROWS] * 8, i)
@@ -57,7 +57,7 @@ def _choose_words(
 def _choose(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool, count: Int, origins: Bytes) -> tuple[Int, Int]:
     """The origins of the next `count` keys."""
     for k in range(count):
-        order = _compare(a, i, b, j, words, timed)
+        order = compare(a, i, b, j, words, timed)
         origins[k] = (_FROM_A if order <= 0 else 0) | (_FROM_B if order >= 0 else 0)
         i += order <= 0
         j += order >= 0
@@ -195,7 +195,7 @@ def split(a: Ints, i: Int, b: Ints, words: Int, timed: bool) -> Int:
     hi = b[ROWS]
     while lo < hi:
         middle = (lo + hi) >> 1
-        if _compare(b, middle, a, i, words, timed) < 0:
+        if compare(b, middle, a, i, words, timed) < 0:
             lo = middle + 1
         else:
             hi = middle

@@ -13,6 +13,7 @@ import numpy as np
 from deltic.engine.kernels.component import A, Component
 from deltic.engine.kernels.declaring import compiled
 from deltic.engine.kernels.memory import load_i32, load_i64, load_u64, store_i32, store_i64, store_u64
+from deltic.engine.kernels.merge import compare
 from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
 from deltic.engine.kernels.types import Int, Ints, Table
 
@@ -21,24 +22,11 @@ MAX_TIME = 4
 
 
 @compiled
-def _compare(x: Ints, i: Int, y: Ints, j: Int, width: Int) -> Int:
-    """Sign of (row and time of entry i of x) − (those of entry j of y)."""
-    for w in range(width):
-        a = load_u64(x[WORDS] + w * x[ROWS] * 8, i)
-        b = load_u64(y[WORDS] + w * y[ROWS] * 8, j)
-        if a < b:
-            return -1
-        if a > b:
-            return 1
-    return np.int64(load_i32(x[TIMES], i)) - np.int64(load_i32(y[TIMES], j))
-
-
-@compiled
 def _merged_size(x: Ints, y: Ints, width: Int) -> Int:
     """The number of entries of the sum of two levels."""
     i = j = n = 0
     while i < x[ROWS] and j < y[ROWS]:
-        order = _compare(x, i, y, j, width)
+        order = compare(x, i, y, j, width, True)
         n += 1
         if order == 0 and load_i64(x[WEIGHTS], i) + load_i64(y[WEIGHTS], j) == 0:
             n -= 1
@@ -65,7 +53,7 @@ def absorb(component: Component, a: Int, target: Int, source: Int) -> None:
         elif j == y[ROWS]:
             order = -1
         else:
-            order = _compare(x, i, y, j, width)
+            order = compare(x, i, y, j, width, True)
         weight = np.int64(0)
         if order <= 0:
             weight += load_i64(x[WEIGHTS], i)

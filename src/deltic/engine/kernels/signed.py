@@ -13,9 +13,9 @@ from deltic.engine.kernels.admission import depth_of
 from deltic.engine.kernels.aggregates import examine_groups
 from deltic.engine.kernels.apply import arranged, fill_delta, is_full, let_relation_be_past, to_far
 from deltic.engine.kernels.component import NOBODY, Component, Log, R, Scratch, unpack
-from deltic.engine.kernels.decide import candidates
+from deltic.engine.kernels.decide import candidates, put_back, take
 from deltic.engine.kernels.declaring import compiled, kernel
-from deltic.engine.kernels.heap import RELATION_BITS, Heap, drop_first, push, with_room
+from deltic.engine.kernels.heap import RELATION, RELATION_BITS, Heap, push, with_room
 from deltic.engine.kernels.histories import examine_rows
 from deltic.engine.kernels.iterate import AT, DONE, LARGE, NONE, PAUSED, WIDE, push_all
 from deltic.engine.kernels.join import MOST
@@ -23,31 +23,6 @@ from deltic.engine.kernels.overlay import DELTA, gather
 from deltic.engine.kernels.search import ROWS
 from deltic.engine.kernels.thresholds import Thresholds
 from deltic.engine.kernels.types import Int, Ints, Table, Words2
-
-_RELATION = (1 << RELATION_BITS) - 1
-
-
-@compiled
-def _take_first(heap: Heap, scratch: Scratch) -> Int:
-    """Move what waits for the first iteration and relation into `scratch`, as far as there is room: how much it is."""
-    key, n = heap.keys[0], 0
-    while n < scratch.changes.size and heap.size[0] and heap.keys[0] == key:
-        for w in range(scratch.taken.shape[1]):
-            scratch.taken[n, w] = heap.rows[0, w]
-        scratch.changes[n] = heap.weights[0]
-        n += 1
-        drop_first(heap)
-    return n
-
-
-@compiled
-def _put_back(heap: Heap, key: Int, n: Int, scratch: Scratch) -> Heap:
-    """Let what was taken wait again."""
-    heap = with_room(heap, n)
-    words = scratch.taken.T
-    for j in range(n):
-        push(heap, key >> RELATION_BITS, key & _RELATION, words, j, scratch.changes[j])
-    return heap
 
 
 @compiled
@@ -112,19 +87,19 @@ def _settle(
 ) -> tuple[Int, Heap]:
     """Let what waits first be part of its relation's history, whole and DONE, or not at all; examine it."""
     key = heap.keys[0]
-    now, r = key >> RELATION_BITS, key & _RELATION
+    now, r = key >> RELATION_BITS, key & RELATION
     progress[AT.NOW], progress[AT.RELATION] = now, r
-    n = _take_first(heap, scratch)
+    n = take(heap, 0, scratch)
     if heap.size[0] and heap.keys[0] == key:
-        return WIDE, _put_back(heap, key, n, scratch)
+        return WIDE, put_back(heap, now, scratch)
     if progress[AT.LOG] + n > log.relations.size or is_full(component, thresholds.far):
-        return LARGE, _put_back(heap, key, n, scratch)
-    words, change = candidates(component.relations[r, R.WIDTH], 0, n, scratch)
+        return LARGE, put_back(heap, now, scratch)
+    words, change = candidates(component.relations[r, R.WIDTH], scratch.starts[r], scratch.starts[r + 1], scratch)
     moved = np.flatnonzero(change)
     delay, examined = component.relations[r, R.DELAY], component.relations[r, R.EXAMINED]
     depth = depth_of(now, progress[AT.LAST], progress[AT.DEPTH]) if admits else now
     if (moved.size and delay and depth > limit) or (change > MOST).any() or (change < -MOST).any():
-        return WIDE, _put_back(heap, key, n, scratch)
+        return WIDE, put_back(heap, now, scratch)
     first = component.relations[r, R.FIRST]
     drift = first + component.relations[r, R.STORES]
     if moved.size:
@@ -136,7 +111,7 @@ def _settle(
         done, heap = _examine(component, heap, r, words, now, scratch, progress, thresholds.near)
         if not done:
             component.levels[first : drift + 1, DELTA, ROWS] = 0
-            return WIDE, _put_back(heap, key, n, scratch)
+            return WIDE, put_back(heap, now, scratch)
     if moved.size and delay:
         progress[AT.LAST], progress[AT.DEPTH] = now, depth
         if updates:
