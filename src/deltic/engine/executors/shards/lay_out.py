@@ -198,7 +198,7 @@ class _LayOut:
         definitions = (self.program.relations[name].definition for name in stratum.relations)
         made, way = computing((query for query, _ in inner), definitions), self.ways[stratum]
         levels, closing = self._levels(stratum)
-        iterate = Iterate(stratum, stage, steps, levels, closing, frozenset(timed), made, way.why, way.is_chosen)
+        iterate = Iterate(stratum, stage, way.why, way.is_chosen, steps, levels, closing, frozenset(timed), made)
         self.epoch.add(iterate)
         self.epoch.known |= dict.fromkeys(timed, stage + 1)
         self.strata.append(replace(stratum, relations=tuple(timed)))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from deltic.circuit.provided import called_in
 from deltic.engine.recursion.pending import RoundId
@@ -40,43 +40,55 @@ class PlacedRelation:
 
 
 @dataclass(frozen=True)
-class Take:
+class _OfOne:
+    """A step of one placed relation."""
+
+    name: str
+    stage: int
+    verb: ClassVar[str]
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.name}"
+
+
+class Take(_OfOne):
     """Turns the messages for a placed relation into its change, and adds it to the stored rows."""
 
-    name: str
-    stage: int
-
-    def __str__(self) -> str:
-        return f"take {self.name}"
+    verb = "take"
 
 
-@dataclass(frozen=True)
-class Define:
+class Define(_OfOne):
     """Updates a relation with a definition of its own by the changes of its sources."""
 
-    name: str
-    stage: int
+    verb = "update"
 
-    def __str__(self) -> str:
-        return f"update {self.name}"
+
+class Present(_OfOne):
+    """Uses all rows of a placed relation that stays as its change, from which new relations are computed."""
+
+    verb = "present"
 
 
 @dataclass(frozen=True, eq=False)
-class Recur:
-    """Updates a recursion, each shard its own part; `why` names the part and the reason."""
+class _OfRecursion:
+    """A step of a recursion; `why` names the part of a shard and the reason."""
 
     stratum: Stratum
     stage: int
     why: str
-    is_chosen: bool = False
-    """Whether the choice against rounds depends on its size."""
+    is_chosen: bool
+    """Whether the choice for or against rounds depends on its size."""
 
     def __str__(self) -> str:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"
 
 
+class Recur(_OfRecursion):
+    """Updates a recursion, each shard its own part."""
+
+
 @dataclass(frozen=True, eq=False)
-class Iterate:
+class Iterate(_OfRecursion):
     """Updates a recursion in rounds, least iteration first, after all shards have finished its stage.
 
     `steps` are those of a round, in stages that count from 0. In the first, each shard settles the changes of its rows
@@ -86,16 +98,11 @@ class Iterate:
     `computing` are the rules that compute new values from recursive rows.
     """
 
-    stratum: Stratum
-    stage: int
     steps: tuple[Step, ...]
     levels: tuple[tuple[str, ...], ...]
     closing: tuple[str, ...]
     timed: frozenset[str]
     computing: tuple[str, ...]
-    why: str
-    is_chosen: bool = False
-    """Whether the choice of rounds depends on its size."""
 
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:
@@ -125,20 +132,28 @@ class Iterate:
         part = f", part {now.level + 1} of {len(self.levels)}" if len(self.levels) > 1 else ""
         return f"iteration {now.iteration}{part}"
 
-    def __str__(self) -> str:
-        return f"recursion {', '.join(self.stratum.relations)} {self.why}"
-
 
 @dataclass(frozen=True)
-class Send:
-    """Sends the change of a home to another placement of the relation."""
+class _OfTwo:
+    """A step that sends rows of one placed relation to another."""
 
     source: str
     target: str
     stage: int
 
+
+class Send(_OfTwo):
+    """Sends the change of a home to another placement of the relation."""
+
     def __str__(self) -> str:
         return f"send Δ{self.source} to {self.target}"
+
+
+class Move(_OfTwo):
+    """Sends all that is stored of a relation under another name, at another home, to its new home."""
+
+    def __str__(self) -> str:
+        return f"move {self.source} to {self.target}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,29 +171,6 @@ class Search:
 
     def __str__(self) -> str:
         return f"search {self.query}"
-
-
-@dataclass(frozen=True)
-class Present:
-    """Uses all rows of a placed relation that stays as its change, from which new relations are computed."""
-
-    name: str
-    stage: int
-
-    def __str__(self) -> str:
-        return f"present {self.name}"
-
-
-@dataclass(frozen=True)
-class Move:
-    """Sends all that is stored of a relation under another name, at another home, to its new home."""
-
-    source: str
-    target: str
-    stage: int
-
-    def __str__(self) -> str:
-        return f"move {self.source} to {self.target}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,11 +318,11 @@ class ShardPlan:
     def makes(self, step: Step) -> tuple[str, ...]:
         """Return the placed relations that a step changes."""
         match step:
-            case Take(name=name) | Define(name=name) | Derive(name=name) | Present(name=name):
+            case _OfOne(name=name) | Derive(name=name):
                 return (name,)
-            case Recur(stratum=stratum) | Iterate(stratum=stratum):
+            case _OfRecursion(stratum=stratum):
                 return stratum.relations
-            case Send(target=target) | Move(target=target):
+            case _OfTwo(target=target):
                 return (target,)
             case Search(query=query):
                 return (query.head,)
@@ -349,7 +341,7 @@ class ShardPlan:
                 return {*stratum.relations, *(name for rule in rules for name in rule.relations)}
             case Iterate(stratum=stratum, steps=steps):
                 return {*stratum.relations, *(name for each in steps for name in self.reads(each))}
-            case Send(source=source) | Move(source=source):
+            case _OfTwo(source=source):
                 return {source}
             case Search(query=query):
                 return set(query.relations)
