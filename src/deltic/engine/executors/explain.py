@@ -14,6 +14,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.maintenance import QueryPlan, RelationPlan
+from deltic.engine.operators.beginning import work_of_a_row
 from deltic.engine.operators.query import Evaluation
 from deltic.engine.recursion.signed.choosing import choices
 from deltic.engine.recursion.strategy import Strategy
@@ -136,14 +137,14 @@ def _query_plan(evaluation: Evaluation, plans: bool) -> QueryPlan:
     did = QueryPlan(text, evaluation.actual.changed, evaluation.actual.visited, evaluation.actual.derived)
     if not plans:
         return did
-    expected = used.estimate() if did.changed else None
+    visited, derived = work_of_a_row(used) if did.changed else (None, None)
     grouped = evaluation.by_groups() if used is evaluation else None
     return replace(
         did,
         steps=tuple(map(str.strip, steps)),
         steps_by_groups=() if grouped is None else tuple(map(str.strip, grouped.plan.describe().splitlines()[1:])),
-        expected_visited=None if expected is None else expected.visited,
-        expected_derived=None if expected is None else expected.derived,
+        expected_visited=visited,
+        expected_derived=derived,
     )
 
 

@@ -34,7 +34,19 @@ def least_visited(evaluations: Sequence[Evaluation]) -> float:
 def _expected(evaluations: Sequence[Evaluation]) -> list[float]:
     environment = evaluations[0].environment
     seen = Samples(environment.states, environment.interner)
-    return [_Expected(evaluation, seen).visited() for evaluation in evaluations]
+    return [_Expected(evaluation, seen).work()[0] for evaluation in evaluations]
+
+
+def work_of_a_row(evaluation: Evaluation) -> tuple[float, float]:
+    """Return the expected rows and index entries visited, and derivations, of the first search for a changed row.
+
+    An intersection is taken for as large as its smallest range, so that this is too high where ranges have little in
+    common.
+    """
+    seen = Samples(evaluation.environment.states, evaluation.environment.interner)
+    visited, derived = _Expected(evaluation, seen).work()
+    rows = max(1, seen.of(evaluation.query.delta.relation).count)
+    return visited / rows, derived / rows
 
 
 class _Expected:
@@ -45,8 +57,8 @@ class _Expected:
         self.segment = evaluation.plan.segments[0]
         self.relations = [evaluation.query.delta.relation, *(a.relation for a in self.segment.accesses[1:])]
 
-    def visited(self) -> float:
-        """Return the number of rows and index entries that its first search should visit."""
+    def work(self) -> tuple[float, float]:
+        """Return the number of rows and index entries that its first search should visit, and of its results."""
         known = [0] * len(self.relations)
         rows, visited = 1.0, 0.0
         for step in self.segment.steps:
@@ -59,8 +71,9 @@ class _Expected:
                         known[atom] += 1
                     pairs = zip(before, parts, strict=True)
                     rows *= min(b / self._matches(atom, known[atom]) for b, (atom, _) in pairs)
-                case Each(atom, _, checks) if not step.counts:
-                    rows *= self._matches(atom, known[atom])
+                case Each(atom, binds, checks) if not step.counts:
+                    alike = self._matches(atom, known[atom] + len(binds)) if step.merges else 1.0
+                    rows *= max(1.0, self._matches(atom, known[atom]) / alike)
                     visited += rows
                     result, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
                     rows /= max(1.0, prod(result.distinct(order[place]) for _, place in checks))
@@ -71,7 +84,7 @@ class _Expected:
                 case _:
                     continue
             visited += rows
-        return visited
+        return visited, rows
 
     def _matches(self, atom: int, columns: int) -> float:
         """Return the mean number of rows of an atom that agree in its first columns, in its order, over the values."""

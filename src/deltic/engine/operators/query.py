@@ -23,7 +23,6 @@ from deltic.engine.operators.faults import Faults
 from deltic.engine.operators.search import Derivations, ExcludedRows, Visits, search
 from deltic.engine.operators.seen import Samples
 from deltic.engine.parallel import processor_time
-from deltic.engine.plan.estimate import Estimate, estimate
 from deltic.engine.plan.grouping import plan_groups
 from deltic.engine.plan.plan import Compute, Plan, PlanAccess
 from deltic.engine.plan.planner import PlanStatistics, is_test
@@ -305,12 +304,6 @@ class Evaluation:
 
     def _magnitude(self, relation: str) -> int:
         return len(self.environment.states[relation].contents).bit_length() // 3
-
-    def estimate(self) -> Estimate:
-        """Return the expected work of the first segment's search for one changed row, with the present contents."""
-        segment = self.plan.segments[0]
-        states = self.environment.states
-        return estimate(segment, [None, *(states[a.relation].arranged_now(a.order) for a in segment.accesses[1:])])
 
     def by_groups(self) -> Evaluation | None:
         """Return the evaluation for large changes, planned for the present magnitudes; None if there is none."""
