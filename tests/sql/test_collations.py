@@ -101,3 +101,15 @@ def test_what_would_lose_a_collation_is_refused():
     }.items():
         with pytest.raises(deltic.ProgramError, match=message):
             pipeline.sql(f"CREATE VIEW v AS {query}")
+
+
+def test_plans_that_are_kept_for_other_values_compare_keys():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (s STRING COLLATE UTF8_LCASE, r STRING COLLATE UTF8_BINARY_RTRIM)")
+    pipeline.sql("INSERT INTO t VALUES ('Ab', 'x')")
+    for text, count in {"AB": 1, "no": 0, "ab": 1}.items():
+        assert len(list(pipeline.query("SELECT s FROM t WHERE s = ? OR s IN (?, 'z')", args=[text, text]))) == count
+        assert len(list(pipeline.query(f"SELECT s FROM t WHERE s BETWEEN '{text}' AND '{text}'"))) == count
+    for text in ("x", "x  "):
+        assert rows(pipeline, f"(SELECT r FROM t WHERE r = '{text}')") == [("x",)]
+        assert len(list(pipeline.query("SELECT r FROM t WHERE r = ?", args=[text]))) == 1

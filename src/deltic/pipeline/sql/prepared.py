@@ -98,7 +98,7 @@ def _kind(value: Any, number: int) -> tuple[str, Any]:
     if value is None or type(value) is bool:
         return str(value), value
     if type(value) is str:
-        return "text", f"\ue000{number}\ue000"
+        return "text", f"\ue000Z{number}\ue000 "  # which keys of collations change
     if type(value) is int and abs(value) < _BIGINT:
         return ("int", _INT - 1_000_003 - number) if abs(value) < _INT else ("bigint", _BIGINT - 1_000_003 - number)
     if type(value) is float and math.isfinite(value):
