@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,19 +32,23 @@ from deltic.program.program import Program
 class StoreVersion:
     """Some relations of a store, by name. Others may add values to the interner in the meantime."""
 
-    relations: Mapping[str, Frozen]
+    relations: ChainMap[str, Frozen]
+    """Those that changed in the last epochs, before all."""
     interner: Interner
 
     @classmethod
     def of(cls, store: Store, names: Iterable[str]) -> StoreVersion:
         """Return the present relations of a store."""
-        return cls({name: store.states[name].frozen() for name in names}, store.interner)
+        return cls(ChainMap({}, {name: store.states[name].frozen() for name in names}), store.interner)
 
     def following(self, store: Store) -> StoreVersion:
         """Return the same relations at a later time. Only relations that changed or were rewritten cost time."""
         others = (*(store.rewritten or {}).values(), *store.changed(), *self._moved(store))
         frozen = {s.relation.name: s.frozen() for s in others if s.relation.name in self.relations}
-        return StoreVersion({**self.relations, **frozen}, store.interner)
+        recent, whole = {**self.relations.maps[0], **frozen}, self.relations.maps[1]
+        if len(recent) > _RECENT:
+            recent, whole = {}, {**whole, **recent}
+        return StoreVersion(ChainMap(recent, whole), store.interner)
 
     def _moved(self, store: Store) -> list[State]:
         """Return the relations in which rows moved to other iterations, even if the set of rows is the same."""
@@ -52,6 +57,8 @@ class StoreVersion:
         return [state for state, old in known if old is not None and old.orders[0].runs is not state.contents.runs]
 
 
+_RECENT = 64
+"""The most relations that are kept apart from those that have not changed."""
 _WITH_ITERATIONS = (RelationKind.RECURSIVE, RelationKind.HISTORY)
 
 # A query of one relation in one store, of rows with weights or as often as they weigh.

@@ -29,8 +29,8 @@ class ForgottenRows:
     @classmethod
     def of(cls, program: Program, frontiers: Frontiers, version: Version) -> ForgottenRows:
         """Return what a program has forgotten in the epoch after a version."""
-        tables = {table: name for table, name in program.tables.items() if name in frontiers.watermarks}
-        return cls(program, frontiers, {name: _mark(program, table, version) for table, name in tables.items()})
+        tables = {name: program.views_by_relation[name][0] for name in sorted(frontiers.watermarks)}
+        return cls(program, frontiers, {name: _mark(program, table, version) for name, table in tables.items()})
 
     @cached_property
     def relations(self) -> Collection[str]:

@@ -16,6 +16,8 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +37,7 @@ Column = tuple[Values, Nulls]
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 
 _WORD = 64
+_TICKS = count(1)
 
 
 class DomainOverflow(Exception):
@@ -49,8 +52,9 @@ class DomainOverflow(Exception):
 class Domain:
     """The values of columns that are compared with one another, as `bits`-bit offsets from `base`.
 
-    Values are int64 in the order of the type (see `codec`). A domain only grows, so far `growth` times.
-    `numbering` counts how often values were reassigned, which only happens to labels (see `value_order`).
+    Values are int64 in the order of the type (see `codec`). A domain only grows; `growth` is the time of its last
+    growth, `latest` that of any domain, in ticks. `numbering` counts how often values were reassigned, which only
+    happens to labels (see `value_order`).
 
     In a nullable domain offset 0 is NULL, which is the least and belongs to no value. Offsets are modulo 2⁶⁴. A domain
     with both the least and the greatest int64 `is_turned`: NULL takes the place of a value that no column holds, and
@@ -62,6 +66,7 @@ class Domain:
     bits: int = 1
     empty: bool = True
     growth: int = 0
+    latest: ClassVar[int] = 0
     numbering: int = 0
     nullable: bool = False
     is_turned: bool = False
@@ -81,7 +86,8 @@ class Domain:
         if self.nullable:
             return
         low, high = self.range()
-        self.nullable, self.base, self.growth = True, self.base - 1, self.growth + 1
+        self.nullable, self.base = True, self.base - 1
+        self._grow()
         if not self.empty:
             self.extend(low, high)
 
@@ -119,7 +125,7 @@ class Domain:
 
     def extend(self, low: int, high: int) -> None:
         """Make room for the values from `low` to `high`."""
-        self.growth += 1
+        self._grow()
         if self.is_turned:
             self._turn()
             return
@@ -135,6 +141,9 @@ class Domain:
         self.bits = max(self.bits, (high - self.base).bit_length())
         if self.bits > _WORD:
             self._turn()
+
+    def _grow(self) -> None:
+        self.growth = Domain.latest = next(_TICKS)
 
     def _turn(self) -> None:
         """Give NULL the place of a random value. It is unlikely that a column holds this value."""

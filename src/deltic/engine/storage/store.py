@@ -63,7 +63,7 @@ class Store:
         """
         self._changed = True
         self._reach: Collection[str] | None = None
-        self._fitted: dict[Domain, int] = {}
+        self._fitted = 0
         self._numbered = 0
 
     # Definitions
@@ -135,33 +135,36 @@ class Store:
         """Repack the arrangements that have outgrown their layouts."""
         if self.is_fitted():
             return
-        growths, numberings = self._growths(), self._numberings()
+        latest, numberings = Domain.latest, self._numberings()
         try:
-            for state in self._outgrown(growths):
+            for state in self._outgrown():
                 if state.relayout():
                     self.has_rewritten(state)
         except DomainOverflow as overflow:
             overflow.domain.extend(overflow.low, overflow.high)
             self.fit()
         else:
-            self._changed, self._fitted, self._numbered = False, growths, numberings
+            self._changed, self._fitted, self._numbered = False, latest, numberings
 
     def has_rewritten(self, state: State) -> None:
         """Record that the rows of a relation are others, without a change."""
         if self.rewritten is not None:
             self.rewritten[state.relation.name] = state
 
-    def _outgrown(self, growths: Mapping[Domain, int]) -> list[State]:
+    def _outgrown(self) -> list[State]:
         """Return the relations that may have outgrown their layouts since the last `fit`."""
         if self._changed:
             return list(self.states.values())
-        grown = {domain for domain, growth in growths.items() if self._fitted.get(domain) != growth}
+        grown = self._grown()
         return [state for state in self.states.values() if state.has_any(grown)]
 
     def is_fitted(self) -> bool:
         """Return whether every layout has a place for every value of its domains, including all interned values."""
         self.domains.include_ids(self.interner)
-        return not self._changed and self._growths() == self._fitted
+        latest = Domain.latest
+        if not self._changed and self._fitted != latest and not self._grown():
+            self._fitted = latest  # domains of other stores have grown
+        return not self._changed and self._fitted == latest
 
     def is_renumbered(self) -> bool:
         """Return whether labels were reassigned since the last `fit`, so that rows packed with old ones must be
@@ -180,10 +183,10 @@ class Store:
             raise Renumbered
         self.fit()
 
-    def _growths(self) -> dict[Domain, int]:
-        """Return how often each domain has grown so far."""
+    def _grown(self) -> set[Domain]:
+        """Return the domains that have grown since the last `fit`."""
         labels = (d for values in self.interner.values() for d in (values.order.domain, values.order.reversed))
-        return {domain: domain.growth for domain in (*self.domains.all, *labels)}
+        return {domain for domain in (*self.domains.all, *labels) if domain.growth > self._fitted}
 
     def _numberings(self) -> int:
         """Return how often values of any type were relabelled."""

@@ -280,7 +280,7 @@ class Labels(Domain):
         self._order, self.descending = order, descending
 
     def extend(self, low: int, high: int) -> None:
-        self.growth += 1
+        self._grow()
         self._order.relabel()
 
     def extend_amply(self, low: int, high: int, time: int) -> None:

@@ -237,7 +237,8 @@ class Epochs:
 
     def _take(self, epoch: Prepared, logged: LoggedEpoch) -> None:
         """Make a logged epoch the last one."""
-        self.positions = {**self.positions, **logged.positions}
+        if logged.positions:
+            self.positions = {**self.positions, **logged.positions}
         epoch.commit()
         self._door.remember(epoch.version, self._admitted.marks)
         self._publish(self._last.definitions)

@@ -460,8 +460,9 @@ class Transaction:
     def _table(self, name: str) -> CatalogTable:
         self._require(_Phase.OPEN)
         catalog = self._definitions.catalog
-        derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
-        result = find(name, "table", catalog.shown_tables, derived)
+        if (result := catalog.shown_tables.get(name)) is None:
+            derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
+            result = find(name, "table", catalog.shown_tables, derived)
         self._refuse_refreshed(name)
         return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from deltic.program.program import Program
 from deltic.values.types import Schema
 
 
-@dataclass(frozen=True)
+@dataclass
 class Boundary:
     """The tables, constants and views of a program over the states of a store."""
 
@@ -31,7 +32,7 @@ class Boundary:
 
     @cached_property
     def constants(self) -> list[State]:
-        """The relations whose rows are constant."""
+        """The relations whose rows are constant, without those whose rows a committed epoch has added."""
         return [state for state in self.store.states.values() if is_constant(state.relation)]
 
     def table(self, name: str) -> State:
@@ -80,10 +81,19 @@ class Boundary:
 
     def view_changes(self) -> Changes:
         """Return the changes of the views in the epoch."""
-        reached = ((state, state.delta) for state in self.store.changed())
-        changed = {state.relation.name: (state, delta) for state, delta in reached if delta is not None}
-        sinks = {name: changed[relation] for name, relation in self.program.sinks.items() if relation in changed}
-        return Changes({name: view_change(*change, self.store.interner) for name, change in sinks.items()})
+        changed = {
+            state.relation.name: (state, delta) for state in self.store.changed() if (delta := state.delta) is not None
+        }
+        sinks = sorted((*sink, relation) for relation in changed for sink in self._sinks.get(relation, ()))
+        return Changes({view: view_change(*changed[relation], self.store.interner) for _, view, relation in sinks})
+
+    @cached_property
+    def _sinks(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """The views of each relation that is one, with their numbers."""
+        result = defaultdict[str, list[tuple[int, str]]](list)
+        for number, (view, relation) in enumerate(self.program.sinks.items()):
+            result[relation].append((number, view))
+        return result
 
     def changes_from(self, old: Boundary, kept: Mapping[str, str]) -> Changes:
         """Return the changes of the views since before an evolution; `kept` maps new names of relations to old ones."""

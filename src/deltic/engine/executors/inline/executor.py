@@ -117,6 +117,7 @@ class InlineExecutor(StateHolder):
         """Make the program's epoch the last one, with this version. It has forgotten rows by the watermarks `done`."""
         self.running, self.version = program, version
         self._forgotten, self._done = program.forgotten(version), done
+        program.boundary.constants = program.boundary.pending_constants()
         program.store.rewritten = {}
         program.store.space.settle()
 
