@@ -10,6 +10,7 @@ import numpy.typing as npt
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.sum import overflow
 from deltic.engine.accumulators.slots import Linear, Natural, NoResult, Result, Slots, Totals, reads
+from deltic.engine.kernels.totals import LIMBS
 from deltic.engine.operators import decimals, numbers
 from deltic.engine.storage.layout import Column
 from deltic.program.operators.aggregate import GroupedAggregate
@@ -33,7 +34,7 @@ def _digits(values: Natural) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     yield limb, rest.astype(np.int64)
 
 
-DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])), is_elementwise=True)
+DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])), compiled=LIMBS)
 
 
 def decimal_sums(totals: Totals, slot: int) -> Natural:

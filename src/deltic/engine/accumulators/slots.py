@@ -30,15 +30,14 @@ class Linear:
     """A sum over the rows of each row's contribution times its weight. It takes `width` slots.
 
     `contribute` maps the values of some columns and their types to pairs of a slot (one for all rows, or one for each)
-    and the amounts int64[n] that the rows add to it. If it `is_elementwise`, it takes values of one column in an array
-    of any shape, zero adds nothing, and its slots do not depend on them.
+    and the amounts int64[n] that the rows add to it. If it is `compiled`, it is what `kernels.totals` calls so.
     """
 
     width: int
     contribute: Callable[
         [Sequence[Natural], Sequence[Type]], Sequence[tuple[int | npt.NDArray[np.int64], npt.NDArray[np.int64]]]
     ]
-    is_elementwise: bool = False
+    compiled: int = 0
 
 
 @dataclass

@@ -11,12 +11,14 @@ from deltic.circuit.accumulators.sum import overflow
 from deltic.engine.accumulators.decimals import DECIMALS, checked, decimal_sums
 from deltic.engine.accumulators.exact import rounded_by
 from deltic.engine.accumulators.slots import Linear, NoResult, Result, Slots, Totals, reads
+from deltic.engine.kernels.totals import HALVES as HALVES_ADDED
+from deltic.engine.kernels.totals import NUMBER
 from deltic.engine.operators import numbers
 from deltic.engine.storage.layout import Column
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind, Type
 
-WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))], is_elementwise=True)
+WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))], compiled=NUMBER)
 
 
 @reads("sum")
@@ -58,7 +60,7 @@ _LOW = (1 << _HALF) - 1
 HALVES = Linear(
     2,
     lambda values, types: [(0, (values[0] & _LOW).astype(np.int64)), (1, (values[0] >> _HALF).astype(np.int64))],
-    is_elementwise=True,
+    compiled=HALVES_ADDED,
 )
 
 

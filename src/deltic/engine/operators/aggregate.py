@@ -6,12 +6,13 @@ and, for columns whose values are stored in order, results of these: their numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from deltic.engine.accumulators.slots import ROWS, NoResult, Totals
+from deltic.engine.accumulators.slots import ROWS, NoResult
 from deltic.engine.kernels.groups import read_totals
+from deltic.engine.kernels.totals import entries_of
 from deltic.engine.operators.extremes import last_column, near_groups
 from deltic.engine.operators.groups import GroupedRows, Positions, starts_of_groups
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
@@ -19,7 +20,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.operators.totals import GroupTotals, halves_differ
 from deltic.engine.operators.values import Values
 from deltic.engine.storage.arrangement import descriptors
-from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.layout import Domain
 from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import Grouped
@@ -56,7 +57,7 @@ class Aggregates(GroupTotals, RelationUpdater):
             some = starts[first : first + self._at_once]
             following = starts[first + self._at_once : first + self._at_once + 1]
             rows = slice(int(some[0]), int(following[0]) if len(following) else len(delta))
-            parts.append(self._some_groups([c[rows] for c in columns], weights[rows], some - some[0]))
+            parts.append(self._some_groups(columns[:, rows], weights[rows], some - some[0]))
         for values in self.values:
             values.sweep()
         self.visits.rows += len(delta)
@@ -64,7 +65,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         moved, sums = consolidate(words, signs)
         return Run(moved, weights=sums)
 
-    def _some_groups(self, columns: list[Raw], weights: Weights, starts: Positions) -> tuple[Words, Weights]:
+    def _some_groups(self, columns: Words, weights: Weights, starts: Positions) -> tuple[Words, Weights]:
         """Return the rows that some groups lose and gain, with their signs."""
         keys = [column[starts] for column in columns[: self.keys]]
         probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
@@ -76,7 +77,8 @@ class Aggregates(GroupTotals, RelationUpdater):
         self.add_linear(rows, old, change)
         for values in self.values:
             values.change(self.defined(values.columns[:1], rows), old, change)
-        self._keep(keys, change)
+        words, amounts = entries_of(probe, change)
+        self.totals.runs = add_runs(self.totals.runs, Run(words, weights=amounts))
         both = np.concatenate([old, old + change])
         try:
             results = self.results(both)
@@ -88,9 +90,3 @@ class Aggregates(GroupTotals, RelationUpdater):
         chosen = (there & differs).ravel()
         signs = np.repeat(_SIGNS, len(starts))[chosen]
         return self.rows([np.concatenate([key, key]) for key in keys], results, chosen), signs
-
-    def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
-        """Add changes to the stored totals."""
-        groups, slots = np.nonzero(change)
-        words = self.totals.layout.pack([*(key[groups] for key in keys), slots.view(np.uint64)], len(groups))
-        self.totals.runs = add_runs(self.totals.runs, Run(words, weights=change[groups, slots]))

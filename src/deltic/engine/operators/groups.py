@@ -19,16 +19,15 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GroupedRows:
-    """Changed rows, sorted by group: `starts` has the first row of each of the `groups` with rows."""
+    """Changed rows, sorted by group: `starts` has the first row of each of the `groups` with rows.
+
+    `columns` are an array uint64[columns, n], of chosen rows a sequence of columns.
+    """
 
     columns: Sequence[Raw]
     weights: npt.NDArray[Any]
     starts: Positions
     groups: Positions
-
-    def sum(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the sums of the rows' values [..., n] in each group."""
-        return np.add.reduceat(values, self.starts, axis=-1) if values.size else values
 
     @cached_property
     def group_of_each(self) -> Positions:

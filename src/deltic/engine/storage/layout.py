@@ -399,11 +399,11 @@ class Layout:
         column += np.uint64(place.base % (1 << 64))
         return column.view(np.int64), nulls
 
-    def unpack(self, words: Words) -> list[Raw]:
-        """Return the offsets of all columns of packed rows."""
+    def unpack(self, words: Words) -> Words:
+        """Return the offsets of all columns of packed rows, uint64[columns, n]."""
         offsets = np.empty((len(self.places), words.shape[1]), np.uint64)
         unpack_offsets(np.ascontiguousarray(words), self.table, offsets)
-        return list(offsets)
+        return offsets
 
 
 class AddressedColumns(tuple[Column, ...]):

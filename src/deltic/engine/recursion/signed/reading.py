@@ -182,8 +182,7 @@ class ByIteration:
         result: Ints = next_iterations(words, group, time, runs)
         return result
 
-    def rows(self, words: Words) -> list[Raw]:
+    def rows(self, words: Words) -> Words:
         """Return the columns of rows that are in this order, in the relation's declared order."""
-        raws = self.layout.unpack(words)
-        result = dict(zip((*self.keys, -1, *self.others), raws, strict=True))
-        return [result[c] for c in self.state.canonical]
+        order = (*self.keys, -1, *self.others)
+        return self.layout.unpack(words)[[order.index(c) for c in self.state.canonical]]
