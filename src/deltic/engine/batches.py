@@ -33,9 +33,13 @@ class Batch(Protocol):
 
 @dataclass(frozen=True)
 class TableBatch:
-    """Rows in memory in the form of a batch of a table, as `conforming` returns them."""
+    """Rows in memory in the form of a batch of a table, as `conforming` returns them.
+
+    If it `may_mark`, weights may be the marks of changes by key.
+    """
 
     table: pa.Table
+    may_mark: bool = True
 
     def to_arrow(self) -> pa.Table:
         """Return the rows, with a column WEIGHT."""

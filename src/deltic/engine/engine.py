@@ -104,7 +104,8 @@ class IncrementalEngine(Engine):
             executed = execute()
         finally:
             self._follow()  # the executor may have moved the rows before the epoch
-        result = replace(executed.result, seconds=time.perf_counter() - started)
+        result = executed.result
+        result.seconds = time.perf_counter() - started
 
         def commit() -> None:
             with self.section:

@@ -89,8 +89,9 @@ class RowChange:
     def is_by_key(self) -> bool:
         """Whether rows may be changes by key."""
         rows = self.rows
-        is_said = bool(are_by_key(rows.table).any()) if isinstance(rows, TableBatch) else bool(key_of(rows))
-        return is_said or bool(self.updates)
+        if isinstance(rows, TableBatch):
+            return bool(self.updates) or (rows.may_mark and bool(are_by_key(rows.table).any()))
+        return bool(key_of(rows)) or bool(self.updates)
 
     def parts(self, table: Keyed) -> Iterator[pa.Table | KeyedChange]:
         """Yield the change in steps: rows with weights, and rows by key. Raises UnorderedKeys."""

@@ -83,9 +83,9 @@ class Extension:
         ]
 
 
-@dataclass(frozen=True)
+@dataclass
 class EpochResult:
-    """What one epoch did."""
+    """What one epoch did. Each layer adds what it knows until the epoch is committed."""
 
     changes: Changes = field(default_factory=Changes)
     """The change of each view that changed: its columns and WEIGHT, no row twice, no zero weight."""

@@ -44,8 +44,9 @@ class StoreVersion:
     def following(self, store: Store) -> StoreVersion:
         """Return the same relations at a later time. Only relations that changed or were rewritten cost time."""
         others = (*(store.rewritten or {}).values(), *store.changed(), *self._moved(store))
-        frozen = {s.relation.name: s.frozen() for s in others if s.relation.name in self.relations}
-        recent, whole = {**self.relations.maps[0], **frozen}, self.relations.maps[1]
+        recent, whole = self.relations.maps
+        frozen = {name: state.frozen() for state in others if (name := state.relation.name) in whole}
+        recent = {**recent, **frozen}
         if len(recent) > _RECENT:
             recent, whole = {}, {**whole, **recent}
         return StoreVersion(ChainMap(recent, whole), store.interner)

@@ -87,7 +87,8 @@ NOT_ASKED_FOR = {"duckdb", "llvmlite", "matplotlib", "numba", "pandas", "pyarrow
 ALWAYS = {
     "arrow_columns.read_columns",
     "join.search",
-    "merge.count_equal",
+    "merge.consolidate_few",
+    "packing.all_fit",
     "packing.pack_values",
     "packing.ranges",
     "query.begin",

@@ -230,7 +230,7 @@ def count_equal(words: Words1, counts: Ints) -> Int:
 
 @compiled
 def _before(words: Words2, p: Int, q: Int) -> bool:
-    for w in range(1, words.shape[0]):
+    for w in range(words.shape[0]):
         if words[w, p] != words[w, q]:
             return bool(words[w, p] < words[w, q])
     return False
@@ -256,6 +256,14 @@ def order_ties(words: Rows, order: Ints) -> None:
         end = first + 1
         while end < order.size and words[0, order[end]] == words[0, order[first]]:
             end += 1
+        _order(words, order, first, end)
+        first = end
+
+
+@compiled
+def _order(words: Rows, order: Ints, first: Int, end: Int) -> None:
+    """Order rows by all words, from a first position of `order` to an end."""
+    if end - first > 1:
         count = end - first
         if count <= 24:
             for i in range(first + 1, end):
@@ -271,7 +279,18 @@ def order_ties(words: Rows, order: Ints) -> None:
             for last in range(count - 1, 0, -1):
                 order[first], order[first + last] = order[first + last], order[first]
                 _sift(words, order, first, 0, last)
-        first = end
+
+
+@kernel
+def consolidate_few(words: Rows, weights: Weights, keep_zeros: bool) -> tuple[Words2, Weights, bool]:
+    """Few rows, sorted and distinct, with their summed weights, zeros left out or kept; whether a sum overflows."""
+    order = np.arange(words.shape[1])
+    _order(words, order, 0, order.size)
+    out, sums, n = sum_ordered(words, weights, order, keep_zeros)
+    overflows = False
+    for weight in sums[:n]:
+        overflows = overflows or weight == OVERFLOWED
+    return out[:, :n].copy(), sums[:n].copy(), overflows
 
 
 @kernel

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltic.engine.kernels.declaring import kernel
+from deltic.engine.kernels.declaring import compiled, kernel
 from deltic.engine.kernels.memory import load_i64, load_u8, load_u64, store_u8, store_u64
-from deltic.engine.kernels.types import Int, Ints, Table, Words2
+from deltic.engine.kernels.types import Int, Ints, Rows, Table, Words2
 
 _WORD, _SHIFT, _MASK, _BASE = range(4)
+# The least and the greatest value of a domain, whether it has NULL, and whether one value in between has no place.
+_LEAST, _GREATEST, _NULLABLE, _HAS_GAP, _GAP = range(5)
 
 
 @kernel
@@ -80,6 +82,52 @@ def move_offsets(words: Words2, origins: Table, places: Table, moved: Words2) ->
         there = np.uint64(places[c, _SHIFT])
         for i in range(row.size):
             other[i] |= ((row[i] >> shift) & mask) << there
+
+
+@compiled
+def _fits(columns: Table, c: Int, i: Int, limits: Table) -> bool:
+    """Whether value `i` of a column has a place: within limits, and none in a gap; or NULL where that is allowed."""
+    if columns[c, 1] and load_u8(columns[c, 1], i):
+        return bool(limits[c, _NULLABLE] == 1)
+    value = load_i64(columns[c, 0], i)
+    is_gap: bool = limits[c, _HAS_GAP] == 1 and value == limits[c, _GAP]
+    return bool(limits[c, _LEAST] <= value <= limits[c, _GREATEST] and not is_gap)
+
+
+@kernel
+def all_fit(columns: Table, count: Int, limits: Table) -> bool:
+    """Whether `count` values of each column have places.
+
+    Of each column its address, and that of the bytes that say where it is NULL, or 0.
+    """
+    for c in range(columns.shape[0]):
+        for i in range(count):
+            if not _fits(columns, c, i, limits):
+                return False
+    return True
+
+
+@kernel
+def pack_groups(
+    keys: Rows, groups: Ints, columns: Table, at: Ints, limits: Table, places: Table, words: Words2
+) -> bool:
+    """Enter keys, at `groups`, and values, where they are `at`, into rows that are zero so far; see `all_fit`.
+
+    False, and the rows are of no use, where a value has no place.
+    """
+    for c in range(keys.shape[0]):
+        row, shift = words[places[c, _WORD]], np.uint64(places[c, _SHIFT])
+        for i in range(at.size):
+            row[i] |= keys[c, groups[i]] << shift
+    for c in range(columns.shape[0]):
+        place = places[keys.shape[0] + c]
+        row, shift, base = words[place[_WORD]], np.uint64(place[_SHIFT]), np.uint64(place[_BASE])
+        for i in range(at.size):
+            if not _fits(columns, c, at[i], limits):
+                return False
+            if columns[c, 1] == 0 or load_u8(columns[c, 1], at[i]) == 0:
+                row[i] |= (load_u64(columns[c, 0], at[i]) - base) << shift
+    return True
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deltic.engine.kernels.declaring import compiled, kernel, numbered
+from deltic.engine.kernels.memory import load_i64, load_u8
 from deltic.engine.kernels.types import Int, Ints, Rows, Table, Weights, Words2
 
 ENTER = numbered("KIND SLOT FIRST COUNT LIMIT")
@@ -124,6 +125,37 @@ def add_sums(
                     fits = False
                 change[groups[g], slot + s] += sums[s]
     return are_many, fits, left
+
+
+@compiled
+def _differs(columns: Table, i: Int, j: Int) -> bool:
+    """Whether rows i and j differ in a column, given by its address and that of bytes that say where it is NULL."""
+    for c in range(columns.shape[0]):
+        was_null = columns[c, 1] != 0 and load_u8(columns[c, 1], i) != 0
+        is_null = columns[c, 1] != 0 and load_u8(columns[c, 1], j) != 0
+        if was_null != is_null or (not is_null and load_i64(columns[c, 0], i) != load_i64(columns[c, 0], j)):
+            return True
+    return False
+
+
+@kernel
+def moved_groups(totals: Table, results: Table) -> tuple[Ints, Weights]:
+    """The groups whose rows go, from the first half of totals and their results, and come, in the second; with signs.
+
+    Of each result its address, and that of the bytes that say where it is NULL, or 0.
+    """
+    half, n = totals.shape[0] // 2, 0
+    at, signs = np.empty(2 * half, np.int64), np.empty(2 * half, np.int64)
+    for g in range(half):
+        was, remains = totals[g, 0] > 0, totals[half + g, 0] > 0
+        if was != remains or (was and _differs(results, g, half + g)):
+            if was:
+                at[n], signs[n] = g, -1
+                n += 1
+            if remains:
+                at[n], signs[n] = half + g, 1
+                n += 1
+    return at[:n].copy(), signs[:n].copy()
 
 
 @kernel

@@ -10,25 +10,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from deltic.engine.accumulators.slots import ROWS, NoResult
+from deltic.engine.accumulators.slots import NoResult
 from deltic.engine.kernels.groups import read_totals
-from deltic.engine.kernels.totals import entries_of
+from deltic.engine.kernels.totals import entries_of, moved_groups
 from deltic.engine.operators.extremes import last_column, near_groups
 from deltic.engine.operators.groups import GroupedRows, Positions, starts_of_groups
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
-from deltic.engine.operators.totals import GroupTotals, halves_differ
+from deltic.engine.operators.totals import GroupTotals
 from deltic.engine.operators.values import Values
 from deltic.engine.storage.arrangement import descriptors
+from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import Domain
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, consolidate
+from deltic.engine.storage.run import Run, Weights, Words, add_runs
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import Grouped
 from deltic.values.types import Type
 
 _AT_ONCE = 1 << 14  # groups that are looked at together
 _TOTALS = 1 << 22  # totals that are looked at together
-_SIGNS = np.array([-1, 1])  # of a group's row before a change, and of that after it
 
 
 @kernel_of(Grouped)
@@ -45,35 +45,33 @@ class Aggregates(GroupTotals, RelationUpdater):
         self.values = [Values(c, self.slots, source, self.keys, target, environment) for c in self.slots.ordered]
         self._at_once = max(1, min(_AT_ONCE, _TOTALS // self.slots.width))
 
-    def change(self) -> Run:
+    def change(self) -> Run | None:
         """Return the change of the groups' rows from that of the rows to be grouped, and update the totals."""
         delta = self.source.delta
         assert delta is not None
-        columns = self.source.layout.unpack(delta.words)
-        weights = delta.all_weights()
+        columns, weights = self.source.layout.offsets(delta.words), delta.all_weights()
         starts = starts_of_groups(columns[: self.keys])
-        parts = []
-        for first in range(0, len(starts), self._at_once):
-            some = starts[first : first + self._at_once]
-            following = starts[first + self._at_once : first + self._at_once + 1]
-            rows = slice(int(some[0]), int(following[0]) if len(following) else len(delta))
-            parts.append(self._some_groups(columns[:, rows], weights[rows], some - some[0]))
+        ends = [*range(self._at_once, len(starts), self._at_once), len(starts)]
+        moved, first, row = CountChanges(), 0, 0
+        for end in ends:
+            following = int(starts[end]) if end < len(starts) else len(delta)
+            some = starts[first:end] - row
+            moved.add(*self._some_groups(columns[:, row:following], weights[row:following], some))
+            first, row = end, following
         for values in self.values:
             values.sweep()
         self.visits.rows += len(delta)
-        words, signs = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
-        moved, sums = consolidate(words, signs)
-        return Run(moved, weights=sums)
+        return moved.run()
 
     def _some_groups(self, columns: Words, weights: Weights, starts: Positions) -> tuple[Words, Weights]:
         """Return the rows that some groups lose and gain, with their signs."""
-        keys = [column[starts] for column in columns[: self.keys]]
+        keys = columns[: self.keys, starts]
         probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
         runs = near_groups(self.totals, probe)
         old, visited = read_totals(probe, last_column(self.totals), descriptors(runs), self.slots.width)
         self.visits.rows += int(visited)
         rows = GroupedRows(columns, weights, starts, np.arange(len(starts)))
-        change = np.zeros((len(starts), self.slots.width), np.int64)
+        change = np.zeros_like(old)
         self.add_linear(rows, old, change)
         for values in self.values:
             values.change(self.defined(values.columns[:1], rows), old, change)
@@ -83,10 +81,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         try:
             results = self.results(both)
         except NoResult as missing:
-            self.report(missing, [np.concatenate([key, key]) for key in keys])
+            self.report(missing, np.concatenate([keys, keys], axis=1))
             return self.target.no_rows()
-        there = (both[:, ROWS] > 0).reshape(2, -1)
-        differs = np.logical_or.reduce([there[0] != there[1], *map(halves_differ, results)])
-        chosen = (there & differs).ravel()
-        signs = np.repeat(_SIGNS, len(starts))[chosen]
-        return self.rows([np.concatenate([key, key]) for key in keys], results, chosen), signs
+        at, signs = moved_groups(both, results.addresses)
+        return self.rows(keys, at % len(starts), results, at), signs

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.storage.layout import Raw
-from deltic.engine.storage.run import are_new
+from deltic.engine.storage.run import Words, are_new
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -24,7 +24,7 @@ class GroupedRows:
     `columns` are an array uint64[columns, n], of chosen rows a sequence of columns.
     """
 
-    columns: Sequence[Raw]
+    columns: Words | Sequence[Raw]
     weights: npt.NDArray[Any]
     starts: Positions
     groups: Positions
@@ -46,7 +46,7 @@ class GroupedRows:
 class _Chosen(Sequence[Raw]):
     """Columns of chosen rows, which are gathered when read: an aggregate with many calls reads few for each."""
 
-    columns: Sequence[Raw]
+    columns: Words | Sequence[Raw]
     rows: Positions
 
     def __len__(self) -> int:
@@ -58,6 +58,6 @@ class _Chosen(Sequence[Raw]):
         return self.columns[place][self.rows]
 
 
-def starts_of_groups(keys: Sequence[Raw]) -> Positions:
+def starts_of_groups(keys: Words | Sequence[Raw]) -> Positions:
     """Return the first row of each group among rows, at least one, that are sorted by these columns."""
     return np.flatnonzero(are_new(keys)) if len(keys) else np.zeros(1, np.int64)

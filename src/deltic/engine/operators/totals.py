@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from deltic.engine.accumulators.slots import ROWS, Columns, Linear, NoResult, Slots, Totals
+from deltic.engine.kernels.packing import pack_groups
 from deltic.engine.kernels.totals import HALVES, OF, ONE, UNSIGNED_HALVES, add_sums
 from deltic.engine.kernels.types import Table
 from deltic.engine.operators import numbers
-from deltic.engine.operators.groups import GroupedRows, Mask, Positions
+from deltic.engine.operators.groups import GroupedRows, Positions
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.codec import decode
 from deltic.engine.storage.interner import is_wide
-from deltic.engine.storage.layout import Column, Domain, Raw, placed, signed
+from deltic.engine.storage.layout import AddressedColumns, Domain, Raw, limits, overflow, signed
 from deltic.engine.storage.run import Words
 from deltic.engine.storage.state import State
 from deltic.engine.storage.value_order import LARGE
@@ -36,14 +37,14 @@ class GroupTotals:
         self.keys, self.calls, self.source, self.target = grouping.keys, grouping.calls, source, target
         self.interner, self.faults = environment.interner, environment.faults
         self.slots = Slots(grouping.calls, source.relation.schema, self.interner)
-        self._made: tuple[object, Any] = None, None
+        self._made: tuple[object, tuple[Table, Table]] | None = None
 
     def add_linear(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
         """Add the contributions of changed rows to the additive slots.
 
         Raises CountOverflowError if a group has so many rows that a sum does not fit into 64 bits.
         """
-        given = rows.columns, rows.weights, rows.starts, rows.groups
+        given = np.asarray(rows.columns), rows.weights, rows.starts, rows.groups
         are_many, fits, left = add_sums(*given, *self._readings, old, change)
         if others := self._others | self._left_out(left) if left.any() else self._others:
             own = self._sums(others, rows, change.shape)
@@ -57,7 +58,8 @@ class GroupTotals:
     @property
     def _readings(self) -> tuple[Table, Table]:
         """The readings of `kernels.totals` and their columns, in the present domains."""
-        if self._made[0] != (present := (Domain.latest, self.source.domains)):
+        present = Domain.latest, self.source.domains
+        if self._made is None or self._made[0] != present:
             readings, reads = list[tuple[int, ...]](), list[tuple[int, ...]]()
             for kind, slot, columns, limit in self._compiled:
                 readings.append((kind, slot, len(reads), len(columns), limit))
@@ -65,8 +67,7 @@ class GroupTotals:
                     domain = self.source.domains[column]
                     flip = self._type(column).kind is Kind.UINT64
                     reads.append((column, signed(domain.base + (flip << 63)), domain.nullable))
-            tables = np.array(readings, np.int64), np.array(reads, np.int64).reshape(-1, OF.COLUMNS)
-            self._made = present, tables
+            self._made = present, (np.array(readings, np.int64), np.array(reads, np.int64).reshape(-1, OF.COLUMNS))
         return self._made[1]
 
     @cached_property
@@ -110,14 +111,14 @@ class GroupTotals:
         nulls = np.logical_or.reduce(result) if result else np.zeros(0, bool)
         return rows.where(~nulls) if nulls.any() else rows
 
-    def results(self, totals: Totals) -> list[Column]:
+    def results(self, totals: Totals) -> AddressedColumns:
         """Return the stored values of each aggregate for groups of these totals.
 
         Raises NoResult if a group has no value where one is required.
         """
-        return [result(totals) for result in self.slots.results]
+        return AddressedColumns.of(result(totals) for result in self.slots.results)
 
-    def report(self, missing: NoResult, keys: Sequence[Raw]) -> None:
+    def report(self, missing: NoResult, keys: Words | Sequence[Raw]) -> None:
         """Add the group of these keys, which lacks a required result, to the faults of the epoch."""
         shown = []
         for column, domain, raw in zip(self.source.relation.schema, self.source.domains, keys, strict=False):
@@ -127,11 +128,16 @@ class GroupTotals:
         group = f" with {', '.join(shown)}" if shown else ""
         self.faults.add(self.target.relation.name, f"{missing.error}{group}", 1)
 
-    def rows(self, keys: Sequence[Raw], results: Sequence[Column], chosen: Mask) -> Words:
-        """Return the packed rows of the chosen groups. DomainOverflow if a result has no place yet."""
-        columns = ((values[chosen], None if nulls is None else nulls[chosen]) for values, nulls in results)
-        made = placed(self.target.domains[self.keys :], columns)
-        return self.target.layout.pack((key[chosen] for key in keys), int(chosen.sum()), made)
+    def rows(self, keys: Words, groups: Positions, results: AddressedColumns, at: Positions) -> Words:
+        """Return the packed rows of groups, whose results are `at` these positions.
+
+        Raises DomainOverflow if a result has no place yet.
+        """
+        domains, layout = self.target.domains[self.keys :], self.target.layout
+        words = np.zeros((layout.words, len(at)), np.uint64)
+        if not pack_groups(keys, groups, results.addresses, at, limits(domains), layout.table, words):
+            overflow(domains, [(v[at], None if nulls is None else nulls[at]) for v, nulls in results])
+        return words
 
     def _natural(self, column: int, rows: GroupedRows) -> np.ndarray[Any, Any]:
         """Return a column's values in numpy's representation."""
@@ -140,15 +146,3 @@ class GroupTotals:
 
     def _type(self, column: int) -> Type:
         return self.source.relation.schema.columns[column].type
-
-
-def halves_differ(column: Column) -> Mask:
-    """Return where the first and the second half of a column have different values, or only one is NULL."""
-    values, nulls = column
-    old, new = values.reshape(2, -1)
-    differs: Mask = old != new
-    if nulls is None:
-        return differs
-    was_null, is_null = nulls.reshape(2, -1)
-    result: Mask = (was_null != is_null) | (differs & ~is_null)
-    return result

@@ -18,7 +18,7 @@ from deltic.engine.storage.arrow_columns import encode_columns
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, reaches
+from deltic.engine.storage.layout import Column, fit, reaches
 from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, consolidate
 from deltic.engine.storage.spilling import pieces
 from deltic.engine.storage.state import State
@@ -38,6 +38,8 @@ def encode_batch(table: str, given: Changed, state: State, interner: Interner) -
 
 def make_room(state: State, columns: Sequence[Column]) -> None:
     """Extend the relation's domains to the values of a batch. Layouts are stale until they are repacked."""
+    if fit(state.domains, columns):
+        return
     for (values, nulls), domain, (low, high) in zip(columns, state.domains, reaches(columns), strict=True):
         if low <= high and (domain.is_turned or not domain.fits(low, high)):
             domain.admit(values if nulls is None else values[~nulls])

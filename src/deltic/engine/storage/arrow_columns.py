@@ -11,10 +11,9 @@ import pyarrow as pa
 from deltic.engine.kernels import arrow_columns as kernel
 from deltic.engine.kernels.loading import pointer_in
 from deltic.engine.kernels.types import Ints
-from deltic.engine.storage import spilling as space
 from deltic.engine.storage.codec import encode
 from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import AddressedColumns, Column, ColumnBlock
+from deltic.engine.storage.layout import Column, ColumnBlock
 from deltic.values.types import Kind, Schema
 
 _CODES = {
@@ -44,20 +43,14 @@ def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> Sequen
 
     The first columns of the rows must be those of the schema, with its Arrow types.
     """
-    codes, block = _codes(schema), ColumnBlock(len(schema), len(rows))
-    nullable, start = np.zeros(len(schema), np.int64), 0
+    codes, block, start = _codes(schema), ColumnBlock(len(schema), len(rows)), 0
     for batch in rows.to_batches() if codes.any() else ():
         _, exported = batch.__arrow_c_array__()
-        kernel.read_columns(pointer_in(exported, b"arrow_array"), codes, block.addresses, start, nullable)
+        kernel.read_columns(pointer_in(exported, b"arrow_array"), codes, block.into, start, block.nullable)
         start += len(batch)
-    columns, labelled = block.columns(nullable.tolist()), np.flatnonzero(codes == kernel.LEFT_OUT).tolist()
-    for place in labelled:
-        values, nulls = encode(rows.column(place), schema.columns[place].type, interner)
-        columns[place] = space.kept(values), nulls
-    result = AddressedColumns(columns)
-    if not labelled:
-        result.addresses = block.addresses * np.column_stack([np.ones_like(nullable), nullable])
-    return result
+    for place in np.flatnonzero(codes == kernel.LEFT_OUT).tolist():
+        block.put(place, *encode(rows.column(place), schema.columns[place].type, interner))
+    return block
 
 
 @lru_cache(1 << 10)

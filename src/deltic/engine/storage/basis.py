@@ -17,7 +17,8 @@ class Basis:
     def __init__(self) -> None:
         self._layouts: list[tuple[Arrangement, Layout]] = []
         self._columns: list[tuple[State, tuple[Domain, ...]]] = []
-        self._domains: dict[Domain, tuple[int, int]] = {}
+        self._domains: dict[Domain, int] = {}
+        self._latest = 0
 
     def layout(self, arrangement: Arrangement) -> Layout:
         """Return the present layout of an arrangement, and record it."""
@@ -31,7 +32,7 @@ class Basis:
 
     def domain(self, domain: Domain) -> Domain:
         """Return the domain, and record its present version."""
-        self._domains[domain] = domain.growth, domain.numbering
+        self._domains[domain] = domain.growth
         return domain
 
     def relation(self, state: State) -> None:
@@ -49,7 +50,8 @@ class Basis:
         for state, domains in self._columns:
             if state.domains is not domains:
                 return False
-        for domain, (growth, numbering) in self._domains.items():
-            if domain.growth != growth or domain.numbering != numbering:
+        if self._latest != (latest := Domain.latest):
+            if any(domain.growth != growth for domain, growth in self._domains.items()):
                 return False
+            self._latest = latest
         return True

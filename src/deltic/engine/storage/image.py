@@ -27,7 +27,7 @@ from deltic.program.program import Program, Relation
 from deltic.values.types import Type
 
 # The fields of a domain that are written beside its type.
-_FIELDS = ("base", "bits", "empty", "growth", "numbering", "nullable", "is_turned")
+_FIELDS = ("base", "bits", "empty", "numbering", "nullable", "is_turned")
 
 
 def image_of(store: Store) -> Image:

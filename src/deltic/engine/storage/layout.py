@@ -15,15 +15,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.kernels.memory import address_of
-from deltic.engine.kernels.packing import pack_offsets, pack_values, ranges, unpack_offsets, unpack_values
+from deltic.engine.kernels.packing import all_fit, pack_offsets, pack_values, ranges, unpack_offsets, unpack_values
 from deltic.engine.kernels.types import Table, Words1
 from deltic.engine.storage import spilling as space
 from deltic.engine.storage.run import Words
@@ -87,7 +87,7 @@ class Domain:
             return
         low, high = self.range()
         self.nullable, self.base = True, self.base - 1
-        self._grow()
+        self.grow()
         if not self.empty:
             self.extend(low, high)
 
@@ -125,7 +125,7 @@ class Domain:
 
     def extend(self, low: int, high: int) -> None:
         """Make room for the values from `low` to `high`."""
-        self._grow()
+        self.grow()
         if self.is_turned:
             self._turn()
             return
@@ -142,7 +142,8 @@ class Domain:
         if self.bits > _WORD:
             self._turn()
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
+        """Note that the domain grows."""
         self.growth = Domain.latest = next(_TICKS)
 
     def _turn(self) -> None:
@@ -201,16 +202,21 @@ class Sorted(Domain):
         super().extend(low, high)
 
 
-def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> Sequence[Column]:
+def placed(domains: Sequence[Domain], columns: Iterable[Column]) -> Sequence[Column]:
     """Return computed columns as contiguous arrays, all of whose values have places.
 
     Raises DomainOverflow if some have none; all other domains that lack a place are extended at once.
     """
-    result = AddressedColumns(
-        (np.ascontiguousarray(v), None if nulls is None else np.ascontiguousarray(nulls)) for v, nulls in columns
-    )
+    result = AddressedColumns.of(columns)
+    if not fit(domains, result):
+        overflow(domains, result)
+    return result
+
+
+def overflow(domains: Sequence[Domain], columns: Sequence[Column]) -> None:
+    """Raise DomainOverflow if some values have no places; all but one of their domains are extended at once."""
     overflows = list[DomainOverflow]()
-    for domain, (values, nulls), (low, high) in zip(domains, result, reaches(result), strict=True):
+    for domain, (values, nulls), (low, high) in zip(domains, columns, reaches(columns), strict=True):
         assert nulls is None or domain.nullable or not nulls.any()
         if low > high:
             continue
@@ -222,7 +228,23 @@ def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> Sequence[Col
         other.domain.extend(other.low, other.high)
     if overflows:
         raise overflows[0]
-    return result
+
+
+def fit(domains: Sequence[Domain], columns: Sequence[Column]) -> bool:
+    """Return whether all values of columns, in contiguous arrays, have places."""
+    return not columns or bool(all_fit(addresses(columns), len(columns[0][0]), limits(tuple(domains))))
+
+
+def limits(domains: tuple[Domain, ...]) -> Table:
+    """Return the present limits of domains, see `kernels.packing`."""
+    return _limits(domains, Domain.latest)
+
+
+@lru_cache(1 << 10)
+def _limits(domains: tuple[Domain, ...], latest: int) -> Table:
+    """Return the limits as of a tick."""
+    rows = [(*d.range(), d.nullable, d.is_turned, signed(d.base)) for d in domains]
+    return np.array(rows, np.int64).reshape(-1, 5)
 
 
 def concatenated(parts: Sequence[Column]) -> Column:
@@ -386,11 +408,12 @@ class Layout:
         column: Raw = (words[place.word] >> np.uint64(place.shift)) & np.uint64(place.mask % (1 << 64))
         return column
 
-    def values(self, words: Words) -> list[Column]:
+    def values(self, words: Words) -> Sequence[Column]:
         """Return the values of all columns of packed rows."""
         block = ColumnBlock(len(self.places), words.shape[1])
-        unpack_values(np.ascontiguousarray(words), self.table, block.addresses)
-        return block.columns(place.nullable for place in self.places)
+        unpack_values(np.ascontiguousarray(words), self.table, block.into)
+        block.nullable[:] = [place.nullable for place in self.places]
+        return block
 
     def value(self, words: Words, index: int) -> Column:
         """Return the values of one column of packed rows."""
@@ -399,40 +422,67 @@ class Layout:
         column += np.uint64(place.base % (1 << 64))
         return column.view(np.int64), nulls
 
-    def unpack(self, words: Words) -> Words:
-        """Return the offsets of all columns of packed rows, uint64[columns, n]."""
-        offsets = np.empty((len(self.places), words.shape[1]), np.uint64)
-        unpack_offsets(np.ascontiguousarray(words), self.table, offsets)
-        return offsets
+    def unpack(self, words: Words) -> list[Raw]:
+        """Return the offsets of all columns of packed rows."""
+        return list(self.offsets(words))
+
+    def offsets(self, words: Words) -> Words:
+        """Return the offsets of all columns of packed rows as one array, uint64[columns, n]."""
+        result = np.empty((len(self.places), words.shape[1]), np.uint64)
+        unpack_offsets(np.ascontiguousarray(words), self.table, result)
+        return result
 
 
 class AddressedColumns(tuple[Column, ...]):
     """Columns in contiguous arrays, whose addresses are taken once for all kernels that read them."""
 
+    @classmethod
+    def of(cls, columns: Iterable[Column]) -> AddressedColumns:
+        """Return columns, copied where their arrays are not contiguous."""
+        contiguous = np.ascontiguousarray
+        return cls((contiguous(v), None if nulls is None else contiguous(nulls)) for v, nulls in columns)
+
     @cached_property
     def addresses(self) -> Table:
         """Return the addresses of values and NULL masks, as `addresses` does."""
-        return np.array([(address_of(v), 0 if nulls is None else address_of(nulls)) for v, nulls in self], np.int64)
+        every = [(address_of(v), 0 if nulls is None else address_of(nulls)) for v, nulls in self]
+        return np.array(every, np.int64).reshape(-1, 2)
 
 
-class ColumnBlock:
-    """The memory of some columns, which a kernel fills by their `addresses`, of values and of NULL masks: int64[n, 2].
+class ColumnBlock(Sequence[Column]):
+    """Columns in memory that a kernel fills by the addresses `into`, of values and of NULL masks: int64[n, 2].
 
-    Masks are zero at first.
+    Masks are zero at first; those that are `nullable` count.
     """
 
     def __init__(self, columns: int, count: int) -> None:
         self._values = space.empty((columns, count), np.dtype(np.int64))
         self._nulls = np.zeros((columns, count), bool)
+        self.nullable = np.zeros(columns, np.int64)
         starts = np.arange(columns) * count
-        self.addresses = np.empty((columns, 2), np.int64)
-        self.addresses[:, 0] = address_of(self._values) + self._values.itemsize * starts
-        self.addresses[:, 1] = address_of(self._nulls) + starts
+        self.into = np.empty((columns, 2), np.int64)
+        self.into[:, 0] = address_of(self._values) + self._values.itemsize * starts
+        self.into[:, 1] = address_of(self._nulls) + starts
 
-    def columns(self, nullable: Iterable[object]) -> list[Column]:
-        """Return the columns; those that are not nullable have no mask."""
-        parts = zip(self._values, self._nulls, nullable, strict=True)
-        return [(values, nulls if is_nullable else None) for values, nulls, is_nullable in parts]
+    @cached_property
+    def addresses(self) -> Table:
+        """Return the addresses of values and NULL masks, as `addresses` does."""
+        result: Table = self.into * np.stack([np.ones_like(self.nullable), self.nullable], axis=1)
+        return result
+
+    def put(self, place: int, values: Values, nulls: Nulls) -> None:
+        """Set one column."""
+        self._values[place] = values
+        if nulls is not None:
+            self._nulls[place], self.nullable[place] = nulls, 1
+
+    def __len__(self) -> int:
+        return len(self.nullable)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        return self._values[place], self._nulls[place] if self.nullable[place] else None
 
 
 def addresses(columns: Sequence[Column]) -> Table:
@@ -440,7 +490,9 @@ def addresses(columns: Sequence[Column]) -> Table:
 
     The arrays must be contiguous, and stay alive as long as kernels use their addresses.
     """
-    return columns.addresses if isinstance(columns, AddressedColumns) else AddressedColumns(columns).addresses
+    if isinstance(columns, AddressedColumns | ColumnBlock):
+        return columns.addresses
+    return AddressedColumns(columns).addresses
 
 
 def signed(word: int) -> int:

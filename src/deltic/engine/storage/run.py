@@ -49,7 +49,7 @@ NO_WEIGHTS: Weights = np.empty(0, np.int64)
 _SHARED = 1 << 20
 # From this many rows on, times and weights take as few bytes as they need.
 _MANY = 1 << 12
-# The first rows to check for order: most unsorted batches fail here already.
+# The first rows to check for order: most unsorted batches fail here already. So many are sorted in one call.
 _FEW = 64
 # Sums of smaller weights, one from each run, always fit into 64 bits.
 _HEAVY = 1 << 56
@@ -72,17 +72,18 @@ class Run:
     see `kernels.search`.
     """
 
-    __slots__ = ("descriptor", "is_heavy", "kept", "max_time", "times", "weights", "words")
+    __slots__ = ("count", "descriptor", "is_heavy", "kept", "max_time", "times", "weights", "words")
 
     is_far = False
     """Whether it is in remote storage, so that reading parts is faster than reading all."""
+    count: int
     kept: object | None
     """The place where it is stored; None before it is."""
 
     def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
         self.kept = None
-        self.words = np.ascontiguousarray(words)
-        if words.shape[1] < _MANY:
+        self.words, self.count = np.ascontiguousarray(words), words.shape[1]
+        if self.count < _MANY:
             self.times, weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
             described = describe(self.words, self.times, weights)
             self.descriptor, (self.max_time, most) = described[:4], described[4:].tolist()
@@ -94,7 +95,7 @@ class Run:
             self.descriptor = describe_output(self.words, self.times, self.weights)
 
     def __len__(self) -> int:
-        return int(self.words.shape[1])
+        return self.count
 
     def part(self, start: int, end: int) -> Run:
         """Return the rows from `start` to `end`, as far as they exist."""
@@ -140,6 +141,7 @@ class KeptRun(Run):
     def __init__(self, source: StoredArrays, is_bare: bool = False) -> None:
         self.source, self.is_bare, self._is_read = source, is_bare, False
         self.kept, self.max_time = source, int(source.about["max_time"])
+        self.count = int(source.about["rows"])
         self.is_heavy = not is_bare and "heavy" in source.about
 
     def __getattr__(self, name: str) -> Any:
@@ -182,9 +184,6 @@ class KeptRun(Run):
     def net(self) -> int:
         return len(self) if self.is_bare else int(self.source.about["net"])
 
-    def __len__(self) -> int:
-        return int(self.source.about["rows"])
-
     @property
     def nbytes(self) -> int:
         return int(self.source.about["bytes"])
@@ -195,7 +194,10 @@ def near(runs: Sequence[Run], low: Words1, high: Words1) -> tuple[Run, ...]:
 
     Runs in memory are returned as they are.
     """
-    return tuple(run.near(low, high) if isinstance(run, KeptRun) and run.is_far else run for run in runs)
+    for run in runs:
+        if run.is_far:
+            return tuple(run.near(low, high) if isinstance(run, KeptRun) and run.is_far else run for run in runs)
+    return tuple(runs)
 
 
 def _are_heavy(weights: Weights) -> bool:
@@ -309,6 +311,11 @@ def sort_order(words: Words) -> npt.NDArray[np.int64]:
 
 def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = False) -> tuple[Words, Weights]:
     """Return the distinct rows, sorted, with their summed weights (never empty). Drops zeros unless `keep_zeros`."""
+    if words.shape[1] <= _FEW:
+        out, sums, overflows = kernels.consolidate_few(words, np.ascontiguousarray(weights, np.int64), keep_zeros)
+        if overflows:
+            raise CountOverflowError
+        return out, sums
     if words.shape[1] >= _MANY and _ascend(words[0, :_FEW]) and _ascend(words[0]):
         all_weights = weights.astype(np.int64) if weights.size else np.ones(words.shape[1], np.int64)
         there = slice(None) if keep_zeros or all_weights.all() else all_weights != 0

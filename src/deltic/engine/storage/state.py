@@ -234,12 +234,10 @@ class State:
         if self.counts is not None:
             yield Name(name, "counts", self.canonical), self.counts
 
-    def arrangements(self) -> Iterator[Arrangement]:
-        """Yield all arrangements of the relation."""
-        yield from self.by_order.values()
-        yield from self.auxiliary.values()
-        if self.counts is not None:
-            yield self.counts
+    def arrangements(self) -> list[Arrangement]:
+        """Return all arrangements of the relation."""
+        counts = [] if self.counts is None else [self.counts]
+        return [*self.by_order.values(), *self.auxiliary.values(), *counts]
 
     @property
     def nbytes(self) -> int:
@@ -405,12 +403,13 @@ class State:
 class StoreSnapshot:
     """The state of relations at one moment. It shares their runs, so it costs nothing."""
 
-    saved: tuple[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool], ...]
+    saved: list[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool]]
 
     @classmethod
     def of(cls, states: Iterable[State]) -> StoreSnapshot:
         """Return the snapshot of these relations."""
-        return cls(tuple((a, a.runs, a.before, a.layout, a.is_built) for s in states for a in s.arrangements()))
+        every = [arrangement for state in states for arrangement in state.arrangements()]
+        return cls([(a, a.runs, a.before, a.layout, a.is_built) for a in every])
 
     def restore(self) -> bool:
         """Restore every relation to the snapshot. Return whether a layout had changed since."""

@@ -163,8 +163,9 @@ class ValueOrder:
         labels = (np.arange(1, count + 1) * (self._end // (count + 1))).astype(np.int64)
         self._labels, self._known, self._runs = np.zeros(2 * count, np.int64), 0, []
         self._write(ids, labels)
-        self.domain.numbering += 1
-        self.reversed.numbering += 1
+        for domain in (self.domain, self.reversed):
+            domain.numbering += 1
+            domain.grow()
         self._stretches = ()
         self._moved = old, _Ordered(self._labels[old.ids], old.ids)
 
@@ -280,7 +281,6 @@ class Labels(Domain):
         self._order, self.descending = order, descending
 
     def extend(self, low: int, high: int) -> None:
-        self._grow()
         self._order.relabel()
 
     def extend_amply(self, low: int, high: int, time: int) -> None:

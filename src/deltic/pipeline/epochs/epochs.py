@@ -179,9 +179,9 @@ class Epochs:
         self._phases.end("lateness")
         epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
         self._phases.add(epoch.result.phases or {"evaluation": epoch.result.seconds})
-        tables = {name: rows for name, rows in epoch.result.tables.items() if name not in self._tick}
-        late_rows, phases = self._admitted.late, self._phases.seconds
-        epoch.result = replace(epoch.result, tables=tables, late=late_rows, phases=phases)
+        result = epoch.result
+        result.tables = {name: rows for name, rows in result.tables.items() if name not in self._tick}
+        result.late, result.phases = self._admitted.late, self._phases.seconds
         if conflicts != "trust":
             try:
                 checked = {n: b for n, b in batches.items() if not self.engine.checks_keys(n)}

@@ -104,7 +104,7 @@ class ChangeManager:
         keyed = Keyed(table.name, table.key)
         look_up, are_late = partial(self._version.lookup_all, table.name), partial(self._are_late, table)
         for change in changes:
-            if isinstance(change, RowChange) and not (_is_here(change) or _is_by_key(change)):
+            if isinstance(change, RowChange) and not change.is_by_key:
                 self._add(table.name, change.rows)
                 continue
             for part in change.parts(keyed) if isinstance(change, RowChange) else [change]:

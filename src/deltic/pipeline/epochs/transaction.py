@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_NO_RESULT = EpochResult()
 
 
 class _Phase(enum.Enum):
@@ -92,8 +94,7 @@ class Transaction:
         self._phase = _Phase.UNUSED
         self._seen: int | None = None
         self._counted: tuple[int, ...] = ()
-        self._result = EpochResult()
-        self._report = EpochReport(0)
+        self._result, self._number = _NO_RESULT, 0
         self._affected: tuple[int, ...] = ()
         self._rounded: dict[str, Rounding] = {}
 
@@ -253,30 +254,25 @@ class Transaction:
                 each._check_defined()
             operations = [operation for each in everyone for operation in each.operations]
             agreed = ChainMap(*(dict(each.terms.positions) for each in everyone), dict(positions))
-            report, result, affected = self._applied(operations, dict(agreed))
+            result, number, affected = self._applied(operations, dict(agreed))
             for each in everyone:
                 count = len(each.operations)
-                each._take(report, result, affected[:count])
+                each._take(result, number, affected[:count])
                 affected = affected[count:]
 
     def _applied(
         self, operations: Sequence[Operation], positions: Mapping[str, Any]
-    ) -> tuple[EpochReport, EpochResult, Sequence[int]]:
-        """Commit operations as an epoch. Return its report and result, and the number of rows that each operation
-        affects.
-        """
+    ) -> tuple[EpochResult, int, Sequence[int]]:
+        """Commit operations as an epoch. Return its result and number, and how many rows each operation affects."""
         manager = self._manager(operations)
         logged = LoggedEpoch(manager.batches(operations), self.terms.conflicts, positions)
         self._check_counted(manager.affected)
         with self._prepare(logged.batches) as epoch:
-            report = report_of(epoch.result, epoch.number)
-            return report, self._epochs.commit(epoch, logged), manager.affected
+            return self._epochs.commit(epoch, logged), epoch.number, manager.affected
 
-    def _take(self, report: EpochReport, result: EpochResult, affected: Sequence[int]) -> None:
+    def _take(self, result: EpochResult, number: int, affected: Sequence[int]) -> None:
         """Record the commit."""
-        rounded = {f"{table}.{c}": of for table, each in self._rounded.items() for c, of in each.columns.items()}
-        self._report = replace(report, rounded=rounded) if rounded else report
-        self._result, self._affected = result, tuple(affected)
+        self._result, self._number, self._affected = result, number, tuple(affected)
         self._phase, self.operations = _Phase.COMMITTED, []
 
     def rewind(self, count: int) -> None:
@@ -301,6 +297,11 @@ class Transaction:
         """The transaction in numbers; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
         return self._report
+
+    @cached_property
+    def _report(self) -> EpochReport:
+        rounded = {f"{table}.{c}": of for table, each in self._rounded.items() for c, of in each.columns.items()}
+        return replace(report_of(self._result, self._number), rounded=rounded)
 
     @property
     def affected(self) -> tuple[int, ...]:
@@ -439,7 +440,7 @@ class Transaction:
             is_signed = weight is None
             key = table.key if is_signed else ()
             result = to_table(table.name, table.schema, rows, is_signed, key, rounding=rounding, optional=optional)
-            return result if weight is None else with_weights(result, weight)
+            return result if weight is None else TableBatch(with_weights(result, weight), may_mark=False)
 
     def _rounding(self, table: CatalogTable, coerce: bool) -> Rounding | None:
         """Return what rounds and counts the values of a table; None if values that do not fit are refused."""

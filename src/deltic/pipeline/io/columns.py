@@ -51,10 +51,15 @@ def declared(table: pa.Table, schema: Schema) -> pa.Table:
     """
     if not table.num_columns or not table.schema.equals(_fields(schema)):
         return table_of(table.columns, schema.to_arrow(), len(table))
-    for place, column in enumerate(schema):
-        if not column.nullable:
-            table = table.set_column(place, schema.to_arrow().field(place), table.column(place))
+    for place, field in _required(schema):
+        table = table.set_column(place, field, table.column(place))
     return table
+
+
+@lru_cache(1 << 10)
+def _required(schema: Schema) -> list[tuple[int, pa.Field]]:
+    """Return the fields without NULL, with their places."""
+    return [(place, field) for place, field in enumerate(schema.to_arrow()) if not field.nullable]
 
 
 @lru_cache(1 << 10)

@@ -185,4 +185,4 @@ class ByIteration:
     def rows(self, words: Words) -> Words:
         """Return the columns of rows that are in this order, in the relation's declared order."""
         order = (*self.keys, -1, *self.others)
-        return self.layout.unpack(words)[[order.index(c) for c in self.state.canonical]]
+        return self.layout.offsets(words)[[order.index(c) for c in self.state.canonical]]

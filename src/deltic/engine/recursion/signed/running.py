@@ -77,7 +77,7 @@ class RunningGroups(Examination):
         group, time = layout.mask(self.groups.keys), np.array(layout.places[self.groups.keys].found)
         words, width = self._record(keys, now), self.slots.width
         result, visited = last_records(words, group, time, last_column(self.totals), runs, width + 1)
-        return result[:, :width], int(visited)
+        return np.ascontiguousarray(result[:, :width]), int(visited)
 
     def _record(self, keys: Sequence[Raw], now: int) -> Words:
         """Return the first row that stores the totals of each group from an iteration on."""
@@ -120,9 +120,10 @@ class RunningGroups(Examination):
         words, weights = [target.pack(there, len(past))], [-past.weights]
         try:
             for result, sign in ((totals, -1), (new, 1)):
-                rows = self.groups.rows(keys, self.groups.results(result), result[:, ROWS] > 0)
-                words.append(rows)
-                weights.append(np.full(rows.shape[1], sign))
+                some = np.flatnonzero(result[:, ROWS] > 0)
+                packed = np.array(keys, np.uint64).reshape(len(keys), len(result))
+                words.append(self.groups.rows(packed, some, self.groups.results(result), some))
+                weights.append(np.full(len(some), sign))
         except NoResult as missing:
             self.groups.report(missing, keys)
         moved, sums = consolidate(np.concatenate(words, axis=1), np.concatenate(weights))
