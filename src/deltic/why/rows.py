@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from copy import copy
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import chain, permutations
+from itertools import chain, islice, permutations
 from threading import Lock
 from typing import Any
 
@@ -320,7 +320,7 @@ class Evaluator:
         others.remove(first)
         schema = scope.circuit.type_of(first).schema
         rows = self.rows(scope, first, {n: values[n] for n in schema.names if n in values}).items()
-        bindings = [({**values, **named(row, schema)}, weight * w) for row, w in rows]
+        bindings = (({**values, **named(row, schema)}, weight * w) for row, w in rows)
         for chunk in _growing(bindings):
             for more, both in self._promising(scope, others, chunk):
                 yield from self._matches(scope, others, more, both)
@@ -588,9 +588,9 @@ def unexplained(operator: ops.Operator) -> UnsupportedError:
     return UnsupportedError(f"why: {operator.keyword} is not explained; ask for rows of the views that it reads")
 
 
-def _growing(bindings: list[_Binding]) -> Iterator[list[_Binding]]:
-    """Chunks of a list, each four times as long as the previous: the first ones may be enough."""
-    start, size = 0, _MANY
-    while start < len(bindings):
-        yield bindings[start : start + size]
-        start, size = start + size, size * 4
+def _growing(bindings: Iterator[_Binding]) -> Iterator[list[_Binding]]:
+    """Chunks, each four times as long as the previous: the first ones may be enough."""
+    size = _MANY
+    while chunk := [*islice(bindings, size)]:
+        yield chunk
+        size *= 4
