@@ -33,6 +33,22 @@ def test_frames_and_tables(spark, tmp_path):
         assert told.endswith("USING spark OPTIONS (table 'orders', changed 'version')")
 
 
+@pytest.mark.slow
+def test_names_of_two_and_three_parts(spark, tmp_path):
+    spark.sql(f"CREATE DATABASE shop LOCATION '{tmp_path}/shop'")
+    spark.sql("CREATE TABLE shop.sale USING parquet AS SELECT 1L AS id, 'a' AS name")
+    try:
+        pipeline = deltic.Pipeline(spark)
+        for number, name in enumerate(("shop.sale", "spark_catalog.shop.sale", "`spark_catalog`.`shop`.sale")):
+            pipeline.table(f"t{number}", source=External("spark", table=name))
+        spark.sql("INSERT INTO shop.sale VALUES (2, 'b')")
+        assert {told.inserted for told in pipeline.refresh().sources.values()} == {2}
+        with pytest.raises(DelticError, match=r"table or view `spark_catalog`.`shop`.`none` cannot be found"):
+            pipeline.table("none", source=External("spark", table="spark_catalog.shop.none"))
+    finally:
+        spark.sql("DROP DATABASE shop CASCADE")
+
+
 def test_a_temporary_view_is_what_was_published(spark):
     pipeline = deltic.Pipeline(spark)
     pipeline.sql(

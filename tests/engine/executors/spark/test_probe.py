@@ -6,11 +6,15 @@ and a look that an executor which is fit does not pass.
 
 from __future__ import annotations
 
+import inspect
+import os
 import shutil
+import subprocess
 import sysconfig
 import venv
 from pathlib import Path
 
+import pyspark
 import pytest
 
 import deltic
@@ -18,6 +22,7 @@ from tests import s3
 from tests.engine.kernels.test_zipped import zipped
 from tests.standalone import Driver, Standalone
 
+SUBMIT = Path(pyspark.__file__).parent / "bin/spark-submit"
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
@@ -80,14 +85,46 @@ def test_executors_without_deltic(cluster, tmp_path):
     assert len(told.splitlines()) < 8
 
 
+def without_deltic(folder):
+    """A Python that has what Deltic requires, and not Deltic: a file of paths in it leads to others' packages."""
+    venv.create(folder)
+    packages = sysconfig.get_path("purelib", "venv", {"base": str(folder)})
+    Path(packages, "others.pth").write_text(sysconfig.get_path("purelib"))
+    return str(folder / "bin/python"), packages
+
+
+PROGRAM = """
+import sys
+import deltic
+from pyspark.sql import SparkSession
+from program_parts import one_epoch
+
+print("found", one_epoch(SparkSession.builder.getOrCreate(), sys.argv[1]), deltic.__file__)
+"""
+
+
+def test_a_program_that_is_submitted(cluster, tmp_path):
+    """With Deltic and a module of its own as --py-files; its driver has no other Deltic."""
+    python, _ = without_deltic(tmp_path / "env")
+    zipped(tmp_path / "deltic.zip")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "program_parts.py").write_text("import deltic\n\n\n" + inspect.getsource(one_epoch))
+    files = f"{tmp_path}/deltic.zip,{tmp_path}/program_parts.py"
+    command = [str(SUBMIT), "--master", cluster.master, "--py-files", files, "--executor-memory", "512m"]
+    command += ["--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.deltic.patience=150"]
+    command += [str(tmp_path / "program.py"), str(tmp_path / "shards")]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert f"found [(1, 5), (2, 4)] {tmp_path}/deltic.zip/deltic/__init__.py" in done.stdout
+
+
 @pytest.mark.parametrize("way", ["zip", "archive"])
 def test_executors_that_are_sent_deltic(cluster, tmp_path, way):
-    """Their own Python has what Deltic requires, and not Deltic: a file of paths in it leads to others' packages."""
-    venv.create(tmp_path / "env")
-    packages = sysconfig.get_path("purelib", "venv", {"base": str(tmp_path / "env")})
-    Path(packages, "others.pth").write_text(sysconfig.get_path("purelib"))
+    python, packages = without_deltic(tmp_path / "env")
     zipped(tmp_path / "deltic.zip")
-    settings = {"python": str(tmp_path / "env/bin/python"), "spark.submit.pyFiles": str(tmp_path / "deltic.zip")}
+    settings = {"python": python, "spark.submit.pyFiles": str(tmp_path / "deltic.zip")}
     if way == "archive":
         shutil.unpack_archive(tmp_path / "deltic.zip", packages)
         shutil.make_archive(str(tmp_path / "env"), "gztar", tmp_path / "env")
