@@ -18,9 +18,9 @@ import pytest
 import deltic
 
 EPOCHS = 20
-SECONDS = 20
+BATCHES, PATIENCE = 4, 300
 WRITER = f"""
-import random, sys, time
+import os, random, sys, time
 from deltic import Durability, Pipeline, Transactions
 
 transactions, durability = Transactions(conflicts="normalize"), Durability(epochs={EPOCHS}, keep=1)
@@ -30,8 +30,8 @@ with Pipeline(state=sys.argv[1], transactions=transactions, durability=durabilit
         CREATE VIEW takings AS SELECT shop, sum(price) AS total, count(*) AS n FROM sale GROUP BY shop
     ''')
     print("begun", flush=True)
-    rng, end = random.Random(7), time.monotonic() + {SECONDS}
-    while time.monotonic() < end:
+    rng, end = random.Random(7), time.monotonic() + {PATIENCE}
+    while time.monotonic() < end and not os.path.exists(sys.argv[2]):
         with pipeline.transaction() as change:
             change.upsert("sale", [(rng.randrange(500), rng.randrange(50), rng.randrange(9)) for _ in range(5)])
             change.delete("sale", [(rng.randrange(500),)])
@@ -41,19 +41,22 @@ with Pipeline(state=sys.argv[1], transactions=transactions, durability=durabilit
 @pytest.mark.slow
 def test_a_slow_query_beside_a_fast_writer(spark, tmp_path):
     deltic.register(spark)
-    place, sums = str(tmp_path / "state"), Counter()
+    place, stop, sums, batches = str(tmp_path / "state"), tmp_path / "stop", Counter(), []
 
     def take(frame, _):
         for row in frame.toArrow().to_pylist():
             sums[row["shop"], row["total"], row["n"]] += row["__weight__"]
         time.sleep(2)
+        batches.append(len(batches))
+        if len(batches) == BATCHES:
+            stop.touch()
 
-    command = [sys.executable, "-c", WRITER, place]
+    command = [sys.executable, "-c", WRITER, place, str(stop)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"begun\n"
         stream = spark.readStream.format("deltic").option("view", "takings").option("form", "weight").load(place)
         query = stream.writeStream.foreachBatch(take).option("checkpointLocation", str(tmp_path / "query")).start()
-        assert writer.wait(120) == 0
+        assert writer.wait(PATIENCE + 60) == 0
     query.processAllAvailable()
     done = [each["sources"][0]["endOffset"] for each in query.recentProgress if each["numInputRows"]]
     query.stop()
