@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from deltic.pipeline.spark.connect_literals import written_literal
 from deltic.pipeline.spark.connect_rows import PlanColumn, PlanRows
-
-if TYPE_CHECKING:
-    from deltic.pipeline.spark.connect_plans import PlanReader
+from deltic.pipeline.spark.plan_errors import PlanErrors
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _FLOATS = ("float", "double")
 
 
-def drop_na(reader: PlanReader, drop: Any, _: Any) -> PlanRows:
-    """The rows with enough values in some columns."""
-    rows = reader.rows(drop.input)
+def drop_na(drop: Any, rows: PlanRows, types: Sequence[str]) -> PlanRows:
+    """Return the rows with enough values in some columns."""
     names = {name.lower() for name in drop.cols}
-    typed = [(c, t) for c, t in _typed(reader, rows, drop.input) if not names or c.name.lower() in names]
+    columns = zip(rows.columns, types, strict=True)
+    typed = [(column, type_) for column, type_ in columns if not names or column.name.lower() in names]
     least = drop.min_non_nulls if drop.HasField("min_non_nulls") else len(typed)
     present = " + ".join(f"CASE WHEN {_missing(c.number, t)} THEN 0 ELSE 1 END" for c, t in typed)
     return rows.within(f"SELECT * FROM ({rows.query}) WHERE {present} >= {least}")
 
 
-def fill_na(reader: PlanReader, fill: Any, _: Any) -> PlanRows:
-    """The rows with a value where there was none: one for all columns that it fits, or one for each that is named."""
-    rows, columns, texts = reader.rows(fill.input), [], []
-    for column, type_ in _typed(reader, rows, fill.input):
+def fill_na(
+    fill: Any, rows: PlanRows, types: Sequence[str], new_column: Callable[[str], PlanColumn], errors: PlanErrors
+) -> PlanRows:
+    """Return the rows with values for missing ones: one for all columns that it fits, or one for each named column."""
+    columns, texts = list[PlanColumn](), list[str]()
+    for column, type_ in zip(rows.columns, types, strict=True):
         value = _value_for(fill, column, type_)
-        columns.append(column if value is None else reader.column(column.name))
+        columns.append(column if value is None else new_column(column.name))
         if value is None:
             texts.append(column.number)
             continue
-        cast = f"CAST({written_literal(value, reader.errors)} AS {type_})"
+        cast = f"CAST({written_literal(value, errors)} AS {type_})"
         filled = f"CASE WHEN {_missing(column.number, type_)} THEN {cast} ELSE {column.number} END"
         texts.append(f"{filled} AS {columns[-1].number}")
     return PlanRows(f"SELECT {', '.join(texts)} FROM ({rows.query})", tuple(columns), plans=rows.plans)
@@ -48,11 +48,6 @@ def _value_for(fill: Any, column: PlanColumn, type_: str) -> Any:
     if len(fill.values) > 1:
         return fill.values[names.index(column.name.lower())]
     return fill.values[0] if _fits(fill.values[0], type_) else None
-
-
-def _typed(reader: PlanReader, rows: PlanRows, relation: Any) -> Iterator[tuple[PlanColumn, str]]:
-    types = [field.dataType.simpleString() for field in reader.schema(relation)]
-    return zip(rows.columns, types, strict=True)
 
 
 def _missing(column: str, type_: str) -> str:

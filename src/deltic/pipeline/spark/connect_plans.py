@@ -300,6 +300,15 @@ class PlanReader:
             raise self.errors.unsupported("unpivot of an expression")
         return [c for c in columns if c is not None]
 
+    def _drop_na(self, drop: Any, _: Any) -> PlanRows:
+        return drop_na(drop, self.rows(drop.input), self._types(drop.input))
+
+    def _fill_na(self, fill: Any, _: Any) -> PlanRows:
+        return fill_na(fill, self.rows(fill.input), self._types(fill.input), self.column, self.errors)
+
+    def _types(self, relation: Any) -> list[str]:
+        return [field.dataType.simpleString() for field in self.schema(relation)]
+
     def _sql(self, sql: Any, relation: Any) -> PlanRows:
         return self._text(sql, relation, "")
 
@@ -357,8 +366,8 @@ _READERS: Mapping[str | None, Callable[[PlanReader, Any, Any], PlanRows]] = {
     "join": PlanReader._join,
     "set_op": PlanReader._set_op,
     "unpivot": PlanReader._unpivot,
-    "drop_na": drop_na,
-    "fill_na": fill_na,
+    "drop_na": PlanReader._drop_na,
+    "fill_na": PlanReader._fill_na,
     "sql": PlanReader._sql,
     "with_relations": PlanReader._with_relations,
     **dict.fromkeys(_PASSED, PlanReader._passed),

@@ -18,7 +18,7 @@ import numpy as np
 from deltic.engine.kernels.histories import examine_rows
 from deltic.engine.operators.kernel import KERNELS
 from deltic.engine.operators.query import Environment
-from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups
+from deltic.engine.recursion.signed.reading import ByIteration, GroupEntries, HistoryGroups
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate
@@ -178,7 +178,7 @@ class GroupFunction(Examination):
         times = following[again].astype(np.int32)
         return ExaminationResult(Run(moved, weights=sums), probes.words, times)
 
-    def _function(self, present: Entries) -> Run:
+    def _function(self, present: GroupEntries) -> Run:
         """Return the function of all groups' rows at one iteration."""
         rows = self.rows.canonical(present.words, present.weights)
         if self.kernel is None:

@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Entries:
+class GroupEntries:
     """Rows of groups with the changes of their weights, each at its iteration, and the number of its group."""
 
     groups: Ints
@@ -36,12 +36,12 @@ class Entries:
     def __len__(self) -> int:
         return len(self.groups)
 
-    def until(self, now: int) -> Entries:
+    def until(self, now: int) -> GroupEntries:
         """Return the rows at an iteration: distinct, in order, with nonzero weights."""
         past = self.times <= now
-        return Entries(self.groups[past], self.words[:, past], self.times[past], self.weights[past]).summed()
+        return GroupEntries(self.groups[past], self.words[:, past], self.times[past], self.weights[past]).summed()
 
-    def summed(self) -> Entries:
+    def summed(self) -> GroupEntries:
         """Return the distinct rows, in order, with their nonzero weights over all iterations."""
         if not len(self):
             return self
@@ -50,7 +50,7 @@ class Entries:
         starts = np.flatnonzero(are_new(words))
         sums = np.add.reduceat(self.weights[order], starts)
         kept = starts[sums != 0]
-        return Entries(groups[kept], words[:, kept], np.zeros(len(kept), np.int64), sums[sums != 0])
+        return GroupEntries(groups[kept], words[:, kept], np.zeros(len(kept), np.int64), sums[sums != 0])
 
     def next(self, now: int, count: int) -> Ints:
         """Return the next iteration at which each of `count` groups has an entry, −1 if there is none."""
@@ -61,14 +61,16 @@ class Entries:
         return np.where(result == never, -1, result)
 
 
-def _entries(runs: Sequence[Run], least: Words, same: Words1) -> Entries:
+def _entries(runs: Sequence[Run], least: Words, same: Words1) -> GroupEntries:
     """Return the entries that agree, in the bits of the mask `same`, with the least possible row of each group."""
     where = ranges(least, least | ~same[:, None], descriptors(runs)).reshape(len(runs), least.shape[1], 2)
     none = np.empty(0, np.int64)
     parts = [(none, np.empty((len(least), 0), np.uint64), none, none)]
     parts += [_part(run, *each.T) for run, each in zip(runs, where, strict=True)]
     of, words, times, weights = zip(*parts, strict=True)
-    return Entries(np.concatenate(of), np.concatenate(words, axis=1), np.concatenate(times), np.concatenate(weights))
+    return GroupEntries(
+        np.concatenate(of), np.concatenate(words, axis=1), np.concatenate(times), np.concatenate(weights)
+    )
 
 
 def _part(run: Run, first: Ints, end: Ints) -> tuple[Ints, Words, Ints, Weights]:
@@ -110,7 +112,7 @@ class HistoryGroups:
         packed = self.arrangement.layout.pack([*keys, *rest], count)
         return consolidate(packed, np.zeros(count, np.int64), keep_zeros=True)[0]
 
-    def entries(self, groups: Words, runs: Sequence[Run] | None = None) -> Entries:
+    def entries(self, groups: Words, runs: Sequence[Run] | None = None) -> GroupEntries:
         """Return the entries of the groups, in this relation or in other runs in its order."""
         runs = self.arrangement.runs if runs is None else runs
         return _entries(runs, groups, self.arrangement.layout.mask(self.keys))
@@ -171,7 +173,7 @@ class ByIteration:
         count = len(keys[0]) if keys else 1
         return self._packed(keys, now, [np.zeros(count, np.uint64)] * len(self.others), count)
 
-    def entries(self, keys: Sequence[Raw], now: int) -> Entries:
+    def entries(self, keys: Sequence[Raw], now: int) -> GroupEntries:
         """Return the changes of some sorted groups at an iteration."""
         return _entries(self.arrangement.runs, self.probe(keys, now), self.layout.mask(len(self.keys) + 1))
 

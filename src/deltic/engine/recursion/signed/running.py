@@ -22,7 +22,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.operators.totals import GroupTotals
 from deltic.engine.recursion.signed.examination import Examination, ExaminationResult
 from deltic.engine.recursion.signed.extremes import IN_ORDER, ValuesByIteration, is_in_order
-from deltic.engine.recursion.signed.reading import ByIteration, Entries, HistoryGroups, iterations
+from deltic.engine.recursion.signed.reading import ByIteration, GroupEntries, HistoryGroups, iterations
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.layout import Domain, Raw
 from deltic.engine.storage.run import Run, Words, add_runs, consolidate
@@ -85,7 +85,7 @@ class RunningGroups(Examination):
         times, slots = np.full(count, now, np.uint64), np.zeros(count, np.uint64)
         return self.totals.layout.pack([*keys, times, slots], count)
 
-    def _after(self, keys: Sequence[Raw], entries: Entries, totals: Totals, now: int) -> Totals:
+    def _after(self, keys: Sequence[Raw], entries: GroupEntries, totals: Totals, now: int) -> Totals:
         """Return the totals of groups at an iteration, from those before it and the changes there."""
         order = np.argsort(entries.groups, kind="stable")
         groups, columns = entries.groups[order], self.entries.rows(entries.words[:, order])
