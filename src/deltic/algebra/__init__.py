@@ -1,4 +1,4 @@
-"""Z-sets: what the reference interpreter computes with. Imports nothing of Deltic.
+"""Z-sets, the values of the reference interpreter. Imports nothing of Deltic.
 
 >>> from deltic.algebra import ZSet
 >>> ZSet.of(["ada", "bob"]) - ZSet.of(["bob"])

@@ -1,9 +1,9 @@
-"""Recursions whose minima and maxima only improve, in whatever order they are found.
+"""Recursions whose minima and maxima only improve, in any order of evaluation.
 
-Let a row with the least value of something stand for itself and for those with greater values, and likewise for
-maxima; such a value is a *bound*. In that reading `distance(x, min d)` is a set that grows when d falls. A body that
-grows with all of its relations so read has a least fixpoint, and every fair order of evaluation reaches it.
-Only the bounds themselves may not be on a cycle without an aggregate, because outdated bounds must leave no rows.
+Let a row with the least value of something stand for itself and for those with greater values, and likewise for maxima;
+such a value is a *bound*. In this reading `distance(x, min d)` is a set that grows when d falls. A body that grows with
+all of its relations in this reading has a least fixpoint, and every fair order of evaluation reaches it. Only the
+bounds themselves may not be on a cycle without an aggregate, because outdated bounds must leave no rows.
 
 NULL, which minima and maxima ignore, counts as worse than all values. Sums are assumed not to wrap around.
 """

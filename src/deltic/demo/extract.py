@@ -1,7 +1,7 @@
-"""From a Python file to its facts: one walk over the syntax tree that Python's own parser builds.
+"""From a Python file to its facts: one walk over the syntax tree of Python's own parser.
 
-Everything that one file alone can tell is decided here: the absolute name behind a relative import, the
-scope that binds a name. What a name means across files is left to the rules of `program.dl`.
+All that one file alone can tell is decided here: the absolute name behind a relative import, the scope that binds a
+name. The rules of `program.dl` decide what a name means across files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Facts: what one Python file says, as rows of the input relations of `program.dl`.
+"""Facts: the contents of one Python file as rows of the input relations of `program.dl`.
 
-A fact is a pair (relation, row). Every row names its own module, or something in it, so the facts of
-two files never coincide: the change of the tables that an edit causes is the difference of two sets.
+A fact is a pair (relation, row). Each row names its own module, or something in it, so the facts of two files never
+coincide, and an edit changes the tables by the difference of two sets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What an epoch's changes say in words: import cycles, dead code, tests concerned, modules affected.
+"""An epoch's changes in words: import cycles, dead code, tests concerned, modules affected.
 
-After each insight comes an explanation of one of its rows: the facts that it rests on, or what it lacks.
+After each insight comes an explanation of one of its rows: the facts that support it, or the missing ones.
 """
 
 from __future__ import annotations

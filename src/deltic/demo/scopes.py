@@ -1,8 +1,8 @@
-"""Lexical scopes of Python: which names a module, class or function binds, found without running it.
+"""Lexical scopes of Python: the names that a module, class or function binds, found without running it.
 
-Only modules, classes and functions are scopes here. What a lambda, a comprehension or `:=` binds counts as
-bound by the scope around it from there on, which differs from Python only where the same name also means
-something else in that scope. It saves looking for them in every expression beforehand.
+Only modules, classes and functions are scopes here. Names bound by a lambda, a comprehension or `:=` count as bound in
+the scope around it from there on, which differs from Python only if the same name means something else in that scope.
+So expressions need not be searched for them beforehand.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What Spark SQL can say of `program.dl`: the views that are no recursion, computed by Spark itself, for comparison.
+"""The views of `program.dl` that are not recursive, in Spark SQL, for comparison.
 
-Spark recomputes such a view in full from the tables, and from the recursive views below it, which it is given.
+Spark recomputes such a view in full, from the tables and the recursive views below it.
 """
 
 from __future__ import annotations

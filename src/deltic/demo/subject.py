@@ -1,4 +1,4 @@
-"""What the demonstration is about: a tree of Python files and a sequence of edits of it."""
+"""The subject of the demonstration: a tree of Python files and a sequence of edits of it."""
 
 from __future__ import annotations
 

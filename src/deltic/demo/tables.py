@@ -1,4 +1,4 @@
-"""The input tables of `program.dl`, kept outside the pipeline: what a recomputation from scratch starts from."""
+"""The input tables of `program.dl`, kept outside the pipeline: the input of a recomputation from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of source files as it stands, and what an edit of it changes in the tables."""
+"""The present tree of source files, and the changes of the tables by an edit of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Java's regular expressions in Python's `re`: what RE2 has none of, and patterns from data.
+"""Java's regular expressions in Python's `re`, for patterns that RE2 does not support, and patterns from data.
 
-Both have look-around, back references, possessive quantifiers and atomic groups. What Java alone has, such as
-classes of Unicode, makes a pattern undefined here.
+Both have look-around, back references, possessive quantifiers and atomic groups. A pattern with features that only Java
+has, such as Unicode classes, is undefined here.
 """
 
 from __future__ import annotations

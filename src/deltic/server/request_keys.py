@@ -1,7 +1,8 @@
 """Idempotency keys: a change that is sent again with the same key is not applied again.
 
-They are positions of the epochs that applied the changes, so that key and change are one step, also across a crash. The
-positions are slots, each with the keys of one epoch, which a later epoch overwrites: so the last ones are remembered.
+They are positions of the epochs that applied the changes, so that key and change are one step, also in a crash. The
+positions are slots, each with the keys of one epoch; later epochs overwrite them, so the most recent keys are
+remembered.
 """
 
 from __future__ import annotations

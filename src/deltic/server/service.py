@@ -1,7 +1,7 @@
 """The service: a pipeline for many concurrent clients of any protocol.
 
 Changes go to the one writer; questions are answered from snapshots, beside it; subscribers read one history. Any thread
-may call. Programs of asyncio await what `in_thread` gives, or wrap the futures of `submit`.
+may call. asyncio programs await the result of `in_thread`, or wrap the futures of `submit`.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     [ada]
     role = "owner"
-    token = "sha256:…"         # of the token that HTTP takes
+    token = "sha256:…"         # of the token for HTTP
     password = "SCRAM-SHA-256$4096:…$…:…"   # PostgreSQL's verifier
 
-`deltic user NAME` makes such an entry. Without users everyone is an owner: that is for loopback addresses alone.
+`deltic user NAME` makes such an entry. Without users everyone is an owner: that is for loopback addresses only.
 """
 
 from __future__ import annotations

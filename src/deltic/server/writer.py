@@ -1,7 +1,7 @@
 """The writer: a thread that commits waiting transactions, several as one epoch, each with its own verdict.
 
-Transactions queue up while an epoch is committed, so that more clients share an epoch and a sync of the log. Where such
-an epoch is rejected its transactions are committed one by one: only those fail that fail alone.
+Transactions queue up while an epoch is committed, so with more clients more of them share an epoch and a sync of the
+log. If such an epoch is rejected, its transactions are committed one by one: only those fail that fail alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Lowering SQL aggregates to aggregates of circuits over columns. Their semantics is Spark's.
+"""Lowers SQL aggregates to aggregates of circuits over columns. Their semantics is Spark's.
 
-Where Spark leaves the choice to the order of rows, it is made by values here, so that it depends on nothing else:
-`first` and `any_value` are the least value, `last` the greatest, arrays and texts are in ascending order unless asked
-otherwise, and of several most frequent values `mode` is the least. Approximate functions are exact.
+Where Spark's result depends on the order of rows, the values decide here: `first` and `any_value` are the least value,
+`last` the greatest, arrays and texts are in ascending order unless stated otherwise, and `mode` is the least of several
+most frequent values. Approximate functions are exact.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of SQL: case makes no difference, and what is declared keeps its spelling."""
+"""Names of SQL: they match in any case, and keep the spelling of their declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables of a session: a name that is no column here may mean one; it stands for its present value."""
+"""Variables of a session: a name that is no column may mean one, and stands for its present value."""
 
 from __future__ import annotations
 

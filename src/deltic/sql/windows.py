@@ -1,7 +1,7 @@
-"""Window functions of SQL: which functions of circuits they consist of, of which columns, and what frame those see.
+"""Window functions of SQL as functions of circuits: which they consist of, over which columns and frames.
 
-The meaning is Spark's. Where an order leaves it open which of several rows comes first, their values decide, so that
-the result depends on nothing else.
+Their semantics is Spark's. Where an order has ties, the values of the rows decide, so that the result depends on
+nothing else.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""From which iteration on a value is admitted: the least values, or the greatest, long before all others.
+"""From which iteration on a recursion admits a value: least or greatest values come long before all others.
 
-Each value has a rank, and from the iteration rank · 2¹⁷ on rows with it are there. Integers near zero have ranks of
-their own, those further away share one with what agrees with them in six binary digits after the first, as
-floating-point numbers do; floats do so everywhere, but that those below 2⁻²⁸ share one rank, and those above 2³⁰. So a
-recursion has come to rest with the values of one rank before it sees those of the next, as long as that takes no more
-than 2¹⁷ iterations; and there are so few ranks that looking at each costs little.
+Each value has a rank. Rows with the value are admitted from iteration rank · 2¹⁷ on. Integers near zero have ranks of
+their own; those further away share a rank if their first seven binary digits agree, as in floating-point numbers.
+Floats do so everywhere, except that those below 2⁻²⁸ share one rank, and those above 2³⁰ another. So a recursion is at
+rest with the values of one rank before it reads those of the next, as long as this takes at most 2¹⁷ iterations. There
+are few ranks, so an iteration for each costs little.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ LEAST, DOUBLES, SINGLES = 1, 2, 4
 
 @compiled
 def _rank_of_float(size: Int, bits: Int, first: Int) -> Int:
-    """The rank of a float that is not negative, which has so many bits after the exponent."""
+    """Return the rank of a nonnegative float whose mantissa has `bits` bits after the exponent."""
     return min(max((size >> (bits - _DIGITS)) - (first << _DIGITS), 0), _RANKS - 1)
 
 
 @compiled
 def _rank_of_integer(size: Int) -> Int:
-    """The rank of an integer that is not negative."""
+    """Return the rank of a nonnegative integer."""
     shift = np.int64(0)
     while size >> shift >= 1 << (_DIGITS + 1):
         shift += 1
@@ -41,7 +41,7 @@ def _rank_of_integer(size: Int) -> Int:
 
 @compiled
 def admitted(value: Int, order: Int) -> Int:
-    """The iteration from which on a value is admitted; `order` is LEAST, or not, and DOUBLES or SINGLES for floats."""
+    """Return the iteration from which a value is admitted. `order` is LEAST or not; floats are DOUBLES or SINGLES."""
     ahead = value if order & LEAST else ~value
     size = ahead if ahead >= 0 else ~ahead
     if order & DOUBLES:
@@ -55,13 +55,13 @@ def admitted(value: Int, order: Int) -> Int:
 
 @compiled
 def depth_of(now: Int, last: Int, depth: Int) -> Int:
-    """How many iterations in a row have changes, where iteration `last` is that deep; past a gap it begins again."""
+    """Return how many consecutive iterations have changes if iteration `last` has that depth; a gap starts a new count."""
     return depth if now == last else depth + 1 if now == last + 1 else np.int64(1)
 
 
 @kernel
 def admissions(values: Ints, order: Int) -> Ints:
-    """The iterations from which on values are admitted, see `admitted`."""
+    """Return the iterations from which values are admitted, see `admitted`."""
     result = np.empty(values.size, np.int64)
     for i in range(values.size):
         result[i] = admitted(values[i], order)

@@ -1,8 +1,8 @@
-"""Examining the groups of an aggregate in compiled iterations: `recursion.signed.running` for totals in 64 bits.
+"""Examines the groups of an aggregate in compiled iterations: `recursion.signed.running` for totals in 64 bits.
 
-A relation that is examined so has a row of `aggregates`, which says where its parts are in the other tables: probes, by
-which its groups are found in arrangements; readings, what a row adds to slots; extremes, columns whose values are kept
-in order; and results, the columns of the rows that come of totals.
+Each such relation has a row of `aggregates`, which locates its parts in the other tables. Probes find its groups in
+arrangements; readings say what a row adds to slots; extremes are columns whose values are kept in order; results are
+the columns that are computed from totals.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOTHING = np.int64(-1)
 
 @compiled
 def _probe(component: Component, p: Int, words: Words2, j: Int) -> Words2:
-    """The least row of the group of canonical row j, as one column, where probe p finds it."""
+    """Return the least row of the group of canonical row j, as one column, in the layout of probe p."""
     probe = component.probes[p]
     row = np.zeros((probe[P.WIDTH], 1), np.uint64)
     for m in range(probe[P.MOVES], probe[P.MOVES] + probe[P.MOVE_COUNT]):
@@ -55,7 +55,7 @@ def _probe(component: Component, p: Int, words: Words2, j: Int) -> Words2:
 
 @compiled
 def _group(component: Component, p: Int) -> Words1:
-    """The bits of a group's key in each word of the rows that probe p finds."""
+    """Return the bits of a group's key in each word of the rows that probe p reads."""
     probe = component.probes[p]
     mask = np.zeros(probe[P.WIDTH], np.uint64)
     for m in range(probe[P.MOVES], probe[P.MOVES] + probe[P.MOVE_COUNT]):
@@ -66,7 +66,7 @@ def _group(component: Component, p: Int) -> Words1:
 
 @compiled
 def _within(mask: Words1, place: Ints) -> Words1:
-    """The bits of a key, and of one more column."""
+    """Return the bits of a key and of one more column."""
     result = mask.copy()
     result[place[WORD]] |= np.uint64(place[MASK]) << np.uint64(place[SHIFT])
     return result
@@ -74,7 +74,7 @@ def _within(mask: Words1, place: Ints) -> Words1:
 
 @compiled
 def _read(component: Component, aggregate: Ints, run: Ints, i: Int, totals: Ints) -> None:
-    """Add what row i of a run, in the order of entries, adds to the slots."""
+    """Add the contribution of row i of a run to the slots; the run is in the order of the entries."""
     weight = load_weight(run[WEIGHTS], i)
     for n in range(aggregate[G.READINGS], aggregate[G.READINGS] + aggregate[G.READING_COUNT]):
         reading = component.readings[n]
@@ -96,7 +96,7 @@ def _read(component: Component, aggregate: Ints, run: Ints, i: Int, totals: Ints
 
 @compiled
 def _values(extreme: Ints, runs: Table, words: Words2, prefix: Words1, count: Int) -> Words1:
-    """The values of a column in the `count` entries of a group at an iteration, sorted; NULL is none."""
+    """Return the sorted values of a column in the `count` entries of a group at an iteration, without NULL."""
     values = np.empty(count, np.uint64)
     n = 0
     for r in range(runs.shape[0]):
@@ -114,7 +114,7 @@ def _values(extreme: Ints, runs: Table, words: Words2, prefix: Words1, count: In
 def _extreme(
     component: Component, extreme: Ints, words: Words2, j: Int, values: Words1, now: Int, runs: Table, totals: Ints
 ) -> Int:
-    """Bring the slots about one column up to date, of whose values some changed: the entries looked at."""
+    """Update the slots of one column of which some values changed. Return the number of entries visited."""
     p = extreme[X.PROBE]
     place = component.probes[p, P.VALUE : P.VALUE + 3]
     key, group = _probe(component, p, words, j), _group(component, p)
@@ -162,7 +162,7 @@ def _extreme(
 
 @compiled
 def _result(result: Ints, totals: Ints) -> tuple[bool, U64]:
-    """The offset of a result of a group's totals, and whether it has one."""
+    """Return the offset of a result of a group's totals, and whether it has one."""
     if result[V.COUNT] >= 0 and totals[result[V.COUNT]] <= 0:
         return result[V.NULLABLE] == 1, np.uint64(0)
     value = totals[result[V.SLOT]]
@@ -184,7 +184,7 @@ def _result(result: Ints, totals: Ints) -> tuple[bool, U64]:
 
 @compiled
 def _row(component: Component, aggregate: Ints, words: Words2, j: Int, totals: Ints) -> tuple[bool, Words2]:
-    """The target's row of a group with these totals, as one column; whether all its results have a place."""
+    """Return the target's row of a group with these totals, as one column, and whether all its results have a place."""
     row = _probe(component, aggregate[G.PROBES] + TARGET, words, j)
     for n in range(aggregate[G.RESULTS], aggregate[G.RESULTS] + aggregate[G.RESULT_COUNT]):
         result = component.results[n]
@@ -197,7 +197,7 @@ def _row(component: Component, aggregate: Ints, words: Words2, j: Int, totals: I
 
 @compiled
 def _starts(component: Component, aggregate: Ints, words: Words2) -> Ints:
-    """The first row of each group among canonical rows, which are sorted."""
+    """Return the first row of each group among sorted canonical rows."""
     mask = _group(component, aggregate[G.PROBES] + OWN)
     result = np.empty(words.shape[1], np.int64)
     n = 0
@@ -215,7 +215,9 @@ def _starts(component: Component, aggregate: Ints, words: Words2) -> Ints:
 def _totals(
     component: Component, aggregate: Ints, words: Words2, starts: Ints, now: Int, scratch: Scratch
 ) -> tuple[Table, Table, Int]:
-    """The totals of groups before an iteration and at it, with the last slot that says so; the entries looked at."""
+    """Return the totals of groups before and at an iteration, and the number of entries visited. The last slot is 1
+    where the totals change.
+    """
     probes, slots, runs = aggregate[G.PROBES], aggregate[G.SLOTS], scratch.runs
     entries, totals = component.probes[probes + ENTRIES], component.probes[probes + TOTALS]
     end = gather(component, entries[P.ARRANGEMENT], True, runs, 0)
@@ -255,7 +257,9 @@ def _totals(
 def _keep(
     component: Component, aggregate: Ints, words: Words2, starts: Ints, after: Table, now: Int, scratch: Scratch
 ) -> Int:
-    """Keep totals from this iteration on, of the groups whose last slot says that they change: the entries visited."""
+    """Keep the totals, from this iteration on, of the groups whose last slot marks a change. Return the entries
+    visited.
+    """
     p = aggregate[G.PROBES] + TOTALS
     probe = component.probes[p]
     a, width, time = probe[P.ARRANGEMENT], probe[P.WIDTH], probe[P.TIME : P.TIME + 3]
@@ -304,7 +308,7 @@ def _keep(
 def _push_past(
     component: Component, heap: Heap, r: Int, aggregate: Ints, words: Words2, j: Int, now: Int, runs: Table
 ) -> Heap:
-    """Let what the target has of a group at an iteration be taken back."""
+    """Enqueue the retraction of the target's row of a group at an iteration."""
     p = aggregate[G.PROBES] + PAST
     time = component.probes[p, P.TIME : P.TIME + 3]
     probe, prefix = _probe(component, p, words, j), _within(_group(component, p), time)
@@ -328,7 +332,7 @@ def _push_past(
 
 @compiled
 def _drifts(words: Words2, j: Int, group: Words1, runs: Table) -> bool:
-    """Whether the changes so far of the group of row j do not add up to nothing."""
+    """Return whether the changes so far of the group of row j do not sum to zero."""
     at = np.empty(runs.shape[0], np.int64)
     for r in range(runs.shape[0]):
         at[r] = find_row(runs[r, WORDS], runs[r, ROWS], 0, words, j)
@@ -355,7 +359,7 @@ def _drifts(words: Words2, j: Int, group: Words1, runs: Table) -> bool:
 
 @compiled
 def _is_before(run: Ints, i: Int, row: Words2) -> bool:
-    """Whether row i of a run comes before another one."""
+    """Return whether row i of a run precedes another row."""
     for w in range(row.shape[0]):
         word = load_u64(run[WORDS] + w * run[ROWS] * 8, i)
         if word != row[w, 0]:
@@ -367,9 +371,10 @@ def _is_before(run: Ints, i: Int, row: Words2) -> bool:
 def examine_groups(
     component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch
 ) -> tuple[bool, Heap, Int]:
-    """Let what changes of the results of groups wait, and groups for their next iteration: the entries visited.
+    """Enqueue the changes of the results of groups, and the groups for their next iteration. Return the entries
+    visited.
 
-    False, and nothing has an effect, where a result has no place in its column, or is an error.
+    Return False, without any effect, if a result has no place in its column or is an error.
     """
     aggregate = component.aggregates[component.relations[r, R.AGGREGATE]]
     examined = component.relations[r, R.EXAMINED]

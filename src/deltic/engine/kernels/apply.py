@@ -1,4 +1,4 @@
-"""Letting the decisions about an iteration take effect, in compiled code, and letting the iteration be past."""
+"""Applies the decisions about an iteration in compiled code, and ends the iteration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deltic.engine.kernels.types import Int, Ints, Times, Words2
 
 @compiled
 def arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Words2:
-    """The chosen canonical rows as arrangement a has them, in their own order."""
+    """Return the chosen canonical rows in the layout of arrangement a, sorted."""
     arrangement = component.arrangements[a]
     first, count = arrangement[A.MOVES], arrangement[A.MOVE_COUNT]
     rows = np.zeros((arrangement[A.WIDTH], chosen.size), np.uint64)
@@ -62,7 +62,7 @@ def fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs:
 
 @compiled
 def _reconsider(heap: Heap, r: Int, words: Words2, times: Times) -> Heap:
-    """Let rows of relation r wait for their iterations, but for those whose time is NEVER."""
+    """Enqueue rows of relation r at their iterations, except those whose time is NEVER."""
     heap = with_room(heap, times.size)
     for j in range(times.size):
         if times[j] != NEVER:
@@ -72,7 +72,7 @@ def _reconsider(heap: Heap, r: Int, words: Words2, times: Times) -> Heap:
 
 @compiled
 def _note(log: Log, size: Int, decision: Decision, moved: Ints) -> Int:
-    """Add the rows that are asserted or retracted to the log, which has so many entries: how many it has then."""
+    """Append the asserted and retracted rows to the log. Return its new number of entries."""
     for place in moved:
         log.relations[size] = decision.relation
         log.signs[size] = decision.actions[place]
@@ -84,7 +84,7 @@ def _note(log: Log, size: Int, decision: Decision, moved: Ints) -> Int:
 
 @compiled
 def _keep_found(component: Component, heap: Heap, decision: Decision, now: Int, scratch: Scratch) -> Heap:
-    """Keep what was found of lost rows, and let each wait for its next derivation."""
+    """Store the later derivations of lost rows, and enqueue each row at its next derivation."""
     result = component.relations[decision.relation, R.FOUND]
     fill_timed(component.levels[result, DELTA], decision.found, decision.sums)
     absorb(component, result, NEAR, DELTA)
@@ -97,9 +97,9 @@ def _keep_found(component: Component, heap: Heap, decision: Decision, now: Int, 
 def apply(
     component: Component, heap: Heap, log: Log, size: Int, decision: Decision, now: Int, counts: bool, scratch: Scratch
 ) -> tuple[Heap, Int]:
-    """Let a decision take effect, but for its rows, which are put into the levels DELTA.
+    """Apply a decision, except its rows, which go into the levels DELTA.
 
-    `counts` says whether counts are kept. The heap, and the size of the log, which is `size` before.
+    `counts` says whether counts are kept. Returns the heap, and the new size of the log, which is `size` before.
     """
     contents = component.relations[decision.relation, R.FIRST]
     end = contents + component.relations[decision.relation, R.STORES]
@@ -119,14 +119,14 @@ def apply(
 
 @compiled
 def to_far(component: Component, a: Int, near: Int) -> None:
-    """Move what NEAR holds to FAR when it is much."""
+    """Move the entries of NEAR to FAR if there are many."""
     if component.levels[a, NEAR, ROWS] > near:
         absorb(component, a, FAR, NEAR)
 
 
 @compiled
 def let_be_past(component: Component, thresholds: Thresholds) -> None:
-    """Let the change of the iteration be past."""
+    """End an iteration: its changes become part of the past."""
     for r in range(component.relations.shape[0]):
         let_relation_be_past(component, r, thresholds)
         to_far(component, component.relations[r, R.FOUND], thresholds.near)
@@ -134,7 +134,7 @@ def let_be_past(component: Component, thresholds: Thresholds) -> None:
 
 @compiled
 def let_relation_be_past(component: Component, r: Int, thresholds: Thresholds) -> None:
-    """Let the change of one relation be past."""
+    """End an iteration for one relation."""
     first = component.relations[r, R.FIRST]
     for a in range(first, first + component.relations[r, R.STORES] + 1):
         absorb(component, a, NEAR, DELTA)
@@ -143,7 +143,7 @@ def let_relation_be_past(component: Component, r: Int, thresholds: Thresholds) -
 
 @compiled
 def is_full(component: Component, far: Int) -> bool:
-    """Whether the level FAR of any arrangement holds too much."""
+    """Return whether the level FAR of any arrangement has too many entries."""
     for r in range(component.relations.shape[0]):
         first = component.relations[r, R.FIRST]
         if component.levels[component.relations[r, R.FOUND], FAR, ROWS] > far:

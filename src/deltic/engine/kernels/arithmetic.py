@@ -1,15 +1,15 @@
-"""Integer arithmetic inside a search: values made from those of slots, and the place of a result in its domain.
+"""Integer arithmetic inside a search: computes values from those of slots, and places a result in its domain.
 
-A program is a run of rows of `code` int64[., 6]: an operation, the slot that it writes, and two operands, each a slot
-and what is added to it; slot -1 stands for zero, so that the addend is a literal. Slots of variables hold offsets, and
-the addend is their base. All is modulo 2⁶⁴: only shifts to the right, extremes, quotients, remainders and LESS tell
-signed from unsigned. LOOK_UP takes an element of the array int64 at an address. EQUAL, LESS and CONTAINS give all ones
-for true and 0 for false, so that AND, OR and XOR combine them; the right operand of CONTAINS is the address of an array
-int64: a count, and so many values in ascending order.
+A program is a sequence of rows of `code` int64[., 6]: an operation, the slot that it writes, and two operands. An
+operand is a slot and an addend; slot -1 stands for zero, so its addend is a literal. Slots of variables contain
+offsets, and the addend is their base. Arithmetic is modulo 2⁶⁴: only right shifts, extremes, quotients, remainders and
+LESS distinguish signed from unsigned. LOOK_UP reads an element of the array int64 at an address. EQUAL, LESS and
+CONTAINS return all ones for true and 0 for false, so AND, OR and XOR combine them. The right operand of CONTAINS is the
+address of an array int64: a count, and that many values in ascending order.
 
-A row of `lets` int64[., 10] says where the result is, as an operand, which values have a place, from which base,
-whether the base itself has none, in which slot its offset goes, whether a value without a place can be left, and what
-the least and greatest ones were that can not.
+A row of `lets` int64[., 10] has: the result, as an operand; the values that have a place, and their base; whether the
+base itself has none; the slot of the offset; whether a value without a place can be skipped; and the least and greatest
+values that could not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FITS, MISSES, STRAYS = range(3)
 
 @compiled
 def _quotient(a: Int, b: Int) -> Int:
-    """The signed quotient, toward zero, that wraps around."""
+    """Return the signed quotient, rounded toward zero, which wraps around."""
     if b == -1:
         return np.int64(np.uint64(0) - np.uint64(a))
     quotient = a // b
@@ -43,13 +43,13 @@ def _quotient(a: Int, b: Int) -> Int:
 
 @compiled
 def _truth(holds: bool) -> U64:
-    """All ones for true, 0 for false."""
+    """Return all ones for true, 0 for false."""
     return np.uint64(0) - np.uint64(holds)
 
 
 @compiled
 def _contains(address: Int, value: Int) -> bool:
-    """Whether an array of a count and ascending values has this value."""
+    """Return whether an array of a count and ascending values contains this value."""
     low, high = np.int64(1), load_i64(address, 0)
     while low <= high:
         middle = (low + high) >> np.int64(1)
@@ -65,7 +65,7 @@ def _contains(address: Int, value: Int) -> bool:
 
 @compiled
 def _apply(operation: Int, a: U64, b: U64) -> U64:
-    """The result of one operation; divisors are not zero."""
+    """Return the result of one operation; divisors are not zero."""
     result = a
     if operation == ADD:
         result = a + b
@@ -124,14 +124,14 @@ def run(code: Table, first: Int, count: Int, slots: Words1) -> None:
 
 @kernel
 def let(code: Table, first: Int, count: Int, row: Ints, slots: Words1) -> Int:
-    """Run a program and place its result; whether that FITS, MISSES or STRAYS."""
+    """Run a program and place its result. Return whether that FITS, MISSES or STRAYS."""
     run(code, first, count, slots)
     return place(np.int64(_operand(row[SOURCE], row[ADDEND], slots)), row, slots)
 
 
 @compiled
 def place(value: Int, row: Ints, slots: Words1) -> Int:
-    """Put the offset of a value into its slot; whether it FITS, MISSES or STRAYS."""
+    """Put the offset of a value into its slot. Return whether it FITS, MISSES or STRAYS."""
     if row[LOW] <= value <= row[HIGH] and not (row[TURNED] and value == row[BASE]):
         slots[row[SLOT]] = np.uint64(value) - np.uint64(row[BASE])
         return FITS

@@ -1,6 +1,6 @@
-"""Reading columns of Arrow as int64 values, by the C data interface: all columns of a batch in one call.
+"""Reads columns of Arrow as int64 values through the C data interface, all columns of a batch in one call.
 
-A batch is given by the address of its `ArrowArray`, whose fields are eight bytes each.
+A batch is the address of its `ArrowArray`, whose fields are eight bytes each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _load_u32: Any = Access("load", "uint32")
 
 @compiled
 def _ordered(bits: Int) -> Int:
-    """The bits of a float of 64 bits as an integer in the order of floats; −0.0 is 0.0, and every NaN the same one."""
+    """Return the bits of a float64 as an integer with the order of floats; −0.0 becomes 0.0, and all NaN are equal."""
     size = bits & 0x7FFFFFFFFFFFFFFF
     if size > _INFINITE:
         return np.int64(_NAN)
@@ -38,7 +38,7 @@ def _ordered(bits: Int) -> Int:
 
 @compiled
 def _ordered_single(bits: Int) -> Int:
-    """The same of 32 bits, which are sign-extended."""
+    """Return the same for a float32, sign-extended."""
     size = bits & 0x7FFFFFFF
     if size > _INFINITE_32:
         return np.int64(_NAN_32)
@@ -47,7 +47,7 @@ def _ordered_single(bits: Int) -> Int:
 
 @compiled
 def _value(code: Int, address: Int, i: Int) -> Int:
-    """The value that stands at an index of a buffer, of the types that `_read` does not read at once."""
+    """Return the value at an index of a buffer, for the types that `_read` does not read in a loop of their own."""
     if code == DOUBLES:
         return _ordered(load_i64(address, i))
     if code == SINGLES:
@@ -74,7 +74,9 @@ def _bit(address: Int, i: Int) -> Int:
 
 @compiled
 def _read(code: Int, address: Int, first: Int, count: Int, values: Int) -> None:
-    """Enter the values of a buffer from an index on; the type is asked once for all that are frequent."""
+    """Copy the values of a buffer from an index on. Frequent types have loops of their own, without a test for each
+    value.
+    """
     if code == I32 or code == MONTHS:
         step = 4 if code == MONTHS else 1
         for i in range(count):
@@ -90,10 +92,10 @@ def _read(code: Int, address: Int, first: Int, count: Int, values: Int) -> None:
 
 @kernel
 def read_columns(batch: Int, codes: Ints, columns: Table, start: Int, nullable: Ints) -> None:
-    """Enter the values of a batch into arrays from index `start` on, and mark the columns that have a NULL.
+    """Copy the values of a batch into arrays from index `start` on, and mark the columns that have a NULL.
 
-    Of each column the code of its Arrow type, and the addresses of the values, and of zeros that become one where they
-    are NULL. NULLs are 0 among the values.
+    Each column has the code of its Arrow type, the address of the values, and the address of zeros, which become one
+    where a value is NULL. A NULL is 0 among the values.
     """
     children = load_i64(batch, _CHILDREN)
     for c in range(columns.shape[0]):

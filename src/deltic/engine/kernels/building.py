@@ -1,7 +1,7 @@
-"""Making the library of all kernels: compiled in two processes, by numba, and linked by the system's compiler of C.
+"""Builds the library of all kernels: numba compiles them in two processes, and the system's C compiler links them.
 
-Objects are kept in the cache, each by the sources that its kernel is made of, so that after a change only what it
-reaches is compiled again. Where there is no compiler of C, LLVM loads the objects instead, see `unlinked`.
+The cache has an object for each kernel, named by the kernel's sources, so a change recompiles only the kernels that it
+reaches. Without a C compiler, LLVM loads the objects instead, see `unlinked`.
 """
 
 from __future__ import annotations
@@ -39,23 +39,22 @@ Progress = Callable[[int, int], None]
 
 
 def modules() -> Iterator[ModuleType]:
-    """The modules that declare kernels and what these are made of."""
+    """Return the modules that declare kernels and their parts."""
     for result in pkgutil.iter_modules(kernels.__path__):
         if result.name not in _MAKERS:
             yield importlib.import_module(f"{kernels.__name__}.{result.name}")
 
 
 def kernels_by_name() -> dict[str, Kernel]:
-    """All kernels."""
+    """Return all kernels by name."""
     result = (value for module in modules() for value in vars(module).values())
     return {value.name: value for value in result if isinstance(value, Kernel)}
 
 
 def make(progress: Progress) -> Path | None:
-    """Compile and link what is missing: the library in the cache, None where the system cannot link.
+    """Compile and link what is missing. Return the library in the cache, or None if the system cannot link.
 
-    `progress` is called with how many kernels are compiled, and how many there are. A process that compiles is waited
-    for.
+    `progress` gets the number of compiled kernels and of all kernels. If another process compiles, this one waits.
     """
     with _alone():
         if is_trusted(library := caches.directory() / file_name()):
@@ -66,7 +65,7 @@ def make(progress: Progress) -> Path | None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """In no other process at the same time."""
+    """Hold a lock that keeps other processes from compiling at the same time."""
     with open(caches.directory() / "kernels.lock", "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -106,13 +105,13 @@ def _start(names: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def _linker() -> list[str]:
-    """The system's compiler of C, which CC names; empty for none."""
+    """Return the system's C compiler, which CC names, or an empty text."""
     command = shlex.split(os.environ.get("CC", "cc"))
     return command if command and shutil.which(command[0]) else []
 
 
 def _link(library: Path) -> Path:
-    """Link all objects, and what they call, to a library."""
+    """Link all objects, and the runtime that they call, to a library."""
     with tempfile.TemporaryDirectory(dir=library.parent, prefix="link.") as place:
         objects, elements = list[Path](), dict[str, tuple[str, ...]]()
         for name in sorted(kernels_by_name()):

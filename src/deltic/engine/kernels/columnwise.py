@@ -1,14 +1,15 @@
-"""Expressions over whole columns in 64 bits: numbers, truth values, and whatever else is compared as integers.
+"""Expressions over whole columns in 64 bits: numbers, truth values, and all that is compared as integers.
 
-A program is a run of instructions, rows of `code` int64[., 6]: an operation, the register that it writes, up to three
-that it reads, and a constant. A register holds values as relations store them, of a block of rows, and the state of
-each: 0, or the bits NULL and MISFIT. A value whose true result 64 bits may not hold, or that is an error, is a MISFIT,
-and so is what is computed of it: then the caller computes the expression in another way. Values of other states than 0
-are arbitrary. Registers 0 and 1 are for intermediate results of floats.
+A program is a sequence of instructions, rows of `code` int64[., 6]: an operation, the register that it writes, up to
+three registers that it reads, and a constant. A register has the values of a block of rows as relations store them, and
+the state of each: 0, or the bits NULL and MISFIT. A value that is an error, or may not fit into 64 bits, is a MISFIT,
+and so is all that is computed from it; the caller then computes the expression in another way. Values of other states
+than 0 are arbitrary. Registers 0 and 1 are for intermediate results of floats.
 
-Fields that are no registers: COLUMN has the index of a column in A; CONSTANT has the state in A. QUOTIENT, REMAINDER,
-DIVIDE and FLOAT_DIVIDE have in C the state of a division by zero. WITHIN has the least value in C, the greatest in the
-constant; ROUND and FROM_INTEGER have their factor there, DIVIDE the digits that the quotient is to have more.
+Some fields are no registers. COLUMN has the index of a column in A; CONSTANT has the state in A. QUOTIENT, REMAINDER,
+DIVIDE and FLOAT_DIVIDE have in C the state of a division by zero. WITHIN has the least value in C, and the greatest in
+the constant. ROUND and FROM_INTEGER have their factor in the constant, DIVIDE the number of digits that the quotient
+has more.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ROOM = float(1 << 62)
 
 @compiled
 def _size(value: Int) -> U64:
-    """The magnitude of an integer."""
+    """Return the magnitude of an integer."""
     return np.uint64(0) - np.uint64(value) if value < 0 else np.uint64(value)
 
 
@@ -48,7 +49,7 @@ def _signed(size: U64, negative: bool) -> Int:
 
 @compiled
 def _divide(a: Int, b: Int, digits: Int) -> tuple[Int, Int]:
-    """The quotient of a · 10^digits and b, not zero, rounded half away from zero, and its state."""
+    """Return the quotient of a · 10^digits and b, which is not zero, rounded half away from zero, and its state."""
     size, divisor = _size(a), _size(b)
     if divisor >= np.uint64(1 << 59):
         return np.int64(0), np.int64(MISFIT)
@@ -74,7 +75,7 @@ def _divide(a: Int, b: Int, digits: Int) -> tuple[Int, Int]:
 
 @compiled
 def _of_two(operation: Int, a: Int, b: Int, undefined: Int, given: Int) -> tuple[Int, Int]:
-    """The result of an operation on integers that are not NULL, and its state."""
+    """Return the result of an operation on two integers that are not NULL, and its state."""
     value, state = np.int64(0), np.int64(0)
     if operation == ADD:
         value = a + b
@@ -109,7 +110,7 @@ def _of_two(operation: Int, a: Int, b: Int, undefined: Int, given: Int) -> tuple
 
 @compiled
 def _of_one(operation: Int, a: Int, low: Int, given: Int) -> tuple[Int, Int]:
-    """The result of an operation on an integer that is not NULL, and its state."""
+    """Return the result of an operation on one integer that is not NULL, and its state."""
     value, state = a, np.int64(0)
     if operation == WITHIN:
         if a < low or a > given:
@@ -128,7 +129,7 @@ def _of_one(operation: Int, a: Int, low: Int, given: Int) -> tuple[Int, Int]:
 
 @compiled
 def _logic(operation: Int, a: Int, a_state: Int, b: Int, b_state: Int) -> tuple[Int, Int]:
-    """Three-valued AND and OR, null-safe equality, COALESCE."""
+    """Compute three-valued AND and OR, null-safe equality, and COALESCE."""
     either = a_state | b_state
     value, state = np.int64(0), either
     if operation == COALESCE:
@@ -151,13 +152,13 @@ def _logic(operation: Int, a: Int, a_state: Int, b: Int, b_state: Int) -> tuple[
 
 @compiled
 def _ordered(bits: Int) -> Int:
-    """Change the bits of a float to an integer in the order of floats, or back."""
+    """Convert the bits of a float to an integer with the order of floats, or back."""
     return bits ^ ((bits >> np.int64(63)) & _REST)
 
 
 @compiled
 def _floats(row: Ints, values: Table, states: Table, count: Int) -> None:
-    """Compute a block of floats."""
+    """Compute an operation on a block of floats."""
     floats = values.view(np.float64)
     operation, target, a, b = row[OPERATION], row[TARGET], row[A], row[B]
     for i in range(count):
@@ -235,8 +236,8 @@ def _step(row: Ints, columns: Table, values: Table, states: Table, start: Int, c
 def compute(code: Table, columns: Table, registers: Int, results: Ints, values: Table, nulls: Int) -> Ints:
     """Run a program on the rows of columns. Return the states that occur in each of the registers of `results`.
 
-    Of each column its address, and that of bytes that say where it is NULL, or 0. The results become rows of `values`;
-    at the address `nulls` are the bytes, zero so far, that say where they are NULL.
+    Each column has its address, and the address of bytes that are 1 where it is NULL, or 0 for none. The results become
+    rows of `values`; the bytes at the address `nulls`, zero at first, mark where they are NULL.
     """
     held = np.empty((registers, _BLOCK), np.int64)
     states = np.empty((registers, _BLOCK), np.int64)

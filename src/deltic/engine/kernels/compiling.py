@@ -1,7 +1,7 @@
-"""Compiling kernels by numba, in processes of their own, which `building` starts.
+"""Compiles kernels with numba, in processes of their own, which `building` starts.
 
-Numba compiles and optimizes every function by itself, then again within each function that calls it. Here functions are
-only lowered, and machine code is made once for a kernel, of everything that it calls.
+Numba compiles and optimizes each function by itself, and then again within every function that calls it. Here functions
+are only lowered; machine code is made once for each kernel, together with all functions that it calls.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ _TYPES = {
 
 
 class _Library(JITCodeLibrary):
-    """The code of one function; what it calls is linked when machine code is made, once for each kernel."""
+    """The code of one function; its callees are linked when machine code is made, once for each kernel."""
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
-        """Nothing is added from here on."""
+        """Do nothing: all code is added before."""
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """An address that nobody calls."""
+        """Return an address that nobody calls."""
         return 1
 
     def machine_code(self, exported: Mapping[str, str]) -> bytes:
-        """The object code of the function and of all that it calls; what is seen of it are symbols of these names."""
+        """Return the object code of the function and all its callees; only symbols with these names are visible."""
         module = self._final_module
         for library in self._called():
             module.link_in(library._for_linking(), preserve=True)
@@ -81,7 +81,7 @@ class _Library(JITCodeLibrary):
         return code
 
     def _called(self) -> list[_Library]:
-        """The libraries of all functions that this one calls, directly or not."""
+        """Return the libraries of all functions that this one calls, directly or indirectly."""
         waiting, called = list(self._linking_libraries), dict[_Library, None]()
         while waiting:
             if (library := waiting.pop()) not in called:
@@ -90,7 +90,7 @@ class _Library(JITCodeLibrary):
         return list(called)
 
     def _for_linking(self) -> Any:
-        """The function's own module, whose definitions may occur several times, and are linked even so."""
+        """Return the function's own module, whose definitions may occur several times."""
         for function in self._final_module.functions:
             if function.linkage in (Linkage.external, Linkage.linkonce_odr) and not function.is_declaration:
                 function.linkage = "weak_odr"
@@ -98,7 +98,7 @@ class _Library(JITCodeLibrary):
 
 
 class _Codegen(JITCPUCodegen):
-    """Makes such libraries for any machine of this architecture, to be linked, and loads none of them."""
+    """Makes such libraries for any machine of this architecture, and loads none of them."""
 
     _library_class = _Library
 
@@ -110,18 +110,18 @@ class _Codegen(JITCPUCodegen):
         pass
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Nothing runs here that reads its environment."""
+        """Do nothing: no code that reads the environment runs here."""
 
 
 def _c_object(api: PythonAPI, name: str) -> Any:
-    """An object of Python by its symbol. That of an exception is a pointer to it, as for any linker."""
+    """Return a Python object by its symbol. The symbol of an exception is a pointer to it, as for any linker."""
     if name.startswith("PyExc_"):
         return api.builder.load(api.context.get_c_value(api.builder, api.pyobj, name, dllimport=True))
     return api.context.get_c_value(api.builder, api.pyobj.pointee, name, dllimport=True)
 
 
 def compile_kernel(kernel: Kernel) -> MachineCode:
-    """The machine code of a kernel."""
+    """Return the machine code of a kernel."""
     dispatcher = outer(_checked(kernel))
     dispatcher.compile(tuple(_TYPES[kernel.function.__annotations__[name]] for name in _parameters(kernel)))
     (result,) = dispatcher.overloads.values()
@@ -141,7 +141,7 @@ def _parameters(kernel: Kernel) -> tuple[str, ...]:
 
 
 def _checked(kernel: Kernel) -> Callable[..., Any]:
-    """The kernel, which refuses arrays that are not contiguous."""
+    """Return the kernel with a check that refuses arrays that are not contiguous."""
     given = _parameters(kernel)
     arrays = [name for name in given if getattr(_TYPES[kernel.function.__annotations__[name]], "layout", None) == "C"]
     tests = " and ".join(f"is_contiguous({name})" for name in arrays) or "True"
@@ -162,7 +162,7 @@ _MADE: dict[object, Any] = {}
 
 
 def _numba_of(declared: object) -> Any:
-    """What numba calls for a declaration."""
+    """Return the function that numba calls for a declaration."""
     if declared not in _MADE:
         match declared:
             case Access():
@@ -178,7 +178,7 @@ def _numba_of(declared: object) -> Any:
 
 
 def _give_to_numba() -> None:
-    """Let the declarations in all modules be what numba calls for them."""
+    """Register the declarations of all modules with numba."""
     for module in modules():
         for name, value in list(vars(module).items()):
             if isinstance(value, Access | Kernel | Part | FieldArrays):
@@ -186,7 +186,7 @@ def _give_to_numba() -> None:
 
 
 def main(names: list[str]) -> None:
-    """Compile kernels into their files, and print the name of each; what several of them call is lowered once."""
+    """Compile kernels into their files, and print the name of each; shared functions are lowered once."""
     result = kernels_by_name()
     cpu_target.target_context._internal_codegen = _Codegen("deltic")  # type: ignore[no-untyped-call]
     PythonAPI.get_c_object = _c_object  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""The tables of a recursive component whose iterations run in compiled code, and what these columns hold."""
+"""The tables of a recursive component whose iterations run in compiled code, and the meaning of their columns."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ WITHOUT, WITH, START = range(3)
 
 
 class Component(NamedTuple):
-    """Relations, arrangements, those of lower relations too, descriptors of their runs in `base`, queries and atoms.
+    """Relations, arrangements (also of lower relations), descriptors of their runs in `base`, queries and atoms.
 
-    What changes of each arrangement is in `levels` and `spares`, see `overlay`; the others are about groups.
+    `levels` and `spares` have the changing part of each arrangement, see `overlay`; the other tables are about groups.
     """
 
     relations: Table
@@ -78,7 +78,7 @@ class Component(NamedTuple):
 
 
 class Log(NamedTuple):
-    """Every row that was asserted or retracted: its relation, its words, uint64[n, widest], and the sign."""
+    """All asserted and retracted rows: the relation, the words uint64[n, widest], and the sign."""
 
     relations: Ints
     rows: Words2
@@ -86,11 +86,11 @@ class Log(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory to work in; nothing in it outlasts a call.
+    """Working memory; its contents do not outlast a call.
 
-    `runs` and `ranges` take the runs of a query's atoms, and which belong to each; `words`, `times` and `weights` the
-    derivations that a search hands over; `taken`, uint64[n, widest], and `changes` what waited for an iteration, and
-    `starts` int64[relations + 1] where the entries of each relation begin.
+    `runs` and `ranges` get the runs of a query's atoms, and the range of each atom; `words`, `times` and `weights` the
+    derivations that a search returns; `taken`, uint64[n, widest], and `changes` the rows that waited for an iteration;
+    and `starts`, int64[relations + 1], the first entry of each relation.
     """
 
     runs: Table
@@ -104,10 +104,11 @@ class Scratch(NamedTuple):
 
 
 def addresses(*groups: Sequence[npt.NDArray[Any]]) -> Table:
-    """Where the arrays of a Component, a Log and a Scratch are, int64[., 4]: the address and up to three dimensions.
+    """Return the addresses of the arrays of a Component, a Log and a Scratch, int64[., 4]: address and up to three
+    dimensions.
 
-    Kernels take this one table instead of all arrays: looking at the types of so many would cost more than small
-    iterations do, and so would counting the references to arrays that the caller keeps alive in any case.
+    Kernels get this one table instead of all arrays: checking the types of so many arrays would cost more than a small
+    iteration, and so would counting references to arrays that the caller keeps alive anyway.
     """
     arrays = [array for group in groups for array in group]
     return np.array([(address_of(a), *a.shape, *[1] * (3 - a.ndim)) for a in arrays], np.int64)
@@ -122,5 +123,5 @@ _SCRATCH = _LOG + len(Log._fields)
 
 @compiled
 def unpack(found: Table) -> tuple[Component, Log, Scratch]:
-    """The arrays at these addresses."""
+    """Return the arrays at these addresses."""
     return _component(found, 0), _log(found, _LOG), _scratch(found, _SCRATCH)

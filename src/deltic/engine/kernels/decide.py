@@ -1,4 +1,4 @@
-"""What happens to the rows that wait for an iteration of a component, in compiled code: decided without any effect."""
+"""Decides, in compiled code and without any effect, about the rows that wait for an iteration of a component."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from deltic.engine.kernels.types import Int, Ints, Times, Words2
 
 
 class Decision(NamedTuple):
-    """What becomes of the candidates `words` of a relation, see `settle`.
+    """The decision about the candidates `words` of a relation, see `settle`.
 
-    `lost` are the rows whose later counts are not kept, `found` and `sums` their later derivations, see `lost`, and
-    `visited` the rows that were visited to find them, −1 if they were not found, −2 if that asks for values.
+    `lost` are the rows whose later counts are not kept, and `found` and `sums` their later derivations, see `lost`.
+    `visited` is the number of rows visited to find them; it is −1 if they were not found, and −2 if that asks for
+    values.
     """
 
     relation: Int
@@ -57,7 +58,7 @@ def take(heap: Heap, bits: Int, scratch: Scratch) -> Int:
 
 @compiled
 def put_back(heap: Heap, now: Int, scratch: Scratch) -> Heap:
-    """Let what was taken wait again."""
+    """Put the taken entries back into the queue."""
     starts = scratch.starts
     heap = with_room(heap, starts[-1])
     words = scratch.taken.T
@@ -69,7 +70,7 @@ def put_back(heap: Heap, now: Int, scratch: Scratch) -> Heap:
 
 @compiled
 def candidates(width: Int, first: Int, end: Int, scratch: Scratch) -> tuple[Words2, Ints]:
-    """The rows of one relation among those taken, sorted and distinct, with the changes of their counts."""
+    """Return the rows of one relation among the taken entries, sorted and distinct, with the changes of their counts."""
     words = np.empty((width, end - first), np.uint64)
     for j in range(first, end):
         for w in range(width):
@@ -85,7 +86,7 @@ def candidates(width: Int, first: Int, end: Int, scratch: Scratch) -> tuple[Word
 def decide(
     component: Component, r: Int, now: Int, keeps_all: bool, scratch: Scratch, thresholds: Thresholds
 ) -> Decision:
-    """Decide about the rows of relation r that were taken for iteration `now`."""
+    """Decide about the taken rows of relation r for iteration `now`."""
     contents = component.relations[r, R.FIRST]
     counts = contents + component.relations[r, R.STORES]
     words, change = candidates(component.relations[r, R.WIDTH], scratch.starts[r], scratch.starts[r + 1], scratch)

@@ -1,7 +1,7 @@
-"""How kernels are declared: functions that Python calls as machine code, and functions that those are made of.
+"""Declarations of kernels: functions that Python calls as machine code, and the functions that these are made of.
 
-A declaration changes nothing of a function but who runs it. `compiling` has numba make machine code of the functions
-declared here, in a process of its own; `loading` brings it into this process, where numba is never imported.
+A declaration only changes who runs a function. `compiling` lets numba compile the declared functions, in a process of
+its own; `loading` loads them into this process, which never imports numba.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ R = TypeVar("R")
 
 
 class Kernel:
-    """A function that Python calls as machine code, which is loaded, or compiled before, at the first call.
+    """A function that Python calls as machine code, which is loaded, or first compiled, at the first call.
 
-    Its parameters are of the types in `types`, which numba receives; arrays must be contiguous.
+    `types` are the types of its parameters, for numba; arrays must be contiguous.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -29,12 +29,12 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """Module and function, unique among kernels: settle.known."""
+        """Return module and function, unique among kernels: settle.known."""
         return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
 
     @cached_property
     def machine_code(self) -> Callable[..., Any]:
-        """The function as machine code; it does not hold the interpreter's lock while it runs."""
+        """Return the function as machine code; it does not hold the interpreter's lock while it runs."""
         from deltic.engine.kernels.loading import load
 
         return load(self.name)
@@ -45,7 +45,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Part:
-    """What only compiled code calls; `inlined` into its callers before types are inferred, or called."""
+    """A function that only compiled code calls; it may be `inlined` into its callers before types are inferred."""
 
     function: Callable[..., Any]
     inlined: bool = False
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Access:
-    """Memory by its address: load, store, or an array, of elements of a numpy type; see `memory`."""
+    """Memory by its address: load, store, or an array, with elements of a numpy type; see `memory`."""
 
     kind: str
     element: str
@@ -67,7 +67,7 @@ class FieldArrays:
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Declare a function that Python calls, and other compiled code may."""
+    """Declare a function that Python calls, and that other compiled code may call."""
     return cast(Callable[P, R], Kernel(function))
 
 
@@ -82,6 +82,8 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def numbered(names: str) -> Any:
-    """Number the columns of a table, a place (*) as three: a tuple with a field for each, and COLUMNS, their number."""
+    """Number the columns of a table, with three for each place (*): a tuple with a field for each, and COLUMNS, their
+    number.
+    """
     widths = {name.rstrip("*"): 3 if name.endswith("*") else 1 for name in names.split()}
     return cast(Any, namedtuple("Columns", [*widths, "COLUMNS"]))(*accumulate(widths.values(), initial=0))

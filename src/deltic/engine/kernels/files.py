@@ -1,4 +1,4 @@
-"""Where the machine code of kernels is: one library, made of an object for each, all named for their sources."""
+"""The files with the machine code of kernels: one library, made of one object for each, all named by their sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IMPORTS = re.compile(rb"^from deltic\.engine\.kernels(?:\.(\w+) import| import 
 
 
 def is_trusted(library: Path) -> bool:
-    """Whether there is such a file in a checked directory, and nobody else can write it."""
+    """Return whether this file exists in a checked directory, and nobody else can write it."""
     try:
         check_file(library)
     except FileNotFoundError:
@@ -39,7 +39,7 @@ def is_trusted(library: Path) -> bool:
 
 @cache
 def file_name() -> str:
-    """What the library for this machine and these sources is called."""
+    """Return the file name of the library for this machine and these sources."""
     digest = sha256(f"{_FORMAT}".encode())
     sources = {path.name: path for path in PACKAGE.iterdir() if path.name.endswith((".py", ".c"))}
     for name in sorted(sources):
@@ -49,7 +49,7 @@ def file_name() -> str:
 
 @cache
 def architecture() -> str:
-    """The instructions that kernels are compiled to: x86-64 as of 2013, or before; another one without extensions."""
+    """Return the instruction set for kernels: x86-64 as of 2013, or older; other architectures without extensions."""
     machine = os.uname().machine
     if machine not in ("x86_64", "amd64"):
         return machine
@@ -59,7 +59,7 @@ def architecture() -> str:
 
 @cache
 def object_of(name: str) -> Path:
-    """Where the object code of a kernel is kept, by the sources of all that it is made of, and by its compiler."""
+    """Return the file with the object code of a kernel, by all sources that it is made of, and by its compiler."""
     digest = sha256(f"{sys.platform} {architecture()} {_version('numba')} {_version('llvmlite')}".encode())
     for module in ("compiling", "intrinsics", "machine_code", *sorted(modules_of(name))):
         digest.update(_source(module))
@@ -74,7 +74,7 @@ def _version(package: str) -> str:
 
 
 def modules_of(name: str) -> set[str]:
-    """The modules that a kernel is made of: its own, and what that imports."""
+    """Return the modules that a kernel is made of: its own, and those that this one imports."""
     result, waiting = set[str](), {name.partition(".")[0]}
     while waiting:
         result.add(one := waiting.pop())

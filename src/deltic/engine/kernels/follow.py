@@ -1,4 +1,4 @@
-"""Following a change through a query in compiled iterations: the runs that its atoms read, and the search."""
+"""Follows a change through a query in compiled iterations: collects the runs that its atoms read, and searches."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from deltic.engine.kernels.types import Int, Ints, Times, Words2
 
 @compiled
 def read_runs(component: Component, q: Int, change: Ints, now: Int, scratch: Scratch) -> tuple[Int, bool]:
-    """Put the runs of each atom of query q into `scratch`, the first one's those of the descriptor `change`.
+    """Put the runs of each atom of query q into `scratch`; those of the first atom are the descriptor `change`.
 
-    How many runs there are in all, and whether times count: where all are at most `now`, they do not.
+    Return the number of runs, and whether times count: they do not if all of them are at most `now`.
     """
     query, runs = component.queries[q], scratch.runs
     for k in range(4):
@@ -46,14 +46,16 @@ def read_runs(component: Component, q: Int, change: Ints, now: Int, scratch: Scr
 
 @compiled
 def begin_query(component: Component, q: Int, now: Int, patience: Int) -> None:
-    """Let the search of query q begin."""
+    """Start the search of query q."""
     query = component.queries[q]
     begin(array_i64(query[Q.PACKED], query[Q.LENGTH]), now, query[Q.SIGN], patience)
 
 
 @compiled
 def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words2, out_times: Times) -> tuple[Int, Int]:
-    """Go on with the search of query q over the first `count` runs: its status, and the derivations written."""
+    """Continue the search of query q over the first `count` runs. Return its status, and the number of derivations
+    written.
+    """
     query = component.queries[q]
     status, written = join.search(
         array_i64(query[Q.PACKED], query[Q.LENGTH]),
@@ -70,7 +72,7 @@ def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words
 
 @compiled
 def finish(component: Component, q: Int, changed: Int) -> Int:
-    """Note that a search for so many changed rows is over: the rows that it visited."""
+    """End a search for this number of changed rows, and add the rows that it visited."""
     query = component.queries[q]
     visited = visited_by(array_i64(query[Q.PACKED], query[Q.LENGTH]))
     query[Q.VISITED] += visited
@@ -80,7 +82,7 @@ def finish(component: Component, q: Int, changed: Int) -> Int:
 
 @compiled
 def output(scratch: Scratch, width: Int) -> Words2:
-    """Where a search writes rows of so many words."""
+    """Return the output of a search for rows of this number of words."""
     room = scratch.weights.size
     words: Words2 = scratch.words[: width * room].reshape((width, room))
     return words

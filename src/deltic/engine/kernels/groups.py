@@ -1,4 +1,4 @@
-"""Reading the state of groups: their totals, and the first or last of their present values.
+"""Reads the state of groups: their totals, and the first or last of their present values.
 
 The rows of both kinds of runs are (key, x) with x in the low bits of the last word, which `mask` selects.
 """
@@ -16,7 +16,7 @@ from deltic.engine.kernels.types import U64, Int, Ints, Rows, Table, Words1, Wor
 
 @compiled
 def _in_group(address: Int, rows: Int, i: Int, words: Words2, j: Int, mask: U64) -> bool:
-    """Whether row i of a run has the key of row j of `words`."""
+    """Return whether row i of a run has the key of row j of `words`."""
     last = words.shape[0] - 1
     for w in range(last):
         if load_u64(address + w * rows * 8, i) != words[w, j]:
@@ -26,9 +26,9 @@ def _in_group(address: Int, rows: Int, i: Int, words: Words2, j: Int, mask: U64)
 
 @kernel
 def read_totals(words: Rows, mask: U64, runs: Table, slots: Int) -> tuple[Table, Int]:
-    """The weights int64[n, slots] of (key, 0), (key, 1), … for the n rows (key, 0) of `words`, which are sorted.
+    """Return the weights int64[n, slots] of (key, 0), (key, 1), … for the n sorted rows (key, 0) of `words`.
 
-    The second result is the number of entries looked at.
+    The second result is the number of entries visited.
     """
     n = words.shape[1]
     totals = np.zeros((n, slots), np.int64)
@@ -51,12 +51,12 @@ def read_totals(words: Rows, mask: U64, runs: Table, slots: Int) -> tuple[Table,
 def next_present(
     words: Rows, skips: Ints, bounds: Words1, bounded: Words1, mask: U64, forward: Int, runs: Table
 ) -> tuple[Words1, Ints, Ints, Int]:
-    """For each row (key, start): the value of that key, from start on, at which more than `skips` rows are met.
+    """Return, for each row (key, start), the value of that key, from start on, at which more than `skips` rows are met.
 
-    A value of a positive total weight is that many rows, any other is none: with no skips it is the nearest present
-    value. `forward` is 1 to look upward, 0 downward. Where `bounded` is not zero, only values before the bound
-    count. Returns the values, their weights, 0 where none was found, the rows met before them, and the number of
-    entries looked at.
+    A value of positive total weight counts as that many rows, any other as none: with no skips it is the nearest
+    present value. `forward` is 1 for ascending values, 0 for descending ones. If `bounded` is not zero, only values
+    before the bound count. Returns the values; their weights, which are 0 if none was found; the number of rows met
+    before them; and the number of entries visited.
     """
     n = words.shape[1]
     values = np.zeros(n, np.uint64)

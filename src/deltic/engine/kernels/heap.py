@@ -1,7 +1,7 @@
-"""Derivations that wait for their iterations, in compiled code: a binary heap by (time, relation).
+"""The pending derivations of compiled code: a binary heap by (time, relation).
 
-An entry is a key, time · 2¹⁶ + relation, a row of at most as many words as `rows` is wide, and a weight; weight 0 asks
-to look at the row again.
+An entry has a key, time · 2¹⁶ + relation; a row of at most as many words as `rows` is wide; and a weight. Weight 0 asks
+to examine the row again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RELATION = (1 << RELATION_BITS) - 1
 
 
 class Heap(NamedTuple):
-    """`size` int64[1] says how many entries count of `keys` int64[n], `rows` uint64[n, width], `weights` int64[n]."""
+    """`size` int64[1] is the number of entries in `keys` int64[n], `rows` uint64[n, width] and `weights` int64[n]."""
 
     keys: Ints
     rows: Words2
@@ -28,13 +28,13 @@ class Heap(NamedTuple):
 
 @compiled
 def first_time(heap: Heap) -> Int:
-    """The time of the first entry; −1 when there is none."""
+    """Return the time of the first entry; −1 if there is none."""
     return heap.keys[0] >> RELATION_BITS if heap.size[0] else np.int64(-1)
 
 
 @compiled
 def with_room(heap: Heap, extra: Int) -> Heap:
-    """The heap, with room for `extra` entries more."""
+    """Return the heap with room for `extra` more entries."""
     size = heap.size[0]
     if size + extra <= heap.keys.size:
         return heap

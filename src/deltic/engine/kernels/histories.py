@@ -1,4 +1,4 @@
-"""Reading histories: runs of (row, iteration) with changes of weight, see `kernels.search` for their descriptors."""
+"""Reads histories: runs of (row, iteration) with changes of weight; `kernels.search` describes runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NONE = np.int64(-1)
 
 @compiled
 def _weights_until(words: Words2, runs: Table, until: Int) -> tuple[Ints, Ints, Int]:
-    """The weight of each row at iteration `until`, and the next one at which it has an entry, `NONE` if there is none.
+    """Return the weight of each row at iteration `until`, and its next iteration with an entry, `NONE` without one.
 
-    `words` are sorted and distinct. The third result is the number of entries looked at.
+    `words` are sorted and distinct. The third result is the number of entries visited.
     """
     n = words.shape[1]
     sums = np.zeros(n, np.int64)
@@ -43,11 +43,11 @@ def _weights_until(words: Words2, runs: Table, until: Int) -> tuple[Ints, Ints, 
 def examine_rows(
     words: Rows, own: Rows, now: Int, delay: Int, source: Table, target: Table, drift: Table
 ) -> tuple[Ints, Ints, Int]:
-    """Examine the set of a relation's rows at iteration `now`: what changes of it, and when to look at them again.
+    """Examine rows of a relation at iteration `now`: how its set changes, and when to examine them again.
 
-    `words` are rows of the relation, sorted and distinct, and `own` the same as its set has them, where they are there
-    `delay` iterations later; `drift` are runs of what the epoch has changed. Returns the change of each row in the set,
-    the next iteration at which to look at it, `NONE` if there is none, and the number of entries looked at.
+    `words` are rows of the relation, sorted and distinct, and `own` the same rows in the layout of the set, which has
+    them `delay` iterations later. `drift` are runs of the changes of the epoch. Returns the change of each row in the
+    set, the next iteration at which to examine it (`NONE` if there is none), and the number of entries visited.
     """
     sums, following, visited = _weights_until(words, source, now)
     had, _, more = _weights_until(own, target, now + delay)
@@ -63,7 +63,7 @@ def examine_rows(
 
 @kernel
 def ranges(lows: Rows, highs: Rows, runs: Table) -> Table:
-    """Where the entries from each row of `lows` to that of `highs` start and end: int64[runs · n, 2].
+    """Return the start and end of the entries from each row of `lows` to the one of `highs`: int64[runs · n, 2].
 
     The ranges are sorted and do not overlap.
     """

@@ -1,4 +1,4 @@
-"""How numba compiles an `Access` to memory, and how compiled code recognizes contiguous arrays."""
+"""Lets numba compile an `Access` to memory, and compiled code recognize contiguous arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ outer: Any = partial(njit, nogil=True, no_cfunc_wrapper=True)
 
 
 def accesses(access: Access) -> Any:
-    """The function of compiled code."""
+    """Return the function of compiled code."""
     return _MAKERS[access.kind](getattr(types, access.element))
 
 
@@ -91,7 +91,7 @@ def _table(element: Any) -> Any:
 
 
 class Views(types.Type):
-    """An address, at which those of arrays stand in the order of these fields: four words each, see `component`."""
+    """An address of the arrays of these fields, in their order, four words each; see `component`."""
 
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
         self.fields = dict(fields)
@@ -114,7 +114,7 @@ class _ViewsTemplate(AttributeTemplate):
 
 @lower_getattr_generic(Views)  # type: ignore[untyped-decorator]
 def _field(context: Any, builder: Any, views: Views, address: Any, name: str) -> Any:
-    """The array whose address stands in the field."""
+    """Return the array whose address is in the field."""
     made, first = views.fields[name], _VIEW_WORDS * list(views.fields).index(name)
     words = builder.inttoptr(address, _WORD.as_pointer())
     entry = [builder.load(builder.gep(words, [_WORD(first + k)])) for k in range(1 + made.ndim)]
@@ -129,7 +129,7 @@ def _field(context: Any, builder: Any, views: Views, address: Any, name: str) ->
 
 
 def viewer(views: Views) -> Any:
-    """The function of compiled code that reads a table of addresses as such views, from a row of it on."""
+    """Return the function of compiled code that reads a table of addresses as such views, from one of its rows on."""
 
     def view(typingctx: Any, table: Any, row: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -151,7 +151,7 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {
 
 
 def is_contiguous(array: Any) -> Any:
-    """Whether the elements follow each other, the last dimension's fastest."""
+    """Return whether the elements follow each other, the last dimension's fastest."""
     size = array.itemsize
     for k in range(array.ndim - 1, -1, -1):
         if array.shape[k] > 1 and array.strides[k] != size:

@@ -1,9 +1,9 @@
-"""The loop over the iterations of a recursion, in compiled code, for as long as few rows change in each.
+"""The loop over the iterations of a recursion, in compiled code, while few rows change in each.
 
-Real recursions can be long and thin: tens of thousands of iterations of some dozen rows, where an iteration must not
-cost an interpreter's time. This is `recursion.driver` for such batches: take what waits for the least iteration,
-decide what becomes of it, add what changed to every column order, push it through the queries, and so on. `component`
-says what the tables are that it works on.
+Real recursions can be long and thin: tens of thousands of iterations of a dozen rows, where the interpreter must not
+run in each. For such batches this does the work of `recursion.driver`: take the entries of the least iteration, decide
+about them, add the changes to every column order, push them through the queries, and repeat. `component` describes the
+tables.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _settle(
     keeps_all: bool,
     counts: bool,
 ) -> tuple[Int, Heap]:
-    """Let what waits for the least iteration take effect, whole and DONE, or not at all."""
+    """Apply the entries of the least iteration, all of them (DONE) or none."""
     now = progress[AT.NOW]
     n = take(heap, RELATION_BITS, scratch)
     if first_time(heap) == now:
@@ -69,7 +69,7 @@ def _settle(
 
 @compiled
 def _earliest(relation: Ints, words: Words2, j: Int) -> Int:
-    """From which iteration on row j of a relation that admits rows by a value may be there; from 0 on for NULL."""
+    """Return the iteration from which row j may be present in a relation that admits rows by a value; 0 for NULL."""
     place = relation[R.VALUE : R.VALUE + 3]
     offset = (words[place[WORD], j] >> np.uint64(place[SHIFT])) & np.uint64(place[MASK])
     if relation[R.NULLABLE] and offset == 0:
@@ -81,7 +81,7 @@ def _earliest(relation: Ints, words: Words2, j: Int) -> Int:
 def _follow(
     component: Component, heap: Heap, scratch: Scratch, q: Int, change: Ints, progress: Ints, patience: Int
 ) -> tuple[Int, Heap]:
-    """Push a change through query q; its derivations wait for the iterations at which they are there."""
+    """Push a change through query q, and enqueue its derivations at their iterations."""
     now = progress[AT.NOW]
     count, timed = read_runs(component, q, change, now, scratch)
     if progress[AT.QUERY] != q:
@@ -108,7 +108,7 @@ def _follow(
 
 @compiled
 def push_all(component: Component, heap: Heap, scratch: Scratch, progress: Ints, patience: Int) -> tuple[Int, Heap]:
-    """Push what changed through the queries, from the one on that paused."""
+    """Push the changes through the queries, starting with the one that paused."""
     for r in range(component.relations.shape[0]):
         change = component.levels[component.relations[r, R.FIRST], DELTA]
         if change[ROWS] == 0:
@@ -147,11 +147,11 @@ def _iterate(
 def iterate(
     arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, keeps_all: bool, counts: bool
 ) -> tuple[Int, Ints, Words2, Ints, Ints]:
-    """Go through iterations until one of the reasons to end; with the heap's fields, whose arrays may be new ones.
+    """Run iterations until one of the reasons to end. Return it with the fields of the heap, whose arrays may be new.
 
-    `arrays` are the `addresses` of a component, a log and memory to work in. `counts` says whether counts are kept,
-    `keeps_all` whether at every iteration. The caller must continue an iteration that PAUSED or ASKS. Except
-    for these and OVERFLOW, an iteration is done whole or not at all.
+    `arrays` are the `addresses` of a component, a log and working memory. `counts` says whether counts are kept,
+    `keeps_all` whether at every iteration. The caller must continue an iteration that PAUSED or ASKS. Except for these
+    and OVERFLOW, an iteration is done completely or not at all.
     """
     status, heap = _iterate(arrays, heap, progress, thresholds, keeps_all, counts)
     return status, heap.keys, heap.rows, heap.weights, heap.size

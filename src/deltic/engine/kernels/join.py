@@ -9,21 +9,21 @@ Steps (rows of `steps`; the first field is the operation, the others its operand
 * OPEN atom: look at each run of the atom in turn, in full.
 * SEEK atom, groups: narrow the range to the rows whose next columns have known values.
 * MEET slot, parts: bind a variable to each value that the next columns of several ranges share (leapfrog).
-* EACH atom, binds, checks, merges: visit each row of the range, bind the columns that are wanted, check repeated ones;
-  where there are neither, the search goes on but once, with the weight of all of them; where it merges, once for all
-  rows that agree in what is wanted, which stand next to one another.
-* TEST index: go on only if a comparison of two slots holds.
-* LET index, first, count: run a program of `arithmetic`; go on only if the result has a place.
-* ABSENT atom, groups: go on only if the atom has no such row.
-* ASK index, first, count, argument, memo: run a program that puts arguments into the slots from `argument` on; go on
-  only if the memo at the address in slot `memo` has a value for them, and that has a place.
+* EACH atom, binds, checks, merges: visit each row of the range, bind the wanted columns, check repeated ones. Without
+  any of these, the search continues once, with the weight of all rows; if it merges, once for all rows that agree in
+  the wanted columns, which are adjacent.
+* TEST index: continue only if a comparison of two slots holds.
+* LET index, first, count: run a program of `arithmetic`; continue only if the result has a place.
+* ABSENT atom, groups: continue only if the atom has no such row.
+* ASK index, first, count, argument, memo: run a program that puts arguments into the slots from `argument` on; continue
+  only if the memo at the address in slot `memo` has a value for them with a place.
 * EMIT: write the head.
 
-The search keeps its whole position in the query: when the output is full, or its patience is at an end, it returns, and
-a later call goes on where it stood. A derivation's weight is the product of its rows' weights, its time one more than
-the greatest of their times. Once a computed value has no place though it needs one, the results are worth nothing: the
-search goes on until its output is full, to find more such values. It does the same once a memo lacks a value, and
-then stands where it first missed one.
+The search keeps its whole position in the query: when the output is full, or its patience has run out, it returns, and
+a later call continues. The weight of a derivation is the product of its rows' weights, its time one more than the
+greatest of their times. If a computed value that needs a place has none, the results are invalid: the search continues
+until its output is full, to find more such values. It does the same if a memo lacks a value, and then returns to the
+position where it first missed one.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ MOST = 1 << 40
 
 @compiled
 def _key(first: Int, count: Int, keys: Table, slots: Words1) -> U64:
-    """The wanted value of a group of adjacent columns of one word."""
+    """Return the wanted value of a group of adjacent columns of one word."""
     key = np.uint64(0)
     for k in range(first, first + count):
         value = slots[keys[k, 0]] if keys[k, 0] >= 0 else np.uint64(keys[k, 1])
@@ -95,7 +95,7 @@ def _key(first: Int, count: Int, keys: Table, slots: Words1) -> U64:
 
 @compiled
 def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
-    """The end of the rows from `lo` on whose column equals `key`."""
+    """Return the end of the rows from `lo` on whose column equals `key`."""
     if key == mask:
         return hi
     return forward(address, lo, hi, shift, mask, key + np.uint64(1))
@@ -105,7 +105,7 @@ def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int
 def _narrow(
     runs: Table, r: Int, lo: Int, hi: Int, start: Int, first: Int, count: Int, groups: Table, keys: Table, slots: Words1
 ) -> tuple[Int, Int]:
-    """The subrange of [lo, hi) that agrees with the groups; empty ranges are (x, x)."""
+    """Return the subrange of [lo, hi) that agrees with the groups; empty ranges are (x, x)."""
     for g in range(first, first + count):
         address = runs[r, WORDS] + groups[g, 0] * runs[r, ROWS] * 8
         shift = np.uint64(groups[g, 1])
@@ -131,7 +131,7 @@ def _present(
     keys: Table,
     slots: Words1,
 ) -> Int:
-    """The summed weight of the rows of an atom that agree with the groups."""
+    """Return the summed weight of the rows of an atom that agree with the groups."""
     total = 0
     for r in range(atoms[atom, 0], atoms[atom, 1]):
         lo, hi = _narrow(runs, r, 0, runs[r, ROWS], fingers[r], first, count, groups, keys, slots)
@@ -154,7 +154,7 @@ def _leap(
     runs: Table,
     slots: Words1,
 ) -> bool:
-    """Move the parts of a MEET to their next common value; whether there is one."""
+    """Move the parts of a MEET to their next common value. Return whether there is one."""
     target = np.uint64(0)
     agreed = 0
     p = first
@@ -188,7 +188,7 @@ def _leap(
 
 @compiled
 def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots: Words1) -> bool:
-    """Bind the columns of row i that EACH binds; whether its checks hold."""
+    """Bind the columns of row i that EACH binds. Return whether its checks hold."""
     first = steps[s, 2]
     for b in range(first, first + steps[s, 3]):
         address = runs[r, WORDS] + binds[b, 1] * runs[r, ROWS] * 8
@@ -203,7 +203,7 @@ def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots
 
 @compiled
 def _alike(runs: Table, r: Int, lo: Int, hi: Int, steps: Table, s: Int, binds: Table, slots: Words1) -> Int:
-    """The end of the rows from `lo` on that agree with the columns that EACH has bound."""
+    """Return the end of the rows from `lo` on that agree with the columns that EACH has bound."""
     first = steps[s, 2]
     while lo < hi:
         for b in range(first, first + steps[s, 3]):
@@ -216,7 +216,7 @@ def _alike(runs: Table, r: Int, lo: Int, hi: Int, steps: Table, s: Int, binds: T
 
 @compiled
 def _summed(runs: Table, r: Int, lo: Int, hi: Int) -> Int:
-    """The weights of rows [lo, hi) of a run, added up."""
+    """Return the sum of the weights of rows [lo, hi) of a run."""
     weights = runs[r, WEIGHTS]
     if weights == 0:
         return hi - lo
@@ -274,7 +274,7 @@ def _write_range(
     out_weights: Weights,
     n: Int,
 ) -> None:
-    """Write one head for each row of [lo, hi): the bound columns once, the row's own columns moved."""
+    """Write one head for each row of [lo, hi): the bound columns are moved once, the row's own columns for each."""
     _write_head(head, slots, out, n)
     count = hi - lo
     for w in range(out.shape[0]):
@@ -309,7 +309,7 @@ def _write_range(
 
 @compiled
 def _ended(query: Ints, status: Int, n: Int, strayed: bool, known: Int) -> tuple[Int, Int]:
-    """The status of a search, and the derivations that count."""
+    """Return the status of a search, and the number of valid derivations."""
     if strayed:
         return OVERFLOW, n
     if known == _ALL:
@@ -322,12 +322,13 @@ def _ended(query: Ints, status: Int, n: Int, strayed: bool, known: Int) -> tuple
 def search(
     query: Ints, atoms: Table, runs: Table, fingers: Ints, out: Words2, out_times: Times, out_weights: Weights
 ) -> tuple[Int, Int]:
-    """Go on with a query until it is DONE, the output is FULL or it is PAUSED; and how many derivations were written.
+    """Continue a query until it is DONE, the output is FULL or it is PAUSED. Return the number of derivations written,
+    too.
 
-    OVERFLOW: there were values without a place, of which `lets` has the least and the greatest. ASKS: the memos have
-    entries to be answered before the search can go on. `atoms` int64[., 2] says which rows of `runs`, descriptors,
-    belong to each atom; `fingers`, one for each run, where it was probed last.
-    Times are written if `out_times` has any room, and so are weights.
+    OVERFLOW: there were values without a place; `lets` has the least and the greatest. ASKS: the memos have entries
+    that must be answered before the search can continue. `atoms` int64[., 2] has the rows of `runs`, descriptors, of
+    each atom; `fingers`, one for each run, are the places of the last probes. Times are written if `out_times` has any
+    room, and so are weights.
     """
     steps, groups, keys, binds = table(query, STEPS), table(query, GROUPS), table(query, KEYS), table(query, BINDS)
     parts, tests, code, lets = table(query, PARTS), table(query, TESTS), table(query, CODE), table(query, LETS)

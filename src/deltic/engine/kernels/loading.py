@@ -1,7 +1,7 @@
-"""Kernels as functions of Python: found in a library of machine code, and called without numba or its runtime.
+"""Loads kernels as functions of Python, from a library of machine code, without numba or its runtime.
 
-One library holds all kernels for one architecture. A wheel carries it; elsewhere it is made once, see `building`, and
-kept in the cache. Its name says which sources it was made of, and `runtime.c` in it is all that it calls.
+One library has all kernels for one architecture. A wheel contains it; elsewhere it is built once, see `building`, and
+kept in the cache. Its name is made from the sources of the kernels. It calls only `runtime.c`, which it contains.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class _Definition(Structure):
 
 
 class _Environment(Structure):
-    """What numba's wrapper reads of its environment: constants, behind the head of an object and something else."""
+    """The part of its environment that numba's wrapper reads: constants, after the head of an object and another field."""
 
     _fields_ = (("references", c_ssize_t), ("type", c_void_p), ("globals", c_void_p), ("constants", py_object))
 
@@ -92,7 +92,7 @@ _function_of = PYFUNCTYPE(py_object, c_void_p, c_void_p, c_void_p)(("PyCFunction
 
 
 def load(name: str) -> Callable[..., Any]:
-    """The kernel of this name, as a function of Python."""
+    """Return the kernel of this name as a function of Python."""
     with _ONE_AT_A_TIME:
         return _load(name)
 
@@ -111,7 +111,7 @@ def _load(name: str) -> Callable[..., Any]:
 
 @cache
 def _code() -> Code:
-    """The library that fits: the wheel's, or the cache's, made first where no process did."""
+    """Return the matching library: the wheel's, or the cache's, which is built first if it is missing."""
     if (path := find()) is None:
         _make()
         path = find()
@@ -123,9 +123,9 @@ def _code() -> Code:
 
 
 def find() -> Path | None:
-    """The library for this machine and these sources, where the package or the cache has it.
+    """Return the library for this machine and these sources, if the package or the cache has it.
 
-    Machine code cannot be loaded from a zip: it is copied to the cache.
+    Machine code cannot be loaded from a zip, so it is copied to the cache.
     """
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None  # objects of Python have another layout then
@@ -139,7 +139,7 @@ def find() -> Path | None:
 
 
 def check_compiler() -> None:
-    """Raise DelticError where numba, which compiles kernels, is not installed."""
+    """Raise DelticError if numba, which compiles kernels, is not installed."""
     if find_spec("numba") is None:
         raise DelticError(
             f"this installation has no compiled kernels for {sys.platform} on {architecture()}, and no compiler of its "
@@ -148,7 +148,7 @@ def check_compiler() -> None:
 
 
 def _make() -> None:
-    """Compile in another process, which imports numba; it waits for one that does already."""
+    """Compile in another process, which imports numba; if one is compiling already, wait for it."""
     check_compiler()
     _LOG.warning("first use: compiling the local engine, once for this machine, in a minute or two")
     command = [sys.executable, "-m", f"{__name__.rpartition('.')[0]}.building"]

@@ -1,4 +1,4 @@
-"""Searching for the later derivations of lost rows, in compiled iterations; see `recursion.lost` and `iterate`."""
+"""Searches for the later derivations of lost rows, in compiled iterations; see `recursion.lost` and `iterate`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from deltic.engine.kernels.types import Int, Ints, Words2
 def derivations_of(
     words: Words2, now: Int, component: Component, r: Int, scratch: Scratch, thresholds: Thresholds
 ) -> tuple[Words2, Ints, Int]:
-    """The derivations after `now` that rows of relation r had before the epoch, and the rows visited.
+    """Return the derivations after `now` that rows of relation r had before the epoch, and the number of rows visited.
 
-    uint64[width + 1, n], the last word of each the iteration, sorted, with their sums int64[n]. When there are too
-    many, the search is long, or a computed value has no place, none are returned, and −1 for the rows visited; −2 when
-    the search asks for values.
+    The rows are uint64[width + 1, n], sorted, the last word the iteration, with their sums int64[n]. If there are too
+    many, the search is long, or a computed value has no place, there are none, and −1 instead of the rows visited; −2
+    if the search asks for values.
     """
     width, count = words.shape
     most = thresholds.most_rows
@@ -65,7 +65,7 @@ def derivations_of(
 
 @compiled
 def fill_timed(level: Ints, rows: Words2, sums: Ints) -> None:
-    """Write such derivations into a DELTA level."""
+    """Write these derivations into a level DELTA."""
     width = rows.shape[0] - 1
     n = sums.size
     for i in range(n):

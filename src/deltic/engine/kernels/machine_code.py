@@ -1,4 +1,4 @@
-"""What a kernel is compiled to: object code, in which its symbols are named for it; files of the cache hold it."""
+"""The machine code of a kernel: object code, whose symbols are named for the kernel; the cache's files contain it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MachineCode:
-    """Object code, and the types of elements that numba's wrapper asks its environment for, by number."""
+    """Object code, and the element types that numba's wrapper reads from its environment, by number."""
 
     code: bytes
     elements: tuple[str, ...]
@@ -18,16 +18,16 @@ class MachineCode:
 
 
 def machine_code_from(kept: bytes) -> MachineCode:
-    """The machine code that became these bytes."""
+    """Return the machine code that these bytes contain."""
     elements, _, code = kept.partition(b"\n")
     return MachineCode(code, tuple(json.loads(elements)))
 
 
 def wrapper_of(name: str) -> str:
-    """The symbol of the function that Python calls, of a kernel such as settle.known."""
+    """Return the symbol of the function that Python calls, for a kernel such as settle.known."""
     return f"deltic_kernel_{name.replace('.', '__')}"
 
 
 def environment_of(name: str) -> str:
-    """The symbol of the address of the environment that numba's wrapper reads."""
+    """Return the symbol of the address of the environment that numba's wrapper reads."""
     return f"deltic_environment_{name.replace('.', '__')}"

@@ -1,9 +1,9 @@
-"""Values for searches: of each expression that they cannot compute, a memo from its arguments to its value.
+"""Values for searches: for each expression that they cannot compute, a memo from its arguments to its value.
 
-A memo is a vector of int64: where its entries are, how many there are, how many of them are answered, for how many
-there is room, how many arguments an expression has, and an index by hash, open addressing, of entry numbers from 1 on.
-An entry is a row: its state, its result as a value, and its arguments as the search had them. A search enters what it
-does not find; whoever drives it answers these entries, and the search goes on where it first missed one.
+A memo is a vector of int64: the address of its entries, their number, how many of them are answered, how many fit, the
+number of arguments of an expression, and an index by hash, with open addressing, of entry numbers from 1 on. An entry
+is a row: its state, its result as a value, and its arguments as the search has them. A search adds an entry for each
+missing value; its caller answers these entries, and the search continues where it first missed one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _is_of(entry: Int, slots: Words1, first: Int, width: Int) -> bool:
 
 @compiled
 def _entry_of(memo: Ints, slots: Words1, first: Int) -> Int:
-    """The address of the entry for the arguments in these slots, made if there was none; 0 if there is no room."""
+    """Return the address of the entry for the arguments in these slots, which is made if there is none; 0 without room."""
     width = memo[WIDTH]
     size = 8 * (ARGUMENTS + width)
     at = _hash(slots, first, width) & memo[MASK]
@@ -67,7 +67,9 @@ def _entry_of(memo: Ints, slots: Words1, first: Int) -> Int:
 
 @compiled
 def ask(code: Table, step: Ints, row: Ints, slots: Words1) -> Int:
-    """Compute the arguments of a step ASK and place what its memo has; whether it FITS, MISSES, STRAYS, is UNKNOWN."""
+    """Compute the arguments of a step ASK and place the memo's value. Return whether it FITS, MISSES, STRAYS, is
+    UNKNOWN.
+    """
     run(code, step[2], step[3], slots)
     memo = array_i64(np.int64(slots[step[5]]), FIELDS)
     entry = _entry_of(memo, slots, step[4])

@@ -1,9 +1,9 @@
-"""Arrays by their addresses, so that one kernel serves any number of runs and of tables.
+"""Arrays by their addresses, so that one kernel serves any number of runs and tables.
 
-The caller keeps the array alive for the duration of the call. Compiled code loads and stores the element at an index of
-a contiguous array at an address, `load_u64(address, index)` and `store_u64(address, index, value)`, and reads all of it
-as an array, `array_i64(address, count)` and `table_i64(address, rows, columns)`. `load_word(address, index)` loads the
-eight bytes that begin with the byte at an index.
+The caller keeps the array alive during the call. Compiled code loads and stores the element at an index of a contiguous
+array at an address, `load_u64(address, index)` and `store_u64(address, index, value)`, and reads all of it as an array,
+`array_i64(address, count)` and `table_i64(address, rows, columns)`. `load_word(address, index)` loads the eight bytes
+from the byte at an index on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _pointer = c_ssize_t.from_address
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
-    """Where the elements are: `array.ctypes.data`, twenty times faster."""
+    """Return the address of the elements: `array.ctypes.data`, twenty times faster."""
     return _pointer(id(array) + _DATA).value
 
 

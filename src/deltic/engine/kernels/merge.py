@@ -33,9 +33,9 @@ def compare(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool) -> Int:
 def _choose_words(
     a: Int, a_times: Int, i: Int, b: Int, b_times: Int, j: Int, count: Int, out: Int, origins: Bytes
 ) -> tuple[Int, Int]:
-    """Merge the words of the next `count` keys, of one word and maybe a time, and note the origins of each.
+    """Merge the words of the next `count` keys, of one word and maybe a time, and record the origins of each.
 
-    Without a branch on which word is less, for that one would be mispredicted.
+    There is no branch on which word is less: it would be mispredicted.
     """
     for k in range(count):
         x = load_u64(a, i)
@@ -55,7 +55,7 @@ def _choose_words(
 
 @compiled
 def _choose(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool, count: Int, origins: Bytes) -> tuple[Int, Int]:
-    """The origins of the next `count` keys."""
+    """Record the origins of the next `count` keys."""
     for k in range(count):
         order = compare(a, i, b, j, words, timed)
         origins[k] = (_FROM_A if order <= 0 else 0) | (_FROM_B if order >= 0 else 0)
@@ -66,7 +66,7 @@ def _choose(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool, count: In
 
 @compiled
 def _take_words(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, origins: Bytes) -> None:
-    """One word of each row from its origin."""
+    """Copy one word of each row from its origin."""
     for k in range(count):
         from_a = np.int64(origins[k] & _FROM_A)
         x = load_u64(a, i)
@@ -78,7 +78,7 @@ def _take_words(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, origins: B
 
 @compiled
 def _take_times(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, origins: Bytes) -> None:
-    """The time of each row from its origin."""
+    """Copy the time of each row from its origin."""
     for k in range(count):
         from_a = np.int64(origins[k] & _FROM_A)
         s = load_time(a, i)
@@ -90,7 +90,7 @@ def _take_times(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, or
 
 @compiled
 def _add_weights(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, origins: Bytes) -> Int:
-    """The weight of each row, added up over its origins; the number of those that are not zero."""
+    """Sum the weight of each row over its origins. Return the number of weights that are not zero."""
     kept = 0
     for k in range(count):
         from_a = np.int64(origins[k] & _FROM_A)
@@ -105,7 +105,7 @@ def _add_weights(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, o
 
 @compiled
 def _drop_zeros(out: Ints, words: Int, n: Int, count: Int) -> None:
-    """Close up the last `count` rows, from n on, over those of weight zero."""
+    """Remove the rows of weight zero among the last `count` rows, from n on."""
     at = n
     for k in range(n, n + count):
         weight = load_weight(out[WEIGHTS], k)
@@ -121,7 +121,7 @@ def _drop_zeros(out: Ints, words: Int, n: Int, count: Int) -> None:
 
 @compiled
 def copy_rows(run: Ints, i: Int, end: Int, out: Ints, n: Int, words: Int) -> Int:
-    """Append rows i to `end` of a run to `out`; its number of rows then."""
+    """Append rows i to `end` of a run to `out`. Return its new number of rows."""
     for w in range(words):
         source = run[WORDS] + w * run[ROWS] * 8
         target = out[WORDS] + w * out[ROWS] * 8
@@ -140,8 +140,9 @@ def copy_rows(run: Ints, i: Int, end: Int, out: Ints, n: Int, words: Int) -> Int
 def merge(a: Ints, i: Int, a_end: Int, b: Ints, j: Int, b_end: Int, out: Ints, n: Int, words: Int) -> Int:
     """Write the sum of rows i to `a_end` of run a and j to `b_end` of run b to `out`, from row n on.
 
-    Runs and `out` are descriptors; `out` has room, and times if the runs have, which both or neither do. It may lack
-    weights when neither run has any and no key is in both. Returns the rows of `out` then, −1 when it needs weights.
+    Runs and `out` are descriptors; `out` has room, and has times if the runs have, which both or neither do. It may
+    lack weights if neither run has any and no key is in both. Returns the new number of rows of `out`, or −1 if it
+    needs weights.
     """
     origins = np.empty(_BLOCK, np.uint8)
     timed = out[TIMES] != 0
@@ -173,7 +174,7 @@ def merge(a: Ints, i: Int, a_end: Int, b: Ints, j: Int, b_end: Int, out: Ints, n
 
 @kernel
 def merge_small(a: Ints, b: Ints, width: Int, timed: bool, weighted: bool) -> tuple[Words2, Times, Ints, Int]:
-    """The sum of two runs in new arrays of full width: words, times, weights, and what `merge` returns."""
+    """Return the sum of two runs in new arrays of full width: words, times, weights, and the result of `merge`."""
     size = a[ROWS] + b[ROWS]
     words = np.empty((width, size), np.uint64)
     times = np.empty(size if timed else 0, np.int32)
@@ -190,7 +191,7 @@ def merge_small(a: Ints, b: Ints, width: Int, timed: bool, weighted: bool) -> tu
 
 @kernel
 def split(a: Ints, i: Int, b: Ints, words: Int, timed: bool) -> Int:
-    """The number of rows of run b before row i of run a."""
+    """Return the number of rows of run b before row i of run a."""
     lo = 0
     hi = b[ROWS]
     while lo < hi:
@@ -204,7 +205,7 @@ def split(a: Ints, i: Int, b: Ints, words: Int, timed: bool) -> Int:
 
 @kernel
 def repeats(words: Rows) -> bool:
-    """Whether any two neighbours of sorted rows are the same."""
+    """Return whether any two neighbours among sorted rows are equal."""
     for i in range(1, words.shape[1]):
         if words[0, i] == words[0, i - 1] and not _before(words, i - 1, i):
             return True
@@ -213,7 +214,7 @@ def repeats(words: Rows) -> bool:
 
 @kernel
 def count_equal(words: Words1, counts: Ints) -> Int:
-    """Bring the distinct values of sorted `words` to its front, and how often each occurs to that of `counts`."""
+    """Move the distinct values of sorted `words` to its front, and their frequencies to the front of `counts`."""
     n = 0
     i = 0
     while i < words.size:
@@ -250,7 +251,7 @@ def _sift(words: Words2, order: Ints, first: Int, root: Int, count: Int) -> None
 
 @kernel
 def order_ties(words: Rows, order: Ints) -> None:
-    """Order rows that are sorted by their first word by the others too; `order` is changed in place."""
+    """Sort rows that are sorted by their first word by the others, too; `order` is changed in place."""
     first = 0
     while first < order.size:
         end = first + 1
@@ -295,7 +296,7 @@ def consolidate_few(words: Rows, weights: Weights, keep_zeros: bool) -> tuple[Wo
 
 @kernel
 def sum_ordered(words: Rows, weights: Weights, order: Ints, keep_zeros: bool) -> tuple[Words2, Ints, Int]:
-    """Gather rows in `order` and add up the weights of equal ones: (words, weights, n), zeros left out or kept."""
+    """Gather rows in `order` and sum the weights of equal ones: (words, weights, n), with or without zeros."""
     out = np.empty((words.shape[0], order.size), np.uint64)
     sums = np.empty(order.size, np.int64)
     n = 0

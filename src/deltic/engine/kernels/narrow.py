@@ -1,7 +1,7 @@
 """Times and weights in as few bytes as they need.
 
-Their arrays start at multiples of four, and the two lowest bits of an address say how wide the elements are: zero
-for the widest, int32 times and int64 weights, else see the codes.
+Their arrays start at multiples of four, and the two lowest bits of an address are the width of the elements: zero for
+the widest, int32 times and int64 weights; the codes below for others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _store_i8: Any = Access("store", "int8")
 
 @inlined
 def load_time(address: Int, i: Int) -> Int:
-    """Element `i` of the times at a coded address."""
+    """Return element `i` of the times at a coded address."""
     code = address & 3
     if code == 0:
         return np.int64(load_i32(address, i))
@@ -37,7 +37,7 @@ def load_time(address: Int, i: Int) -> Int:
 
 @inlined
 def store_time(address: Int, i: Int, time: Int) -> None:
-    """Set element `i` of the times at a coded address to one that fits."""
+    """Set element `i` of the times at a coded address to a value that fits."""
     code = address & 3
     if code == 0:
         store_i32(address, i, np.int32(time))
@@ -49,7 +49,7 @@ def store_time(address: Int, i: Int, time: Int) -> None:
 
 @inlined
 def load_weight(address: Int, i: Int) -> Int:
-    """Element `i` of the weights at a coded address; one where there are none, at 0."""
+    """Return element `i` of the weights at a coded address; 1 if there are none, at 0."""
     code = address & 3
     if address == 0:
         return np.int64(1)
@@ -64,7 +64,7 @@ def load_weight(address: Int, i: Int) -> Int:
 
 @inlined
 def store_weight(address: Int, i: Int, weight: Int) -> None:
-    """Set element `i` of the weights at a coded address to one that fits."""
+    """Set element `i` of the weights at a coded address to a value that fits."""
     code = address & 3
     if code == 0:
         store_i64(address, i, np.int64(weight))

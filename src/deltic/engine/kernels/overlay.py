@@ -1,9 +1,9 @@
 """The changing part of an arrangement while its recursion runs in compiled code: three levels of sorted rows.
 
-DELTA is the change of the present iteration, NEAR gathers the changes of some iterations, FAR those of many. A level is
-a row of `levels`: the four fields of a run's descriptor and its greatest time. Every level has all three arrays, in
-buffers that the caller allotted; `spares` has a second set of buffers for NEAR and FAR, so that merging two levels is
-one pass from one buffer into another.
+DELTA is the change of the present iteration, NEAR collects the changes of some iterations, FAR those of many. A level
+is a row of `levels`: the four fields of a run's descriptor and its greatest time. Every level has all three arrays, in
+buffers that the caller allocated. `spares` has a second set of buffers for NEAR and FAR, so that two levels are merged
+in one pass from one buffer into another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_TIME = 4
 
 @compiled
 def _merged_size(x: Ints, y: Ints, width: Int) -> Int:
-    """The number of entries of the sum of two levels."""
+    """Return the number of entries of the sum of two levels."""
     i = j = n = 0
     while i < x[ROWS] and j < y[ROWS]:
         order = compare(x, i, y, j, width, True)
@@ -37,7 +37,7 @@ def _merged_size(x: Ints, y: Ints, width: Int) -> Int:
 
 @compiled
 def absorb(component: Component, a: Int, target: Int, source: Int) -> None:
-    """Add level `source` of arrangement a to level `target`, NEAR or FAR; the source is empty then."""
+    """Add level `source` of arrangement a to level `target`, NEAR or FAR, and empty the source."""
     x = component.levels[a, target]
     y = component.levels[a, source]
     if y[ROWS] == 0:
@@ -79,7 +79,7 @@ def absorb(component: Component, a: Int, target: Int, source: Int) -> None:
 
 @compiled
 def copy_runs(runs: Table, n: Int, base: Table, first: Int, count: Int) -> Int:
-    """Write `count` descriptors of `base` from row n of `runs` on: the row after the last."""
+    """Write `count` descriptors of `base` from row n of `runs` on. Return the row after the last."""
     for r in range(first, first + count):
         for k in range(4):
             runs[n, k] = base[r, k]
@@ -89,7 +89,7 @@ def copy_runs(runs: Table, n: Int, base: Table, first: Int, count: Int) -> Int:
 
 @compiled
 def gather(component: Component, a: Int, with_delta: bool, runs: Table, n: Int) -> Int:
-    """Write the descriptors of an arrangement's runs from row n of `runs` on: the row after the last."""
+    """Write the descriptors of an arrangement's runs from row n of `runs` on. Return the row after the last."""
     arrangement = component.arrangements[a]
     n = copy_runs(runs, n, component.base, arrangement[A.BASE], arrangement[A.BASE_COUNT])
     for level in range(FAR, NEAR - 1 - with_delta, -1):

@@ -1,4 +1,5 @@
-"""Columns into packed rows and out of them. Arrays of columns are given by their addresses, so that there may be many.
+"""Packs columns into rows, and unpacks them. The arrays of columns are given by their addresses, for any number of
+them.
 
 The places of columns are rows of a table: word, shift, mask and base, see `storage.layout`.
 """
@@ -18,7 +19,7 @@ _LEAST, _GREATEST, _NULLABLE, _HAS_GAP, _GAP = range(5)
 
 @kernel
 def pack_offsets(columns: Ints, places: Table, words: Words2) -> None:
-    """Enter the offsets at the address of each column into rows that are zero so far."""
+    """Pack the offsets at the address of each column into rows, which are zero at first."""
     for c in range(columns.size):
         row = words[places[c, _WORD]]
         shift = np.uint64(places[c, _SHIFT])
@@ -28,9 +29,9 @@ def pack_offsets(columns: Ints, places: Table, words: Words2) -> None:
 
 @kernel
 def pack_values(columns: Table, places: Table, words: Words2) -> None:
-    """Enter values into rows that are zero so far; NULL is offset 0.
+    """Pack values into rows, which are zero at first; NULL is offset 0.
 
-    Of each column its address, and that of bytes that say where it is NULL, or 0.
+    Each column has its address, and the address of bytes that are 1 where it is NULL, or 0 for none.
     """
     for c in range(columns.shape[0]):
         values = columns[c, 0]
@@ -45,7 +46,7 @@ def pack_values(columns: Table, places: Table, words: Words2) -> None:
 
 @kernel
 def unpack_values(words: Words2, places: Table, columns: Table) -> None:
-    """The values of columns of rows, and where their offset is 0, which is NULL where a column is nullable."""
+    """Unpack the values of columns, and the places where their offset is 0, which means NULL if a column is nullable."""
     for c in range(columns.shape[0]):
         values = columns[c, 0]
         nulls = columns[c, 1]
@@ -61,7 +62,7 @@ def unpack_values(words: Words2, places: Table, columns: Table) -> None:
 
 @kernel
 def unpack_offsets(words: Words2, places: Table, offsets: Words2) -> None:
-    """The offsets of columns of rows, each in a row of `offsets`."""
+    """Unpack the offsets of columns, each into a row of `offsets`."""
     for c in range(places.shape[0]):
         row = words[places[c, _WORD]]
         shift = np.uint64(places[c, _SHIFT])
@@ -73,7 +74,7 @@ def unpack_offsets(words: Words2, places: Table, offsets: Words2) -> None:
 
 @kernel
 def move_offsets(words: Words2, origins: Table, places: Table, moved: Words2) -> None:
-    """Enter columns of rows from their origins into places of others, which are zero so far."""
+    """Copy columns of rows from their origins to places in other rows, which are zero at first."""
     for c in range(places.shape[0]):
         row = words[origins[c, _WORD]]
         shift = np.uint64(origins[c, _SHIFT])
@@ -132,9 +133,10 @@ def pack_groups(
 
 @kernel
 def ranges(columns: Table, count: Int, result: Table) -> None:
-    """The least and the greatest of `count` values of each column that are not NULL, the least greater for none.
+    """Return the least and the greatest of `count` values of each column without NULL; the least is greater if there
+    are none.
 
-    Of each column its address, and that of the bytes that say where it is NULL, or 0.
+    Each column has its address, and the address of bytes that are 1 where it is NULL, or 0 for none.
     """
     for c in range(columns.shape[0]):
         nulls = columns[c, 1]

@@ -1,15 +1,15 @@
-"""A query as kernels take it: one vector of int64 that holds all of its tables.
+"""A query in the form for kernels: one vector of int64 with all of its tables.
 
-The vector begins with a header, three fields for each table: where its elements begin, its rows and its columns. This
-file alone says which tables there are, in which order, and how wide they are; what their columns mean is said in
-`join`, and in `arithmetic` for `code` and `lets`.
+The vector begins with a header of three fields for each table: the start of its elements, its rows and its columns.
+Only this file defines which tables there are, in which order, and how wide they are; `join` defines the meaning of
+their columns, and `arithmetic` that of `code` and `lets`.
 
-The tables of `COLUMNS` say what to search. The others are where the search stands, so that a copy of the vector is
-another search: `slots`, the values of variables and literals, as uint64; `ranges`, of each atom start, end and run of
-the range that is looked at; `cursors`, of each part of a MEET its position and the range that the MEET began with;
-`path`, of each step its position, the range that it narrowed, and the time and the weight that it begins with;
-`state`, the step, how it is entered, the rows visited, and how many more to visit before the search pauses; and
-`saved`, in queries that ask for values, room for all of these, to come back to.
+The tables of `COLUMNS` say what to search. The others are the position of the search, so that a copy of the vector is
+another search. `slots` are the values of variables and literals, as uint64. `ranges` has, for each atom, the start, end
+and run of its range. `cursors` has, for each part of a MEET, its position and the initial range. `path` has, for each
+step, its position, the range that it narrowed, and its initial time and weight. `state` is the step, how it is entered,
+the rows visited, and how many more to visit before the search pauses. `saved`, in queries that ask for values, has room
+for all of these, to return to them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STEP, MODE, VISITED, PATIENCE = range(4)
 
 
 def pack(rows: Mapping[str, Sequence[Sequence[int]]], slots: Sequence[int], atoms: int, asks: bool = False) -> Ints:
-    """The query with these rows in its tables and these values in its slots, over so many atoms."""
+    """Return the query with these rows in its tables and these values in its slots, over this number of atoms."""
     tables = [np.array(rows[name], np.int64).reshape(-1, columns) for name, columns in COLUMNS.items()]
     tables.append(np.array(slots, np.uint64).view(np.int64).reshape(1, -1))
     sizes = (3, atoms), (3, len(rows["parts"])), (5, len(rows["steps"]) + 1), (1, 4)
@@ -60,28 +60,28 @@ def pack(rows: Mapping[str, Sequence[Sequence[int]]], slots: Sequence[int], atom
 
 
 def view(query: Ints, which: int) -> Table:
-    """One of the tables of a query, to be read and written."""
+    """Return one of the tables of a query, for reading and writing."""
     start, rows, columns = query[3 * which : 3 * which + 3].tolist()
     return query[start : start + rows * columns].reshape(rows, columns)
 
 
 @compiled
 def table(query: Ints, which: Int) -> Table:
-    """As `view`, in compiled code."""
+    """Return the same as `view`, in compiled code."""
     result: Table = table_i64(query.ctypes.data + 8 * query[3 * which], query[3 * which + 1], query[3 * which + 2])
     return result
 
 
 @compiled
 def slots_of(query: Ints) -> Words1:
-    """The values of variables and literals."""
+    """Return the values of variables and literals."""
     result: Words1 = array_i64(query.ctypes.data + 8 * query[3 * SLOTS], query[3 * SLOTS + 2]).view(np.uint64)
     return result
 
 
 @kernel
 def begin(query: Ints, now: Int, sign: Int, patience: Int) -> None:
-    """Let the next search begin at the first step, at time `now`, and pause whenever it visited `patience` rows."""
+    """Start a search at the first step and at time `now`, which pauses after every `patience` visited rows."""
     state, path = table(query, STATE)[0], table(query, PATH)
     state[STEP] = state[MODE] = state[VISITED] = 0
     state[PATIENCE] = patience
@@ -91,13 +91,13 @@ def begin(query: Ints, now: Int, sign: Int, patience: Int) -> None:
 
 @compiled
 def visited_by(query: Ints) -> Int:
-    """The rows that the last search visited."""
+    """Return the number of rows that the last search visited."""
     return query[query[3 * STATE] + VISITED]
 
 
 @compiled
 def save(query: Ints) -> None:
-    """Keep where the search stands, to `restore` it."""
+    """Save the position of the search for `restore`."""
     start, saved = query[3 * SLOTS], query[3 * SAVED]
     for i in range(saved - start):
         query[saved + i] = query[start + i]
@@ -105,7 +105,7 @@ def save(query: Ints) -> None:
 
 @compiled
 def restore(query: Ints) -> None:
-    """Stand again where the search stood when it was saved."""
+    """Return to the saved position of the search."""
     start, saved = query[3 * SLOTS], query[3 * SAVED]
     for i in range(saved - start):
         query[start + i] = query[saved + i]

@@ -1,8 +1,8 @@
-"""Reading groups iteration by iteration: their totals before one, when they change next, their present values.
+"""Reads groups iteration by iteration: their totals before one, their next change, their present values.
 
-Rows begin with the key of their group, which a mask for each word selects. Those by iteration have it behind the key,
-at a place of `word`, `shift` and `mask`; those of totals end with the number of a slot, and their weights are totals
-*from* that iteration *on*, not changes of them: to read them is to find the last entry.
+Rows begin with the key of their group, which a mask for each word selects. Rows with iterations have the iteration
+after the key, at a place of `word`, `shift` and `mask`. Rows of totals end with the number of a slot, and their weights
+are the totals *from* that iteration *on*, not changes of them: the last entry is the total.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORD, SHIFT, MASK = range(3)
 
 @compiled
 def value_at(run: Ints, i: Int, place: Ints) -> U64:
-    """The offset of a column in row i of a run."""
+    """Return the offset of a column in row i of a run."""
     word = load_u64(run[WORDS] + place[WORD] * run[ROWS] * 8, i)
     return (word >> np.uint64(place[SHIFT])) & np.uint64(place[MASK])
 
@@ -36,9 +36,9 @@ def put(words: Words2, j: Int, place: Ints, value: Int) -> None:
 
 @compiled
 def last_record(words: Words2, j: Int, group: Words1, time: Ints, slot: U64, runs: Table, totals: Ints) -> Int:
-    """Write the totals of a group, of row j = (key, iteration, 0), before its iteration: the entries looked at.
+    """Write the totals of the group of row j = (key, iteration, 0) before its iteration. Return the entries visited.
 
-    The last of the slots is 1 where totals are valid; those of a retracted entry are not, and the one before counts.
+    The last slot is 1 if totals are valid; retracted entries are not, and the entry before them counts.
     """
     last = words.shape[0] - 1
     at = np.empty(runs.shape[0], np.int64)
@@ -66,7 +66,7 @@ def last_record(words: Words2, j: Int, group: Words1, time: Ints, slot: U64, run
 
 @compiled
 def next_iteration(words: Words2, j: Int, group: Words1, time: Ints, runs: Table) -> Int:
-    """The first iteration with an entry of the group of row j = (key, iteration, 0), from that one on; NONE if none."""
+    """Return the first iteration with an entry of the group of row j = (key, iteration, 0), from its own on, or NONE."""
     result = NONE
     for r in range(runs.shape[0]):
         i = find_row(runs[r, WORDS], runs[r, ROWS], 0, words, j)
@@ -79,7 +79,7 @@ def next_iteration(words: Words2, j: Int, group: Words1, time: Ints, runs: Table
 
 @compiled
 def weights_around(words: Words2, j: Int, prefix: Words1, now: Int, runs: Table) -> tuple[Int, Int, Int]:
-    """The weight of all rows that begin as row j, before an iteration and at it, and the entries looked at."""
+    """Return the weight of all rows that start like row j, before and at an iteration, and the entries visited."""
     before = after = np.int64(0)
     visited = runs.shape[0]
     for r in range(runs.shape[0]):
@@ -100,10 +100,10 @@ def weights_around(words: Words2, j: Int, prefix: Words1, now: Int, runs: Table)
 def nearest(
     words: Words2, j: Int, group: Words1, place: Ints, first: U64, until: Ints, runs: Table
 ) -> tuple[bool, U64, Int]:
-    """The next value of the group of row j, beside its own one, that is present at an iteration: if there is one.
+    """Find the next value of the group of row j, beside its own one, that is present at an iteration.
 
-    `until` are that iteration, and 1 to look upward, 0 downward; no value less than `first` counts. The third result is
-    the number of entries looked at.
+    `until` is that iteration, and 1 for ascending values, 0 for descending ones; values less than `first` do not count.
+    Returns whether there is one, the value, and the number of entries visited.
     """
     now, ahead = until[0], until[1] == 1
     own = (words[place[WORD], j] >> np.uint64(place[SHIFT])) & np.uint64(place[MASK])
@@ -142,7 +142,7 @@ def nearest(
 
 @kernel
 def last_records(words: Rows, group: Words1, time: Ints, slot: U64, runs: Table, slots: Int) -> tuple[Table, Int]:
-    """The totals int64[n, slots] of groups before the iterations of their rows, see `last_record`."""
+    """Return the totals int64[n, slots] of groups before the iterations of their rows, see `last_record`."""
     rows = words.copy()
     totals = np.zeros((rows.shape[1], slots), np.int64)
     visited = np.int64(0)
@@ -153,7 +153,7 @@ def last_records(words: Rows, group: Words1, time: Ints, slot: U64, runs: Table,
 
 @kernel
 def next_iterations(words: Rows, group: Words1, time: Ints, runs: Table) -> Ints:
-    """The first iterations with entries of groups from those of their rows on, see `next_iteration`."""
+    """Return the first iterations with entries of groups, from those of their rows on, see `next_iteration`."""
     rows = words.copy()
     result = np.empty(rows.shape[1], np.int64)
     for j in range(rows.shape[1]):
@@ -163,7 +163,7 @@ def next_iterations(words: Rows, group: Words1, time: Ints, runs: Table) -> Ints
 
 @kernel
 def weights_of_values(words: Rows, prefix: Words1, now: Int, runs: Table) -> tuple[Ints, Ints, Int]:
-    """The weights of values before an iteration and at it, see `weights_around`."""
+    """Return the weights of values before and at an iteration, see `weights_around`."""
     rows = words.copy()
     before = np.empty(rows.shape[1], np.int64)
     after = np.empty(rows.shape[1], np.int64)
@@ -178,7 +178,7 @@ def weights_of_values(words: Rows, prefix: Words1, now: Int, runs: Table) -> tup
 def nearest_values(
     words: Rows, group: Words1, place: Ints, first: U64, until: Ints, runs: Table
 ) -> tuple[Ints, Words1, Int]:
-    """The nearest present values beyond those of rows: 1 where there is one, and the values; see `nearest`."""
+    """Return the nearest present values beyond those of rows: 1 where there is one, and the values; see `nearest`."""
     rows = words.copy()
     some = np.zeros(rows.shape[1], np.int64)
     values = np.zeros(rows.shape[1], np.uint64)

@@ -1,6 +1,6 @@
-"""Searching in sorted runs. A run's descriptor is a row of int64: [rows, words, times, weights], addresses or 0.
+"""Searches sorted runs. A run's descriptor is a row of int64: [rows, words, times, weights], addresses or 0.
 
-Those of times and weights are coded, see `kernels.narrow`.
+The addresses of times and weights are coded, see `kernels.narrow`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ NEAREST = 8
 
 @kernel
 def describe(words: Words2, times: Times, weights: Weights) -> Ints:
-    """The descriptor of a run with these arrays; then its greatest time, and its weight farthest from zero.
+    """Return the descriptor of a run with these arrays, its greatest time, and its weight farthest from zero.
 
-    That weight is 0 if all are one, and the descriptor has no weights then.
+    That weight is 0 if all are one; the descriptor has no weights then.
     """
     descriptor = np.zeros(6, np.int64)
     descriptor[ROWS] = words.shape[1]
@@ -40,15 +40,15 @@ def describe(words: Words2, times: Times, weights: Weights) -> Ints:
 
 @inlined
 def field(address: Int, i: Int, shift: U64, mask: U64) -> U64:
-    """The value of a column: `mask` bits of word `i` above `shift`."""
+    """Return the value of a column: `mask` bits of word `i` above `shift`."""
     return (load_u64(address, i) >> shift) & mask
 
 
 @compiled
 def forward(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
-    """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `lo`.
+    """Return the first i in [lo, hi) whose column is at least `key`, `hi` if none; fast near `lo`.
 
-    The nearest rows are compared all, without branches that a processor would have to guess.
+    The nearest rows are all compared, without branches that the processor would mispredict.
     """
     less = 0
     if lo + NEAREST > hi:
@@ -69,7 +69,7 @@ def forward(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> 
 
 @compiled
 def bisect(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
-    """The first i in [lo, hi) whose column is at least `key`, `hi` if none."""
+    """Return the first i in [lo, hi) whose column is at least `key`, `hi` if none."""
     while lo < hi:
         middle = (lo + hi) >> 1
         if field(address, middle, shift, mask) < key:
@@ -81,7 +81,7 @@ def bisect(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> I
 
 @compiled
 def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, key: U64) -> Int:
-    """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `start`."""
+    """Return the first i in [lo, hi) whose column is at least `key`, `hi` if none; fast near `start`."""
     if lo >= hi:
         return hi
     start = min(max(start, lo), hi - 1)
@@ -97,7 +97,7 @@ def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, ke
 
 @compiled
 def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
-    """Sign of (row i of a run with `rows` rows) − (row j of the array `words`), over all words."""
+    """Return the sign of (row i of a run with `rows` rows) − (row j of the array `words`), over all words."""
     for w in range(words.shape[0]):
         a = load_u64(address + w * rows * 8, i)
         b = words[w, j]
@@ -110,7 +110,7 @@ def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
 
 @inlined
 def bisect_word(address: Int, lo: Int, hi: Int, word: U64) -> Int:
-    """The first position of [lo, hi) at or after a word, in rows of one word; hi if there is none."""
+    """Return the first position of [lo, hi) at or after a word, in rows of one word; hi if there is none."""
     while lo < hi:
         middle = (lo + hi) >> 1
         if load_u64(address, middle) < word:
@@ -122,7 +122,7 @@ def bisect_word(address: Int, lo: Int, hi: Int, word: U64) -> Int:
 
 @compiled
 def _find_word(address: Int, rows: Int, start: Int, word: U64) -> Int:
-    """`find_row` for rows of one word."""
+    """Do the same as `find_row` for rows of one word."""
     if start >= rows or load_u64(address, start) >= word:
         return start
     lo = start + 1
@@ -135,7 +135,9 @@ def _find_word(address: Int, rows: Int, start: Int, word: U64) -> Int:
 
 @compiled
 def find_row(address: Int, rows: Int, start: Int, words: Words2, j: Int) -> Int:
-    """The first position in a run at or after row j of `words`, galloping from `start`, which must not be past it."""
+    """Return the first position in a run at or after row j of `words`, galloping from `start`, which must not be past
+    it.
+    """
     if words.shape[0] == 1:
         return _find_word(address, rows, start, words[0, j])
     step = 1

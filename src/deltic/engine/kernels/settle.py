@@ -1,6 +1,6 @@
-"""From changed derivation counts to changed sets, one kernel for plain sets and one for recursive ones.
+"""From changed derivation counts to changed sets: one kernel for plain sets, and one for recursive ones.
 
-`words` holds the candidate rows, sorted and distinct; `runs` are descriptors of the runs that keep the state.
+`words` are the candidate rows, sorted and distinct; `runs` are descriptors of the runs with the state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NEVER = np.int32(-1)
 
 @inlined
 def _stride(rows: Int, count: Int) -> Int:
-    """A power of two: how far `count` sorted rows, if any, lie apart in a run, at least by half."""
+    """Return a power of two: the distance of `count` sorted rows in a run, up to a factor of two."""
     stride = 8
     while stride < rows and stride * count < 2 * rows:
         stride *= 2
@@ -27,7 +27,7 @@ def _stride(rows: Int, count: Int) -> Int:
 
 @inlined
 def _leap(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
-    """The start of the stretch of `stride` rows, from i on, that ends at or after a word."""
+    """Return the start of the stretch of `stride` rows, from i on, that ends at or after a word."""
     while i + stride <= rows and load_u64(address, i + stride - 1) < word:
         i += stride
     return i
@@ -86,14 +86,14 @@ def totals_alike(words: Rows, low: Rows, mask: Words1, runs: Table) -> tuple[Int
 
 @kernel
 def totals(words: Rows, runs: Table) -> Ints:
-    """The summed weight of each row over all runs, whatever its times: int64[n]."""
+    """Return the summed weight of each row over all runs, at any time: int64[n]."""
     sums, _ = totals_alike(words, words, np.full(words.shape[0], ~np.uint64(0)), runs)
     return sums
 
 
 @kernel
 def crossings(old: Ints, change: Ints) -> Ints:
-    """+1 where a count becomes positive, −1 where it ceases to be, 0 elsewhere: H of [DBSP Prop. 6.12]."""
+    """Return +1 where a count becomes positive, −1 where it ceases to be, 0 elsewhere: H of [DBSP Prop. 6.12]."""
     actions = np.empty(old.size, np.int64)
     for j in range(old.size):
         actions[j] = np.int64(old[j] + change[j] > 0) - np.int64(old[j] > 0)
@@ -102,7 +102,7 @@ def crossings(old: Ints, change: Ints) -> Ints:
 
 @compiled
 def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
-    """The least time greater than `after` at which row j has a positive total; NEVER if none.
+    """Return the least time greater than `after` at which row j has a positive total; NEVER if none.
 
     `at[r]` is the position of the row's first entry in run r.
     """
@@ -126,7 +126,7 @@ def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
 
 @compiled
 def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
-    """The total of row j at exactly `time`."""
+    """Return the total of row j at exactly `time`."""
     total = 0
     for r in range(runs.shape[0]):
         run = runs[r]
@@ -147,16 +147,17 @@ def _position(words: Words2, j: Int, runs: Table, at: Ints) -> None:
 
 @kernel
 def known(words: Rows, runs: Table, now: Int) -> Bools:
-    """Whether each row is in the relation at an iteration up to `now`; `runs` hold (row, first iteration)."""
+    """Return whether each row is in the relation at an iteration up to `now`; `runs` have (row, first iteration)."""
     until, _, _ = _around(words, runs, now + 1)
     return until > 0
 
 
 @compiled
 def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
-    """The total of each row before iteration `now` and at it, both int64[n], and whether it has later entries, bool[n].
+    """Return the total of each row before and at iteration `now`, int64[n] each, and whether it has later entries,
+    bool[n].
 
-    One run after the other, for each is in the order of the rows.
+    Runs are read one after the other, because the rows are in the order of each.
     """
     n = words.shape[1]
     before = np.zeros(n, np.int64)
@@ -189,14 +190,14 @@ def settle(
 ) -> tuple[Ints, Ints, Times, Bools]:
     """Decide for each candidate whether iteration `now` is the first at which it is derived.
 
-    `change` int64[n]: the change of the row's derivation count at `now`; `rows`: runs of (row, first
-    iteration), final before `now`; `counts`: runs of (row, iteration) with counts, without `change`: at every
-    iteration if `keeps_all`, else at the row's first; then `found` are the counts after it of rows that the epoch
-    took from theirs.
+    `change` int64[n] is the change of the row's derivation count at `now`. `rows` are runs of (row, first iteration),
+    final before `now`. `counts` are runs of (row, iteration) with counts, without `change`: at every iteration if
+    `keeps_all`, else at the row's first; then `found` are the later counts of rows that the epoch took from their
+    first.
 
     Returns `actions` int64[n], +1 to assert the row at `now`, −1 to retract it; `counted` int64[n], the change of
-    `counts` at `now`; `later` int32[n], the iteration at which to look at the row again, or NEVER; and `lost`
-    bool[n], the rows retracted whose later counts are not kept.
+    `counts` at `now`; `later` int32[n], the iteration at which to examine the row again, or NEVER; and `lost` bool[n],
+    the retracted rows whose later counts are not kept.
     """
     n = words.shape[1]
     actions = np.zeros(n, np.int64)
@@ -241,7 +242,7 @@ def settle(
 
 @kernel
 def upcoming(words: Rows, runs: Table, after: Int) -> Times:
-    """The least iteration after `after` at which each row has a positive count: int32[n], NEVER if none."""
+    """Return the least iteration after `after` at which each row has a positive count: int32[n], NEVER if none."""
     n = words.shape[1]
     times = np.full(n, NEVER, np.int32)
     at = np.zeros(runs.shape[0], np.int64)

@@ -1,8 +1,8 @@
-"""The loop over the changes of histories, in compiled code, for as long as few rows change at a time.
+"""The loop over the changes of histories, in compiled code, while few rows change at a time.
 
-This is `recursion.driver` for such batches: take what waits for the least iteration and, in it, the first
-relation in the order of the body; let it be part of that history; examine its rows; push it through the queries.
-`component` says what the tables are that it works on.
+For such batches this does the work of `recursion.driver`: take the entries of the least iteration and, in it, of the
+first relation in the order of the body; add them to its history; examine its rows; push them through the queries.
+`component` describes the tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from deltic.engine.kernels.types import Int, Ints, Table, Words2
 
 @compiled
 def _note(log: Log, size: Int, r: Int, words: Words2, change: Ints, moved: Ints) -> Int:
-    """Add the rows that change to the log, which has so many entries: how many it has then."""
+    """Append the changed rows to the log. Return its new number of entries."""
     for place in moved:
         log.relations[size] = r
         log.signs[size] = change[place]
@@ -41,7 +41,9 @@ def _note(log: Log, size: Int, r: Int, words: Words2, change: Ints, moved: Ints)
 def _examine_set(
     component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch
 ) -> tuple[Heap, Int]:
-    """Let what changes of the set of a relation's rows wait, and rows for their next iteration: the entries visited."""
+    """Enqueue the changes of the set of a relation's rows, and rows for their next iteration. Return the entries
+    visited.
+    """
     first, examined = component.relations[r, R.FIRST], component.relations[r, R.EXAMINED]
     own = arranged(component, component.relations[r, R.FOUND], words, np.arange(words.shape[1]))
     delay, runs = component.relations[examined, R.DELAY], scratch.runs
@@ -62,7 +64,7 @@ def _examine_set(
 def _examine(
     component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch, progress: Ints, near: Int
 ) -> tuple[bool, Heap]:
-    """Examine what changes of a relation; False, and nothing has an effect, where that is not for compiled code."""
+    """Examine the changes of a relation. Return False, without any effect, if that is not for compiled code."""
     done, visited = True, np.int64(0)
     if component.relations[r, R.AGGREGATE] == NOBODY:
         heap, visited = _examine_set(component, heap, r, words, now, scratch)
@@ -85,7 +87,7 @@ def _settle(
     admits: bool,
     limit: Int,
 ) -> tuple[Int, Heap]:
-    """Let what waits first be part of its relation's history, whole and DONE, or not at all; examine it."""
+    """Add the first entries to their relation's history, all of them (DONE) or none, and examine them."""
     key = heap.keys[0]
     now, r = key >> RELATION_BITS, key & RELATION
     progress[AT.NOW], progress[AT.RELATION] = now, r
@@ -145,9 +147,9 @@ def follow_histories(
 ) -> tuple[Int, Ints, Words2, Ints, Ints]:
     """Follow changes until one of the reasons of `iterate` to end; with the heap's fields, whose arrays may be new.
 
-    `updates` says that this is no computation from nothing: then drifts and changes are kept; `admits` that rows are
-    admitted by their values. WIDE is also a change that ends the epoch: of a relation that closes a cycle deeper than
-    `limit`, or of weights beyond all measure.
+    `updates` says that this is no computation from nothing: drifts and changes are kept then. `admits` says that rows
+    are admitted by their values. WIDE also stands for a change that ends the epoch: of a relation that closes a cycle
+    deeper than `limit`, or of weights that overflow.
     """
     status, heap = _follow_histories(arrays, heap, progress, thresholds, updates, admits, limit)
     return status, heap.keys, heap.rows, heap.weights, heap.size

@@ -1,10 +1,11 @@
-"""Texts by number: a hash table from bytes to dense ids, and a search among texts in order.
+"""Texts by number: a hash table from bytes to dense ids, and a search among sorted texts.
 
-The bytes of text `i` stand from `ends[i]` up to `ends[i + 1]` at the address `stored`. A slot of the table is 0, or
-24 bits of the text's hash above 40 bits of its id plus 1; a text is in the first free slot from the low bits of its
-hash on. Given texts stand in the same way: from `offsets[i]` up to `offsets[i + 1]` at the address `data`.
+The bytes of text `i` are at `ends[i]` to `ends[i + 1]` of the address `stored`. A slot of the table is 0, or 24 bits of
+the text's hash above 40 bits of its id plus 1; a text is in the first free slot from the low bits of its hash on. Given
+texts have the same form: from `offsets[i]` to `offsets[i + 1]` of the address `data`.
 
-Others may look texts up while one adds: what a slot refers to is written before the slot, and is compared byte by byte.
+Other threads may look texts up while one adds some: the target of a slot is written before the slot, and is compared
+byte by byte.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _FOLD = np.uint64(47)
 
 @compiled
 def _rest(data: Int, start: Int, end: Int) -> U64:
-    """Up to eight bytes as a number, the first one lowest."""
+    """Return up to eight bytes as a number, the first byte lowest."""
     word = np.uint64(0)
     for i in range(start, end):
         word |= np.uint64(load_u8(data, i)) << np.uint64(8 * (i - start))
@@ -32,7 +33,7 @@ def _rest(data: Int, start: Int, end: Int) -> U64:
 
 @inlined
 def _mixed(state: U64, word: U64) -> U64:
-    """The state of a hash after another word."""
+    """Return the state of a hash after another word."""
     word = word * _FACTOR
     word ^= word >> _FOLD
     return (state ^ word * _FACTOR) * _FACTOR
@@ -40,7 +41,7 @@ def _mixed(state: U64, word: U64) -> U64:
 
 @compiled
 def hash_of(data: Int, start: Int, end: Int, seed: U64) -> U64:
-    """A hash of some bytes: MurmurHash64A."""
+    """Return a hash of some bytes: MurmurHash64A."""
     state = seed ^ np.uint64(end - start) * _FACTOR
     while start + 8 <= end:
         state = _mixed(state, load_word(data, start))
@@ -53,7 +54,7 @@ def hash_of(data: Int, start: Int, end: Int, seed: U64) -> U64:
 
 @compiled
 def _are_equal(a: Int, at_a: Int, b: Int, at_b: Int, length: Int) -> bool:
-    """Whether as many bytes are the same at two places."""
+    """Return whether this number of bytes is equal at two addresses."""
     i = 0
     while i + 8 <= length:
         if load_word(a, at_a + i) != load_word(b, at_b + i):
@@ -68,7 +69,7 @@ def _are_equal(a: Int, at_a: Int, b: Int, at_b: Int, length: Int) -> bool:
 
 @compiled
 def _slot_of(data: Int, start: Int, end: Int, hashed: U64, table: Words1, ends: Ints, stored: Int) -> tuple[Int, Int]:
-    """The id of a text, -1 if it has none, and its slot or the free one in which it belongs."""
+    """Return the id of a text, -1 if it has none, and its slot or the free slot for it."""
     mask = np.uint64(table.size - 1)
     tag = hashed & _TAG_MASK
     slot = hashed & mask
@@ -85,7 +86,7 @@ def _slot_of(data: Int, start: Int, end: Int, hashed: U64, table: Words1, ends: 
 
 @kernel
 def find(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, stored: Int, missing: Int) -> Ints:
-    """The ids of texts, `missing` for those that have none."""
+    """Return the ids of texts, `missing` for those without one."""
     ids = np.empty(offsets.size - 1, np.int64)
     for i in range(ids.size):
         start, end = offsets[i], offsets[i + 1]
@@ -96,9 +97,9 @@ def find(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, stored:
 
 @kernel
 def number(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, stored: Int, count: Int) -> Ints:
-    """The ids of texts, where those that have none get the ids from `count` on; there is room for all of them.
+    """Return the ids of texts; new texts get the ids from `count` on, for which there must be room.
 
-    The last element is how many ids there are then.
+    The last element is the new number of ids.
     """
     ids = np.empty(offsets.size, np.int64)
     for i in range(ids.size - 1):
@@ -132,7 +133,7 @@ def enter(seed: U64, table: Words1, ends: Ints, stored: Int, count: Int) -> None
 
 @compiled
 def _compare(a: Int, at_a: Int, end_a: Int, b: Int, at_b: Int, end_b: Int) -> Int:
-    """The sign of one text minus another, byte by byte; a text is less than those that go on from it."""
+    """Return the sign of one text minus another, byte by byte; a prefix is less than the whole text."""
     length = min(end_a - at_a, end_b - at_b)
     i = 0
     while i + 8 <= length and load_word(a, at_a + i) == load_word(b, at_b + i):
@@ -147,7 +148,7 @@ def _compare(a: Int, at_a: Int, end_a: Int, b: Int, at_b: Int, end_b: Int) -> In
 
 @compiled
 def _head(data: Int, start: Int, end: Int) -> U64:
-    """Up to eight bytes as a number, the first one highest: it compares as they do, where it is another one."""
+    """Return up to eight bytes as a number, the first byte highest: unequal numbers compare as the bytes do."""
     word = np.uint64(0)
     for i in range(min(8, end - start)):
         word |= np.uint64(load_u8(data, start + i)) << np.uint64(56 - 8 * i)
@@ -156,9 +157,10 @@ def _head(data: Int, start: Int, end: Int) -> U64:
 
 @kernel
 def heads(run: Ints, ends: Ints, stored: Int) -> Words1:
-    """Of texts, given by their ids in order, the eight bytes behind those that all begin with; last how many these are.
+    """Return, for texts given by their ids in order, the eight bytes after their common prefix; last, the prefix's
+    length.
 
-    A search reads these numbers one beside the other, and a text itself only where its number is the one sought.
+    A search reads these numbers, which are adjacent, and reads a text only if its number equals the sought one.
     """
     result = np.zeros(run.size + 1, np.uint64)
     if run.size:
@@ -174,7 +176,7 @@ def heads(run: Ints, ends: Ints, stored: Int) -> Words1:
 
 @compiled
 def _place(data: Int, start: Int, end: Int, low: Int, run: Ints, heads: Words1, ends: Ints, stored: Int) -> Int:
-    """How many texts of a run, at least `low` of which are, are less than one that begins as they all do."""
+    """Return how many texts of a run, of which at least `low` are, are less than a text with their common prefix."""
     head = _head(data, start + np.int64(heads[-1]), end)
     high = run.size
     while low < high:
@@ -191,7 +193,7 @@ def _place(data: Int, start: Int, end: Int, low: Int, run: Ints, heads: Words1, 
 
 @kernel
 def places(data: Int, offsets: Ints, run: Ints, heads: Words1, ends: Ints, stored: Int) -> Ints:
-    """How many texts of a run with its `heads` are less than each of the given ones, which are in order."""
+    """Return how many texts of a run with its `heads` are less than each of the given texts, which are sorted."""
     result = np.zeros(offsets.size - 1, np.int64)
     low, skipped = 0, np.int64(heads[-1])
     for i in range(result.size if run.size else 0):

@@ -1,4 +1,4 @@
-"""Sizes at which the engine changes its way of working: they cost or save time and memory, and change no result."""
+"""Sizes at which the engine changes its way of working: they affect time and memory, but no result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Thresholds(NamedTuple):
-    """One engine's sizes, in rows where nothing else is said; kernels take it as it is."""
+    """The sizes of one engine, in rows unless stated otherwise; kernels take it as it is."""
 
     most_waiting: int = 1 << 15
     """Entries that may wait when compiled iterations begin."""

@@ -1,4 +1,4 @@
-"""The types of kernels' parameters. Scalars are 64 bits wide; inside a compiled kernel they are numba's own."""
+"""The types of kernels' parameters. Scalars are 64 bits wide; within a compiled kernel they are numba's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels where no compiler of C can link them: LLVM loads their objects, and numba's runtime is what they call."""
+"""Kernels on systems without a C compiler to link them: LLVM loads their objects, which call numba's runtime."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltic.engine.kernels.machine_code import MachineCode, machine_code_from
 
 
 class Unlinked:
-    """Object code that is loaded when it is asked for."""
+    """Object code that is loaded on demand."""
 
     def __init__(self) -> None:
         rtsys.initialize(cpu_target.target_context)
@@ -24,13 +24,13 @@ class Unlinked:
                 llvm.add_symbol(f"PyExc_{name}", _address(f"PyExc_{name}"))
 
     def address(self, symbol: str, name: str) -> int:
-        """Where a symbol of a kernel is."""
+        """Return the address of a symbol of a kernel."""
         engine = _engine(name)
         result: int = engine.get_function_address(symbol) or engine.get_global_value_address(symbol)
         return result
 
     def elements(self, name: str) -> tuple[str, ...]:
-        """The types of elements that a kernel's wrapper asks for."""
+        """Return the element types that a kernel's wrapper reads from its environment."""
         return _machine_code(name).elements
 
 

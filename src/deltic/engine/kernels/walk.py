@@ -1,9 +1,9 @@
-"""Walks through sorted runs from given rows on, as far as they are asked to go and inside of the rows' own groups.
+"""Walks through sorted runs from given rows, up to a requested weight, within the group of each row.
 
-Two rows are of one group where they agree in the bits of `mask`, which has a word for each of theirs.
+Two rows are of one group if they agree in the bits of `mask`, which has a word for each of theirs.
 
-`gap` is empty, or decides whether two rows are of one session: it has the word, shift and mask of their times,
-the greatest distance, and the word and the shift of the bit for NULL, the word -1 if there is none.
+`gap` is empty, or defines sessions: the word, shift and mask of the rows' times, the greatest distance within a
+session, and the word and shift of the bit for NULL, where word -1 means that there is none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ROOM = 64
 
 @compiled
 def in_group(run: Ints, i: Int, words: Words2, j: Int, mask: Words1) -> bool:
-    """Whether row i of a run is in the group of row j of `words`."""
+    """Return whether row i of a run is in the group of row j of `words`."""
     if i < 0 or i >= run[ROWS]:
         return False
     for w in range(words.shape[0]):
@@ -33,7 +33,7 @@ def in_group(run: Ints, i: Int, words: Words2, j: Int, mask: Words1) -> bool:
 
 @compiled
 def _same_group(words: Words2, i: Int, j: Int, mask: Words1) -> bool:
-    """Whether rows i and j of `words` are in one group."""
+    """Return whether rows i and j of `words` are in one group."""
     for w in range(words.shape[0]):
         if (words[w, i] ^ words[w, j]) & mask[w]:
             return False
@@ -49,7 +49,7 @@ def _start(run: Ints, at: Int, words: Words2, j: Int, ahead: bool) -> Int:
 
 @compiled
 def _next(runs: Table, at: Ints, words: Words2, j: Int, mask: Words1, ahead: bool, row: Words2) -> bool:
-    """Write the nearest row of the group that any run has at its position into `row`; False where none has one."""
+    """Write the nearest row of the group at the position of any run into `row`. Return False if no run has one."""
     result = False
     for r in range(runs.shape[0]):
         if in_group(runs[r], at[r], words, j, mask):
@@ -63,7 +63,7 @@ def _next(runs: Table, at: Ints, words: Words2, j: Int, mask: Words1, ahead: boo
 
 @compiled
 def _pass(runs: Table, at: Ints, ahead: bool, row: Words2) -> Int:
-    """Let the positions of all runs that are at the row go past it; the sum of its weights."""
+    """Move the positions of all runs that are at the row past it. Return the sum of its weights."""
     total = 0
     for r in range(runs.shape[0]):
         inside = at[r] >= 0 and at[r] < runs[r, ROWS]
@@ -75,7 +75,7 @@ def _pass(runs: Table, at: Ints, ahead: bool, row: Words2) -> Int:
 
 @compiled
 def _is_past(row: Words2, words: Words2, j: Int, ahead: bool) -> bool:
-    """Whether the row in `row` is row j of `words` or beyond it."""
+    """Return whether the row in `row` is row j of `words` or beyond it."""
     for w in range(words.shape[0]):
         if row[w, 0] != words[w, j]:
             return bool((row[w, 0] > words[w, j]) == ahead)
@@ -84,7 +84,7 @@ def _is_past(row: Words2, words: Words2, j: Int, ahead: bool) -> bool:
 
 @compiled
 def _are_apart(a: Words2, i: Int, b: Words2, j: Int, gap: Ints) -> bool:
-    """Whether the times of two rows are further apart than the gap; NULL is only near NULL."""
+    """Return whether the times of two rows are further apart than the gap; NULL is only near NULL."""
     if gap[4] >= 0 and ((a[gap[4], i] ^ b[gap[4], j]) >> np.uint64(gap[5])) & np.uint64(1):
         return True
     shift, mask = np.uint64(gap[1]), np.uint64(gap[2])
@@ -96,13 +96,14 @@ def _are_apart(a: Words2, i: Int, b: Words2, j: Int, gap: Ints) -> bool:
 def walk(
     words: Rows, wanted: Ints, forward: Int, meet: Int, mask: Words1, gap: Ints, runs: Table
 ) -> tuple[Words2, Ints, Ints, Ints, Int]:
-    """From each row of `words`, itself included: the rows of its group until their weights add up to what is wanted.
+    """Walk from each row of `words`, included, over the rows of its group until their weights sum to the requested
+    weight.
 
-    `words` are sorted; rows whose weight is not above zero are passed over. `forward` is 1 to go upward, 0 downward;
-    with `meet` a walk ends where it comes to the row of `words` that is next in its direction, with a `gap` behind the
-    first row that is apart from the one before. Returns the rows
-    uint64[W, m], in the order in which they are met, with their weights and the column of `words` from which each was
-    reached; why each walk ended: ENOUGH, ENDED with its group, or MET the next; and the number of entries looked at.
+    `words` are sorted; rows whose weight is not positive are skipped. `forward` is 1 for ascending rows, 0 for
+    descending ones. With `meet` a walk ends at the row of `words` that is next in its direction, with a `gap` after the
+    first row that is apart from the one before. Returns the rows uint64[W, m], in the order of the walks, with their
+    weights and the column of `words` from which each was reached; why each walk ended: ENOUGH, ENDED with its group, or
+    MET the next; and the number of entries visited.
     """
     width, n = words.shape
     ahead = forward == 1

@@ -1,6 +1,7 @@
-"""Sums and products of weights, which saturate: what does not fit into 64 bits is `OVERFLOWED`, as is what it enters.
+"""Sums and products of weights, which saturate: a result that does not fit into 64 bits is `OVERFLOWED`, and so is all
+that is computed from it.
 
-A result is computed modulo 2^64, and beside it as a float: where the two are far apart the result does not fit.
+A result is computed modulo 2^64 and as a float: if the two are far apart, it does not fit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _APART = float(1 << 62)
 
 @inlined
 def added(a: Int, b: Int) -> Int:
-    """The sum of two weights."""
+    """Return the sum of two weights."""
     total = a + b
     if a == OVERFLOWED or b == OVERFLOWED or abs(np.float64(a) + np.float64(b) - np.float64(total)) > _APART:
         return OVERFLOWED
@@ -26,7 +27,7 @@ def added(a: Int, b: Int) -> Int:
 
 @inlined
 def multiplied(a: Int, b: Int) -> Int:
-    """The product of two weights."""
+    """Return the product of two weights."""
     product = a * b
     if a == OVERFLOWED or b == OVERFLOWED or abs(np.float64(a) * np.float64(b) - np.float64(product)) > _APART:
         return OVERFLOWED
@@ -35,5 +36,5 @@ def multiplied(a: Int, b: Int) -> Int:
 
 @inlined
 def checked_sum(total: Int, shadow: float) -> Int:
-    """A sum modulo 2^64, if it is about the one in floats; no term of it may be `OVERFLOWED`."""
+    """Return a sum modulo 2^64 if it is near the sum in floats; no term may be `OVERFLOWED`."""
     return total if abs(shadow - np.float64(total)) <= _APART else OVERFLOWED

@@ -1,1 +1,1 @@
-"""What Deltic needs of Spark: sessions, DataFrames from and to Arrow, rows that its tasks move."""
+"""Deltic's use of Spark: sessions, DataFrames from and to Arrow, rows that Spark's tasks move."""

@@ -1,8 +1,8 @@
-"""The query of a DataFrame of Spark Connect as a text of SQL, read of the plan that the client sends to the server.
+"""The query of a DataFrame of Spark Connect as a text of SQL, read from the plan that the client sends to the server.
 
 The plan has no resolved columns. So each relation is a SELECT with numbered columns from those below it, and a name is
-looked up among them as Spark does: with the DataFrame's number, with its alias, or alone. The server gives the names of
-columns that only it knows, and has checked the whole plan before.
+resolved among them as Spark does: with the DataFrame's number, with its alias, or alone. The server provides the names
+of columns that only it knows, and has checked the whole plan before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Files by which tables reach Spark: its executors read them, so that nothing large passes through the driver's plan.
+"""Files through which tables reach Spark: executors read them, so that large tables do not pass through the driver's
+plan.
 
-They stand in a folder of this process, which goes with it. A DataFrame is a plan that may read its files at any time,
-and others may be made of it, so that nothing tells earlier that a file is no longer needed. Folders of processes that
-were killed go when another process of the same machine makes its own.
+They are in a folder of this process, which is removed with it. A DataFrame is a plan that may read its files at any
+time, also through other DataFrames, so no file can be removed earlier. The folders of killed processes are removed when
+another process of the same machine makes its own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The query of a DataFrame of Spark as a text of SQL, read of the plan that Spark has analyzed.
+"""The query of a DataFrame of Spark as a text of SQL, read from the plan that Spark has analyzed.
 
-Each operator of the plan is a SELECT from those below it. Columns are called by numbers, so that no two columns of a
-query have one name; expressions are written by Spark itself.
+Each operator of the plan is a SELECT from those below it. Columns have numbers, so that no two columns of a query have
+the same name; Spark itself writes the expressions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Rows of DataFrames that do not pass this process: Spark's tasks make them rows of a table, and write them.
+"""Rows of DataFrames that do not pass through this process: Spark's tasks convert them to rows of a table, and write
+them.
 
-What is said by key goes to those shards that have all rows of a key; where none has, it comes to this process.
+Changes by key go to the shards that have all rows of a key; without such shards, they go to this process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The log of Spark's file sink: which files of a folder the micro-batches of a stream have written completely.
+"""The log of Spark's file sink: which files of a folder are complete, by micro-batch of a stream.
 
-A batch writes its files in place, and then its entry of the log. So a folder may have files of a batch that is not
-complete, or that was killed and written again.
+A batch writes its files in place, and then its entry of the log. So a folder may have files of a batch that is
+incomplete, or that was killed and written again.
 """
 
 from __future__ import annotations

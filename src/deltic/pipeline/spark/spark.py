@@ -1,4 +1,4 @@
-"""What Deltic asks of Spark: types, a session of its own, DataFrames from and to Arrow."""
+"""Deltic's use of Spark: types, a session of its own, DataFrames from and to Arrow."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Texts of SQL, done with a pipeline."""
+"""Runs texts of SQL on a pipeline."""

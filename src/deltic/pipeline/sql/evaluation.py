@@ -1,4 +1,4 @@
-"""Queries evaluated once, over tables and views as they are: by an engine that lives as long as the answer takes."""
+"""Queries evaluated once, over the present tables and views, by an engine that is dropped with the answer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which rows of a table or view a statement needs: those that its conditions ask for by their values are looked up.
+"""The rows of a table or view that a statement needs: those with the values that its conditions require are looked up.
 
-Where all that a statement reads of a relation goes through one filter, rows that have other values in its columns are
-not needed. What is left out of a condition here is no mistake: the filter itself is still there.
+If a statement reads a relation through one filter, it does not need rows with other values in the filter's columns. A
+condition may be ignored here without harm, because the filter itself remains.
 """
 
 from __future__ import annotations

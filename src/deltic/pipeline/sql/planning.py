@@ -1,4 +1,4 @@
-"""What a text of SQL does to a pipeline: all of it is checked first, and makes steps that are done in order."""
+"""Plans a text of SQL: all of it is checked first, and becomes steps that are run in order."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Planned queries, and plans of statements that run again.
 
-These are made once with a stand-in for each parameter, and filled with its values.
+A plan is made once with a stand-in for each parameter, and filled with its values.
 
-A plan is kept only if each stand-in is a value by itself, in a row of VALUES, an assignment, a comparison, LIKE, IN,
-BETWEEN or the last LIMIT and OFFSET, and comes out of planning as it went in: then no part of the plan depends on the
-value. The types of values are of its key.
+A plan is only kept if no part of it depends on the values: each stand-in is a whole value, in a row of VALUES, an
+assignment, a comparison, LIKE, IN, BETWEEN or the last LIMIT and OFFSET, and is unchanged by planning. The types of
+values are part of the key.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Statements that are done when they are reached: variables, settings, EXECUTE IMMEDIATE.
+"""Statements that run one by one: variables, settings, EXECUTE IMMEDIATE.
 
-A text is divided at them; what stands between two is planned as a whole, with the values that variables have then.
-A setting of Spark whose value is how Deltic computes may be set to that; others are refused.
+A text is divided at them; each part between two is planned as a whole, with the values that variables have then. A
+setting of Spark is accepted if its value is how Deltic computes; others are refused.
 """
 
 from __future__ import annotations

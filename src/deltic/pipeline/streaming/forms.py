@@ -1,4 +1,6 @@
-"""How a streaming DataFrame encodes changes: rows that all come, rows with a sign, envelopes, records of Kafka."""
+"""The forms in which a streaming DataFrame encodes changes: only insertions, rows with a sign, envelopes, records of
+Kafka.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Streaming DataFrames into tables: each micro-batch of Structured Streaming is one epoch, applied exactly once.
 
-The last micro-batch that was applied is a position of its epoch (`Pipeline.positions`), so that batch and epoch are one
-step: a batch that comes again is known, and one that does not follow on the state is refused.
+The last applied micro-batch is a position of its epoch (`Pipeline.positions`), so that batch and epoch are one step: a
+repeated batch is recognized, and a batch that does not continue the state is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Streams of Spark Connect: its server writes each micro-batch to files, and this process applies them.
 
-What is done with a batch runs in the server, where the pipeline is not. So the query is one of Spark's file sink, in a
-folder of its checkpoint. The log of that folder has the files of each batch, once they are complete. A thread of this
+Functions of a batch run in the server, which does not have the pipeline. So the query is one of Spark's file sink, in a
+folder of its checkpoint. The log of that folder names the files of each batch, once they are complete. A thread of this
 process reads the log and applies one batch after the other. The state knows the last one: after a crash of either
 process, the next batch follows.
 """

@@ -1,8 +1,8 @@
-"""The data source "deltic" of Spark: views of a state in a directory, as they are, or how they change as a stream.
+"""The data source "deltic" of Spark: views of a state in a directory, as they are, or their changes as a stream.
 
-Spark calls it in processes of its own: one that plans, and on executors. Each opens the state by itself, to read, as of
-the epoch that was planned. An offset of a stream is the epoch that was reached. The process that plans a stream follows
-the state: it has the changes of an epoch by replaying its record of the log.
+Spark calls it in processes of its own: one that plans, and on executors. Each opens the state for reading, at the epoch
+of the plan. An offset of a stream is an epoch. The process that plans a stream follows the state: it gets the changes
+of an epoch by replaying its record of the log.
 """
 
 from __future__ import annotations

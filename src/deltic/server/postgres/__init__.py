@@ -1,6 +1,6 @@
 """PostgreSQL's protocol: any client of PostgreSQL reads and changes a pipeline.
 
-Messages are those of pygwire, values are read and written by psycopg's adapters, and questions about
-the catalog are answered by DuckDB over tables of PostgreSQL's shape. What is here is the order of messages, the state
-of a session, and the words in which the two dialects differ.
+pygwire implements the messages, psycopg's adapters read and write values, and DuckDB answers questions about the
+catalog over tables of PostgreSQL's shape. This package has the order of messages, the state of a session, and the
+differences between the two dialects.
 """

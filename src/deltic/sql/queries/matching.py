@@ -1,4 +1,4 @@
-"""Matches of one side of a join on the other."""
+"""Matches of one side of a join with the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The names that Spark gives to selected expressions without an alias: a column's own, or the text as Spark has it."""
+"""The names that Spark gives to selected expressions without an alias: the name of a column, or the text in Spark's
+form.
+"""
 
 from __future__ import annotations
 

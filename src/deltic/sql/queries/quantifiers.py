@@ -1,6 +1,6 @@
 """Comparisons with ANY, SOME and ALL rows of a subquery.
 
-`= ANY` is IN and `<> ALL` is NOT IN; for the others the least and greatest value decide.
+`= ANY` is IN and `<> ALL` is NOT IN; for the other comparisons the least and greatest value decide.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Subqueries in expressions, lowered by decorrelation.
 
-A correlated subquery is lowered once for all rows around it, under its *bindings*: the set of the values that it uses
-of them. Every row of its result has the values for which it is one, so that a join on them brings both together.
+A correlated subquery is lowered once for all outer rows, under its *bindings*: the set of the outer values that it
+uses. Each row of its result has the values for which it is a result, and a join on them combines both.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Windows of time: tumbling and hopping ones, which a row's time alone decides, and sessions, which neighbours do.
+"""Time windows: tumbling and hopping ones, which depend on a row's time alone, and sessions, which depend on its
+neighbours.
 
-They are written as Spark's functions `window` and `session_window` in a SELECT, of which there is one at most, or as
-the table functions TUMBLE, HOP and SESSION. Rows without a time are in no window.
+They are written as Spark's functions `window` and `session_window` in a SELECT, at most one in each, or as the table
+functions TUMBLE, HOP and SESSION. Rows without a time are in no window.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of a block's expressions; their parts that are not scalars get columns first."""
+"""The values of a block's expressions; parts that are not scalars become columns first."""
 
 from __future__ import annotations
 

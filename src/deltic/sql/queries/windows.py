@@ -1,4 +1,6 @@
-"""Window functions in the expressions of a block: their values are columns of the rows before anything reads them."""
+"""Window functions in the expressions of a block: their values become columns of the rows before other expressions read
+them.
+"""
 
 from __future__ import annotations
 

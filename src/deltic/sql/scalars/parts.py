@@ -1,8 +1,8 @@
-"""Large expressions as parts of others: one that a function has several times is computed once.
+"""Large expressions as parts of others: if a function uses one several times, it is computed once.
 
-Rules of functions copy their operands, and some, such as that of abs, have them several times in what they make. Of an
-expression inside of many others that would be as many copies as there are functions around it, or many times more. So a
-rule gets a name for a large one, which is put in when the rule is done: itself, or by a Let.
+Rules of functions copy their operands, and some, such as that of abs, use them several times. Nested calls would
+multiply these copies. So a rule gets a name for a large operand, which is replaced after the rule: by the operand
+itself, or by a Let.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scalar expressions of SQL as expressions of circuits, typed as Spark types them, their coercions explicit."""
+"""Translates scalar expressions of SQL to expressions of circuits, with Spark's types and explicit coercions."""
 
 from __future__ import annotations
 

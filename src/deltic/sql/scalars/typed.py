@@ -1,4 +1,4 @@
-"""Expressions with their types, and building them of one another."""
+"""Expressions with their types, and how to compose them."""
 
 from __future__ import annotations
 

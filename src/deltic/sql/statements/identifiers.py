@@ -1,4 +1,4 @@
-"""IDENTIFIER('name'): the tokens of the name that a text is, wherever a name may stand."""
+"""IDENTIFIER('name'), which may stand for any name: its text becomes the tokens of the name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Parameters of statements: `:name` and `?` stand for values of Python, and become the tokens of their literals.
+"""Parameters of statements: `:name` and `?` stand for Python values, and become the tokens of literals.
 
-A value never becomes text that is read as SQL: a text is the inside of one token, whatever stands in it. The tokens
+A value never becomes text that is read as SQL: a text is the content of one token, whatever it contains. The tokens
 have the place of the parameter, so that messages show it.
 """
 

@@ -1,8 +1,8 @@
-"""Views that were declared before they are defined, so that they may read themselves and each other.
+"""Views that are declared before they are defined, so that they may read themselves and each other.
 
-Such views are sets, the least ones that their queries allow: a fixpoint, whose body has what depends on them, while all
-else stands outside of it and is computed once. Where nothing but adding happens in it all of them are recursive
-relations. Else those are that were declared, and the others *helpers*: computed of them in each iteration.
+Such views are sets, the least ones that satisfy their queries: a fixpoint, whose body has what depends on the views,
+while the rest is outside and computed once. If the body only adds rows, all views are recursive relations. Otherwise
+only the declared ones are; the others are *helpers*, computed from them in each iteration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a statement of SQL says, before it is known what its names stand for."""
+"""Statements of SQL as they are parsed, before their names are resolved."""
 
 from __future__ import annotations
 

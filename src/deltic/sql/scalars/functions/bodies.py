@@ -1,7 +1,7 @@
-"""Bodies of functions that SQL defines: a definition's expression, and its translation with arguments filled in.
+"""Bodies of functions that are defined in SQL: an expression, translated with arguments in place of parameters.
 
-A definition is translated once for each signature, over places for the arguments, which then take their places. The
-arguments that are literals are part of the signature, for what is made of them may be computed at once.
+A definition is translated once for each signature, with placeholders for the arguments. Arguments that are literals are
+part of the signature, because expressions of them may be computed at once.
 """
 
 from __future__ import annotations

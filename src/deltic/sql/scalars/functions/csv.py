@@ -1,4 +1,4 @@
-"""Rules of functions that turn structs into lines of CSV, and lines into structs of a type that is named."""
+"""Rules of functions that convert structs to lines of CSV, and lines to structs of a named type."""
 
 from __future__ import annotations
 

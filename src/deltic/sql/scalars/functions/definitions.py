@@ -1,9 +1,9 @@
-"""Functions that SQL itself defines: what each takes, and the expression that it is.
+"""Functions that are defined in SQL itself: their parameters, and the expression that replaces a call.
 
-A key has the names and the parameters, each with what is taken: a type, to which the argument is brought, one of
-`KINDS`, or one of `EXACT` with a `!`, which must be so for the definition to count; the first that fits does. In the
-expression `spark_f(…)` is a function of the table, `try_spark_f(…)` the same with NULL where it is undefined, and
-`must_spark_f(…)` with an error where it is NULL although no argument is.
+A key has the names and the parameters, each with the accepted arguments: a type, to which the argument is converted;
+one of `KINDS`; or one of `EXACT` with a `!`, without which the definition does not apply. The first definition that
+applies is taken. In the expression, `spark_f(…)` is a function of the table, `try_spark_f(…)` is NULL where it is
+undefined, and `must_spark_f(…)` is an error where it is NULL although no argument is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules of functions that take functions: `x -> x + 1` over the elements of arrays and the entries of maps.
 
-What is done with each element is one operation of circuits, `Mapped`, and what is made of them all another, `Fold`;
-the rest are functions of arrays.
+`Mapped` is the operation of circuits on each element, and `Fold` the one that combines all elements; the rest are
+functions of arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions, aggregates and operators of Python that SQL calls: those of the pipeline whose statements are lowered."""
+"""Functions, aggregates and operators in Python that SQL calls, from the pipeline whose statements are lowered."""
 
 from __future__ import annotations
 

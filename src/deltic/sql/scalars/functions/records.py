@@ -1,4 +1,4 @@
-"""Rules of functions that turn values into JSON, and JSON into values of a type that is named."""
+"""Rules of functions that convert values to JSON, and JSON to values of a named type."""
 
 from __future__ import annotations
 

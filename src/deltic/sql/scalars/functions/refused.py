@@ -1,4 +1,4 @@
-"""Functions of Spark that a view cannot have, and what to do instead; and those that only its clauses can have."""
+"""Functions of Spark that views cannot have, with alternatives; and those that only certain clauses can have."""
 
 from deltic.sql.collations import HINT
 

@@ -1,4 +1,4 @@
-"""The functions that have a rule of their own, and what rules are made of."""
+"""The functions with a rule of their own, and the parts of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of values of any type: what is NULL, casts by name, the greatest and the least."""
+"""Functions of values of any type: NULL tests, casts by name, the greatest and the least."""
 
 from __future__ import annotations
 
