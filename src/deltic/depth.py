@@ -64,7 +64,7 @@ class _Thread(threading.Thread):
             raise
 
     def result(self) -> Any:
-        """The result. Raises what the computation raised."""
+        """Return the result. Raises what the computation raised."""
         if isinstance(self.error, RecursionError):
             raise TooDeep from None
         if self.error is not None:

@@ -23,7 +23,7 @@ _CLOSED: _Settings = {
 
 
 def in_memory(external_access: bool = False, threads: int | None = None) -> duckdb.DuckDBPyConnection:
-    """A connection to a new database in memory, whose settings no statement changes; times are in UTC."""
+    """Return a connection to a new database in memory, whose settings no statement changes; times are in UTC."""
     import duckdb
 
     settings: _Settings = {"python_enable_replacements": False}
@@ -40,7 +40,7 @@ _local = threading.local()
 
 
 def of_thread() -> duckdb.DuckDBPyConnection:
-    """The connection of this thread to a database in memory, made once: making one takes 20 ms.
+    """Return the connection of this thread to a database in memory, made once: making one takes 20 ms.
 
     It starts no threads: a fork would lose them.
     """
@@ -51,7 +51,7 @@ def of_thread() -> duckdb.DuckDBPyConnection:
 
 
 def in_file(path: str, writes: bool, external_access: bool) -> duckdb.DuckDBPyConnection:
-    """A connection to the database of a file."""
+    """Return a connection to the database of a file."""
     import duckdb
 
     return duckdb.connect(path, read_only=not writes, config={} if external_access else _CLOSED)

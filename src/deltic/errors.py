@@ -42,7 +42,7 @@ class Diagnostic:
             object.__setattr__(self, name, value)
 
     def render(self) -> str:
-        """The finding as text: place, message, source line, carets, hint."""
+        """Return the finding as text: place, message, source line, carets, hint."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         lines = [f"{place}: {self.message}" if place else self.message]
         if self.source and self.column:
@@ -163,11 +163,11 @@ class CountOverflowError(EvaluationError):
         return CountOverflowError, (str(self), self.relations)
 
     def of(self, relations: Sequence[str]) -> CountOverflowError:
-        """The same error of these relations, where it does not know of which it is."""
+        """Return the same error of these relations, where it does not know of which it is."""
         return self if self.relations else CountOverflowError(str(self), tuple(relations))
 
     def naming_views(self, views: Sequence[str]) -> CountOverflowError:
-        """The same error with the views that read the relations."""
+        """Return the same error with the views that read the relations."""
         message = " and ".join(views or self.relations)
         return CountOverflowError(f"{message}: {self}", self.relations)
 
@@ -183,18 +183,18 @@ class IterationLimitError(UnsupportedError):
         return IterationLimitError, (str(self), self.relations)
 
     def naming_views(self, views: Sequence[str]) -> IterationLimitError:
-        """The same error with the views that read the recursion, where they are no relations of it."""
+        """Return the same error with the views that read the recursion, where they are no relations of it."""
         others = [view for view in views if view not in self.relations]
         return IterationLimitError(f"{' and '.join(others)}: {self}", self.relations) if others else self
 
 
 def count_of(number: int, noun: str) -> str:
-    """A number of things in words, as in "1 row", "2 rows", "no rows"."""
+    """Return a number of things in words, as in "1 row", "2 rows", "no rows"."""
     return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like `name`, "" when none is alike. The case of letters counts little."""
+    """Return the known name most like `name`, "" when none is alike. The case of letters counts little."""
     candidates = list(known)
     lowered = {candidate.lower(): candidate for candidate in reversed(candidates)}
     if name.lower() in lowered:
@@ -204,6 +204,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest name, "" when none is alike."""
+    """Return a hint that names the nearest name, "" when none is alike."""
     result = nearest(name, known)
     return f"did you mean `{result}`?" if result else ""

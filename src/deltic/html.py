@@ -13,7 +13,7 @@ _LEFT = ' style="text-align: left"'
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", below: str = "") -> str:
-    """A table with numbers to the right."""
+    """Return a table with numbers to the right."""
     titles = "".join(f"<th{_LEFT}>{escape(title)}</th>" for title in head)
     lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     above = f"<caption{_LEFT}>{escape(caption)}</caption>" if caption else ""
@@ -22,19 +22,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "",
 
 
 def facts(of: Mapping[str, Any], caption: str = "") -> str:
-    """A table of two columns."""
+    """Return a table of two columns."""
     lines = "".join(f"<tr><th{_LEFT}>{escape(name)}</th>{_cell(value)}</tr>" for name, value in of.items())
     above = f"<caption{_LEFT}>{escape(caption)}</caption>" if caption else ""
     return f"<table>{above}<tbody>{lines}</tbody></table>"
 
 
 def preformatted(text: str) -> str:
-    """A text with its lines and spaces as they are."""
+    """Return a text with its lines and spaces as they are."""
     return f'<pre style="font-family: monospace">{escape(text)}</pre>'
 
 
 def picture(svg: str) -> str:
-    """A picture in SVG, whose styles reach nothing else on the page."""
+    """Return a picture in SVG, whose styles reach nothing else on the page."""
     return f'<img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
 
 

@@ -33,7 +33,7 @@ _KNOWN: set[str] = set()
 
 
 def hidden(address: str) -> str:
-    """The address without its password, which is remembered; one with a variable in its place has none."""
+    """Return the address without its password, which is remembered; one with a variable in its place has none."""
     without = _without(address)
     if without != address:
         _WHOLE[without] = address
@@ -42,7 +42,7 @@ def hidden(address: str) -> str:
 
 
 def revealed(address: str) -> str:
-    """The address with its password, and with the variables of the environment that it names.
+    """Return the address with its password, and with the variables of the environment that it names.
 
     Raises KeyError for a missing variable, ValueError where this process was not given the password.
     """
@@ -55,7 +55,7 @@ def revealed(address: str) -> str:
 
 
 def hidden_in(text: str, addresses: Iterable[str]) -> str:
-    """A text that names whole addresses, with those that `hidden` made of them in their place."""
+    """Return a text that names whole addresses, with those that `hidden` made of them in their place."""
     for address in addresses:
         whole = _WHOLE.get(address, address)
         if whole != address and address not in text:
@@ -64,19 +64,20 @@ def hidden_in(text: str, addresses: Iterable[str]) -> str:
 
 
 def redacted(text: str) -> str:
-    """A text that people read, or a log keeps, with `***` for the password of each address in it."""
+    """Return a text that people read, or a log keeps, with `***` for the password of each address in it."""
     return _without(text) if ":" in text or "=" in text else text
 
 
 def redacted_reason(text: str) -> str:
-    """What a library says, where a password may stand by itself."""
+    """Return what a library says, where a password may stand by itself."""
     for password in sorted(_KNOWN, key=len, reverse=True):
         text = text.replace(password, _HIDDEN)
     return redacted(text)
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """What an error of ours may name as its cause: an error of a library, without passwords; None where it keeps one.
+    """Return what an error of ours may name as its cause: an error of a library, without passwords; None where it keeps
+    one.
 
     The arguments of it, and of what caused it, are changed.
     """

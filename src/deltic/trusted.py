@@ -21,7 +21,9 @@ class UntrustedError(DelticError):
 
 
 def check_directory(place: Path) -> Path:
-    """The directory, without links. Raises UntrustedError where others may write it, or one above it; OSError."""
+    """Return the directory, without links. Raises UntrustedError where others may write it, or one above it;
+    OSError.
+    """
     real = place.resolve(strict=True)
     for directory in (real, *real.parents):
         status = directory.stat()
@@ -32,7 +34,7 @@ def check_directory(place: Path) -> Path:
 
 
 def read_trusted(path: Path) -> bytes:
-    """What a file of a checked directory holds. Raises UntrustedError where others may write it; OSError."""
+    """Return what a file of a checked directory holds. Raises UntrustedError where others may write it; OSError."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
         _check_file(path, os.fstat(file.fileno()))
         return file.read()

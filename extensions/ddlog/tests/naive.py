@@ -22,7 +22,7 @@ Records = dict[str, Counter[Any]]
 
 
 def derived(program: ResolvedModules, inputs: Records) -> Records:
-    """The records of all relations with their weights, for those of the inputs."""
+    """Return the records of all relations with their weights, for those of the inputs."""
     found: Records = {name: Counter(inputs.get(name, {})) for name in program.relations}
     graph = {name: _read_by(program, name) for name in program.relations}
     for names in components(graph):
@@ -86,7 +86,7 @@ def _step(program: ResolvedModules, clause: c.Clause, known: Known, found: Recor
 def _subjects(
     program: ResolvedModules, clause: c.MatchStep | c.AssignmentStep | c.FlatMapStep, known: Known, found: Records
 ) -> Iterator[tuple[Any, int]]:
-    """The values that are compared with a clause's pattern."""
+    """Yield the values that are compared with a clause's pattern."""
     match clause:
         case c.MatchStep():
             yield from found[clause.relation].items()

@@ -21,7 +21,7 @@ typedef Name = Name{text: string}
 
 
 def told(function: str) -> str:
-    """The message for a function that is wrong."""
+    """Return the message for a function that is wrong."""
     with pytest.raises(ProgramError) as error:
         check(TYPES + function)
     return str(error.value)

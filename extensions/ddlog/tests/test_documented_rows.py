@@ -422,7 +422,7 @@ def _check_follows(case: Follows) -> None:
 
 
 def _session(program: str, folder: Path | None = None) -> tuple[Session, list[str]]:
-    """A session, and the lines that it prints."""
+    """Return a session, and the lines that it prints."""
     lines: list[str] = []
     pipeline = deltic.Pipeline()
     pipeline.function("tripled", lambda x: 3 * x, arguments=["int64"], returns="int64", deterministic=True)

@@ -62,7 +62,7 @@ function both(x: bool): bool { x and {var y = x; not y} }
 
 
 def value(expression: str, type_: str) -> Any:
-    """The value of an expression of a type."""
+    """Return the value of an expression of a type."""
     checked = check(f"{FUNCTIONS}relation Result[{type_}]\nResult[{expression}].\n")
     return checked.compile_expression(checked.rules[-1].heads[0].record, [])()
 
@@ -175,7 +175,7 @@ _COMPILED: dict[tuple[str, int], Any] = {}
 
 
 def _operator(operator: str, width: int) -> Any:
-    """The operator on values of a width, as a function."""
+    """Return the operator on values of a width, as a function."""
     if (operator, width) not in _COMPILED:
         checked = check(
             f"input relation S(x: signed<{width}>, y: signed<{width}>)\n"

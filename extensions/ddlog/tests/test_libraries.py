@@ -16,7 +16,7 @@ from deltic_ddlog.lowering.program import Lowered
 
 
 def shown(imports: str, expression: str, type_: str) -> str:
-    """The value of an expression of a type, as it is printed."""
+    """Return the value of an expression of a type, as it is printed."""
     text = "".join(f"import {each}\n" for each in imports.split())
     checked = check(f"{text}relation Result[{type_}]\nResult[{expression}].\n")
     value = checked.compile_expression(checked.rules[-1].heads[0].record, [])()

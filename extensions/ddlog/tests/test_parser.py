@@ -20,22 +20,22 @@ X, Y, Z = (s.NameExpression(name, span=SPAN) for name in "xyz")
 
 
 def binary(operator: str, left: s.ParsedExpression, right: s.ParsedExpression) -> s.ParsedExpression:
-    """An operator between two operands."""
+    """Return an operator between two operands."""
     return s.Binary(operator, left, right, span=SPAN)
 
 
 def number(value: int, width: int | None = None, signed: bool = False) -> s.ParsedExpression:
-    """A whole number."""
+    """Return a whole number."""
     return s.IntLiteral(value, width, signed, span=SPAN)
 
 
 def text(value: str) -> s.ParsedExpression:
-    """A string without expressions."""
+    """Return a string without expressions."""
     return s.StringExpression(value, span=SPAN)
 
 
 def expression(written: str) -> s.ParsedExpression:
-    """The syntax tree of an expression."""
+    """Return the syntax tree of an expression."""
     item = parse(f"function f(): () {{ {written} }}").items[0]
     assert isinstance(item, s.FunctionDeclaration)
     assert item.body is not None

@@ -140,7 +140,7 @@ def _commands(random: Random) -> str:
 
 
 def _inputs(lowered: Lowered, lines: Callable[[str], list[str]]) -> dict[str, Counter[object]]:
-    """What input relations have, by what the outputs say that copy them."""
+    """Return what input relations have, by what the outputs say that copy them."""
     codecs = Codecs(lowered.checked.types)
     found: dict[str, Counter[object]] = {}
     for name in ("A", "S", "M"):

@@ -19,7 +19,7 @@ SESSIONS = Path(__file__).parent / "sessions"
 
 
 def printed(program: str, commands: str, file: str = "<ddlog>") -> list[str]:
-    """What commands print on a program, with the message of the error that ends them, if one does."""
+    """Return what commands print on a program, with the message of the error that ends them, if one does."""
     lines: list[str] = []
     session = deltic.Pipeline().ddlog(program, file)
     session.write = lines.append

@@ -79,7 +79,7 @@ def half(x: int) -> int:
 
 
 def pipeline_of(folder: Path, **options: Any) -> deltic.Pipeline:
-    """A pipeline of the program, whose modules are in a folder."""
+    """Return a pipeline of the program, whose modules are in a folder."""
     (folder / "shapes.dl").write_text(SHAPES)
     extern = deltic.function(half, arguments=["uint64"], returns="uint64", name="half", deterministic=True)
     pipeline = deltic.Pipeline(functions=[extern], **options)

@@ -45,35 +45,35 @@ class ZSet(Generic[T]):
 
     @classmethod
     def of(cls, values: Iterable[T]) -> ZSet[T]:
-        """The bag of `values`: each occurrence adds one to its value's weight."""
+        """Return the bag of `values`: each occurrence adds one to its value's weight."""
         return cls((value, 1) for value in values)
 
     @classmethod
     def _trusted(cls, weights: dict[T, int]) -> ZSet[T]:
-        """A Z-set that takes ownership of `weights`, which must contain no zero."""
+        """Return a Z-set that takes ownership of `weights`, which must contain no zero."""
         result = cls.__new__(cls)
         result._weights = weights
         result._hash = None
         return result
 
     def weight(self, value: T) -> int:
-        """The weight of `value`, zero when absent."""
+        """Return the weight of `value`, zero when absent."""
         return self._weights.get(value, 0)
 
     def support(self) -> frozenset[T]:
-        """The values whose weight is not zero."""
+        """Return the values whose weight is not zero."""
         return frozenset(self._weights)
 
     def is_set(self) -> bool:
-        """Whether every weight is one."""
+        """Return whether every weight is one."""
         return all(weight == 1 for weight in self._weights.values())
 
     def is_positive(self) -> bool:
-        """Whether no weight is negative: the Z-set is a bag."""
+        """Return whether no weight is negative: the Z-set is a bag."""
         return all(weight > 0 for weight in self._weights.values())
 
     def distinct(self) -> ZSet[T]:
-        """The set of the values with positive weight [DBSP Def. 6.3]."""
+        """Return the set of the values with positive weight [DBSP Def. 6.3]."""
         return ZSet._trusted({value: 1 for value, weight in self._weights.items() if weight > 0})
 
     def distinct_change(self, change: ZSet[T]) -> ZSet[T]:
@@ -86,7 +86,7 @@ class ZSet(Generic[T]):
         return ZSet((value, (weight + change.weight(value) > 0) - (weight > 0)) for value, weight in old)
 
     def map(self, function: Callable[[T], U]) -> ZSet[U]:
-        """The image under `function`; weights of values with the same image add up.
+        """Return the image under `function`; weights of values with the same image add up.
 
         >>> ZSet({-1: 2, 1: 3, 2: 1}).map(abs)
         ZSet({1: 5, 2: 1})
@@ -94,7 +94,8 @@ class ZSet(Generic[T]):
         return ZSet((function(value), weight) for value, weight in self._weights.items())
 
     def flat_map(self, function: Callable[[T], ZSet[U] | Iterable[U]]) -> ZSet[U]:
-        """The sum, over all values, of weight times the Z-set or plain values that `function` yields [DBSP §8.1.4].
+        """Return the sum, over all values, of weight times the Z-set or plain values that `function` yields [DBSP
+        §8.1.4].
 
         >>> ZSet({1: 2, 3: -1}).flat_map(range)
         ZSet({0: 1, 1: -1, 2: -1})
@@ -106,11 +107,11 @@ class ZSet(Generic[T]):
         return ZSet((y, weight * w) for image, weight in zsets for y, w in image)
 
     def filter(self, predicate: Callable[[T], object]) -> ZSet[T]:
-        """The part whose values satisfy `predicate`."""
+        """Return the part whose values satisfy `predicate`."""
         return ZSet._trusted({value: weight for value, weight in self._weights.items() if predicate(value)})
 
     def by(self, key: Callable[[T], K]) -> dict[K, ZSet[T]]:
-        """The values with each key, with their weights [DBSP §8.1.2]. Linear.
+        """Return the values with each key, with their weights [DBSP §8.1.2]. Linear.
 
         >>> ZSet({"ada": 1, "bob": 2, "dora": 1}).by(len)
         {3: ZSet({'ada': 1, 'bob': 2}), 4: ZSet({'dora': 1})}
@@ -121,7 +122,7 @@ class ZSet(Generic[T]):
         return {k: ZSet._trusted(group) for k, group in groups.items()}
 
     def product(self, other: ZSet[U]) -> ZSet[tuple[T, U]]:
-        """All pairs of values; weights multiply.
+        """Return all pairs of values; weights multiply.
 
         >>> ZSet({"a": 2}).product(ZSet({1: 1, 2: -1}))
         ZSet({('a', 1): 2, ('a', 2): -2})
@@ -143,7 +144,7 @@ class ZSet(Generic[T]):
         return ZSet((combine(x, y), v * w) for x, v in self._weights.items() for y, w in index.get(key(x), ()))
 
     def antijoin(self, other: ZSet[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> ZSet[T]:
-        """The part whose values have a key that no value of `other` has: a − a ⋈ distinct(π(b)) [DBSP §6.5.2].
+        """Return the part whose values have a key that no value of `other` has: a − a ⋈ distinct(π(b)) [DBSP §6.5.2].
 
         Linear in this Z-set, and in `other` up to distinct: for a change Δa and a change Δb of the set of keys it
         changes by Δa ▷ b′ − a ⋈ Δb.
@@ -155,7 +156,7 @@ class ZSet(Generic[T]):
         return self.filter(lambda value: key(value) not in keys)
 
     def sorted_pairs(self) -> list[tuple[T, int]]:
-        """The (value, weight) pairs in the order of the values; by their `repr` where values do not compare."""
+        """Return the (value, weight) pairs in the order of the values; by their `repr` where values do not compare."""
         pairs: list[tuple[Any, int]] = list(self._weights.items())
         try:
             return sorted(pairs, key=lambda pair: pair[0])
@@ -211,7 +212,7 @@ class ZSet(Generic[T]):
 
 
 def summed(pairs: Iterable[tuple[T, int]]) -> dict[T, int]:
-    """The nonzero sums of the weights of equal values."""
+    """Return the nonzero sums of the weights of equal values."""
     sums: dict[T, int] = {}
     for value, weight in pairs:
         sums[value] = sums.get(value, 0) + weight

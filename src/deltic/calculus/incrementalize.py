@@ -26,7 +26,7 @@ def lift(circuit: Circuit) -> Circuit:
 
 
 def fallbacks(circuit: Circuit) -> Iterator[tuple[int, Operator]]:
-    """The nodes, in bodies too, whose change is computed by f(a ⊕ δ) ⊖ f(a), with their operators."""
+    """Yield the nodes, in bodies too, whose change is computed by f(a ⊕ δ) ⊖ f(a), with their operators."""
     for number, operator in enumerate(circuit.operators):
         if derivative_of(type(operator)).is_fallback:
             yield number, operator

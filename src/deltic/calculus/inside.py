@@ -10,7 +10,7 @@ from deltic.circuit.graph import Circuit
 
 
 def inside(circuit: Circuit, rewrite: Callable[[ops.Fixpoint | ops.Bracket], ops.Operator]) -> Circuit:
-    """The circuit with every operator that contains a body rewritten, the innermost first."""
+    """Return the circuit with every operator that contains a body rewritten, the innermost first."""
     rewritten = {
         number: rewrite(replace(operator, body=inside(operator.body, rewrite)))
         for number, operator in enumerate(circuit.operators)
@@ -22,7 +22,7 @@ def inside(circuit: Circuit, rewrite: Callable[[ops.Fixpoint | ops.Bracket], ops
 
 
 def operators_inside(circuit: Circuit) -> Iterator[ops.Operator]:
-    """The operators of a circuit and of all circuits nested in it."""
+    """Yield the operators of a circuit and of all circuits nested in it."""
     for operator in circuit.operators:
         yield operator
         for _, body in operator.bodies():

@@ -14,7 +14,8 @@ _POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join, ops.JoinDelta
 
 
 def push(circuit: Circuit, outer: int = 0) -> Circuit:
-    """The circuit with every D(x) in the time `outer` replaced by a circuit that computes the change of x from changes.
+    """Return the circuit with every D(x) in the time `outer` replaced by a circuit that computes the change of x from
+    changes.
 
     By the chain rule [DBSP Prop. 4.2] the change of a node is what the derivative table computes from its inputs'
     changes; by inversion D(I(a)) is a; by the cycle rule a back-edge carries changes. Unread sources are kept.
@@ -63,7 +64,7 @@ class Derivatives:
         return self.builder.build()
 
     def value(self, number: int) -> int:
-        """The undifferentiated stream of the node; for a back-edge that carries changes, I of them."""
+        """Return the undifferentiated stream of the node; for a back-edge that carries changes, I of them."""
         if number not in self._values:
             self._values[number] = self._value(number)
         return self._values[number]
@@ -116,7 +117,9 @@ class Derivatives:
         return self._olds[number]
 
     def _at(self, number: int, state: Callable[[int], int], stored: Callable[[int], int]) -> int:
-        """A node in a state, computed from that state of its inputs where that is cheap, else from what is stored."""
+        """Return a node in a state, computed from that state of its inputs where that is cheap, else from what is
+        stored.
+        """
         node = self.circuit.nodes[number]
         if isinstance(node.operator, ops.Antijoin):
             return self.builder.add(node.operator, state(node.inputs[0]), stored(node.inputs[1]))

@@ -17,7 +17,7 @@ from deltic.errors import UnsupportedError
 
 
 def naive(circuit: Circuit) -> Circuit:
-    """The circuit with ∫ ∘ D ∘ (fix α. T(·, z⁻¹(α))) ∘ I ∘ δ₀ written out for each fixpoint of a body T.
+    """Return the circuit with ∫ ∘ D ∘ (fix α. T(·, z⁻¹(α))) ∘ I ∘ δ₀ written out for each fixpoint of a body T.
 
     Every iteration computes all rows from all rows of the previous one; the last is the value [DBSP Thm 7.1, 7.2].
     """
@@ -51,7 +51,7 @@ def _looped(builder: CircuitBuilder, node: Node, inputs: list[int], cycles: set[
 
 
 def semi_naive(circuit: Circuit) -> Circuit:
-    """The circuit with D pushed through the body of each bracket, from its sinks to the I of its imports.
+    """Return the circuit with D pushed through the body of each bracket, from its sinks to the I of its imports.
 
     D ∘ (fix α. T(·, z⁻¹(α))) ∘ I = fix α. T^Δ(·, z⁻¹(α)) [DBSP Prop. 4.2 cycle]: every iteration computes only from
     the new rows of the previous one. The changes are those from one iteration to the next.
@@ -75,7 +75,8 @@ def maintained(circuit: Circuit) -> Circuit:
 
 
 def lowered(circuit: Circuit, query: Circuit) -> Circuit:
-    """The maintained form of a query, with a `FixpointDelta` for each bracket that maintains a fixpoint of the query.
+    """Return the maintained form of a query, with a `FixpointDelta` for each bracket that maintains a fixpoint of the
+    query.
 
     D and ↑D commute [DBSP §5.2.4], so by the cycle rule from right to left the changes between iterations can be left
     to the engine: a FixpointDelta has only the changes of each iteration between steps, and the local engine stores the
@@ -92,7 +93,7 @@ def lowered(circuit: Circuit, query: Circuit) -> Circuit:
 
 
 def _deltas(query: Circuit) -> dict[ops.Operator, ops.Operator]:
-    """The bracket that maintains each fixpoint of the query, mapped to the derivative that engines run."""
+    """Return the bracket that maintains each fixpoint of the query, mapped to the derivative that engines run."""
     brackets = _inner(maintained(semi_naive(naive(query))), ops.Bracket)
     return dict(zip(brackets, _inner(maintained(query), ops.FixpointDelta), strict=True))
 
@@ -102,7 +103,7 @@ def _inner(circuit: Circuit, kind: type[ops.Operator]) -> list[ops.Operator]:
 
 
 def chain(query: Circuit) -> dict[str, Circuit]:
-    """The circuits of a query by the names of the steps that make them; the last two compute on changes.
+    """Return the circuits of a query by the names of the steps that make them; the last two compute on changes.
 
     The last one is the result of `incrementalize` for the optimized query.
     """

@@ -16,7 +16,7 @@ from deltic.values.words import some_of
 
 
 def bounded(lines: Sequence[str], most: int) -> list[str]:
-    """The first lines, at most `most` in total, with a last one that counts the omitted ones."""
+    """Return the first lines, at most `most` in total, with a last one that counts the omitted ones."""
     if len(lines) <= most:
         return list(lines)
     return [*lines[: most - 1], f"… {len(lines) - most + 1} more lines"]
@@ -38,7 +38,7 @@ def operator_lines(circuit: Circuit) -> Iterator[str]:
 
 
 def cost_lines(circuit: Circuit) -> Iterator[str]:
-    """A line for each combination of cost and state of operators in the circuit, and a last one for fallbacks."""
+    """Yield a line for each combination of cost and state of operators in the circuit, and a last one for fallbacks."""
     kinds = dict.fromkeys(type(operator) for operator in operators_inside(circuit))
     together: dict[tuple[str, str], list[str]] = {}
     for kind in kinds:
@@ -50,7 +50,7 @@ def cost_lines(circuit: Circuit) -> Iterator[str]:
 
 
 def _last(circuit: Circuit) -> Iterator[str]:
-    """The lines about nested fixpoints, if there are any, and about operators without a derivative."""
+    """Yield the lines about nested fixpoints, if there are any, and about operators without a derivative."""
     inside = [place for place, op in _places(circuit, "") if isinstance(op, ops.Fixpoint) and "/" in place]
     if inside:
         yield f"followed from iteration to iteration of the recursion around: fixpoint {some_of(inside, _SHOWN)}"
@@ -58,7 +58,7 @@ def _last(circuit: Circuit) -> Iterator[str]:
 
 
 def _fallen(circuit: Circuit) -> str:
-    """The line about operators without a derivative, with their places; user-defined ones by their names."""
+    """Return the line about operators without a derivative, with their places; user-defined ones by their names."""
     places: dict[str, list[str]] = {}
     for place, operator in _places(circuit, ""):
         if derivative_of(type(operator)).is_fallback:
@@ -70,7 +70,7 @@ def _fallen(circuit: Circuit) -> str:
 
 
 def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list[type[ops.Operator]]]:
-    """The types of operators grouped by their derivative."""
+    """Return the types of operators grouped by their derivative."""
     rows: dict[Derivative, list[type[ops.Operator]]] = {}
     for kind in kinds:
         rows.setdefault(derivative_of(kind), []).append(kind)
@@ -78,7 +78,7 @@ def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list
 
 
 def _places(circuit: Circuit, prefix: str) -> Iterator[tuple[str, ops.Operator]]:
-    """The operators of a circuit and of nested ones, each with its path of numbers."""
+    """Yield the operators of a circuit and of nested ones, each with its path of numbers."""
     for number, operator in enumerate(circuit.operators):
         place = f"{prefix}%{number}"
         yield place, operator
@@ -94,7 +94,7 @@ _STEPS = {
 
 
 def recursion_lines(circuit: Circuit, most: int = 50) -> Iterator[str]:
-    """The bodies of the brackets for the last fixpoint of the circuit, in at most `most` lines each.
+    """Yield the bodies of the brackets for the last fixpoint of the circuit, in at most `most` lines each.
 
     The last fixpoint is the closest to the view; one line names the relations of the others.
     """
@@ -117,7 +117,7 @@ def _relations(circuit: Circuit, number: int) -> str:
 
 
 def step_lines(circuit: Circuit, most: int = 60) -> Iterator[str]:
-    """A line for each step, and the optimized circuit if it differs, in at most `most` lines."""
+    """Yield a line for each step, and the optimized circuit if it differs, in at most `most` lines."""
     optimized = inline(optimize(circuit))
     if optimized == inline(circuit):
         yield "1 optimize   changes nothing"
@@ -132,7 +132,9 @@ def step_lines(circuit: Circuit, most: int = 60) -> Iterator[str]:
 
 
 def applied(circuit: Circuit) -> list[str]:
-    """The names of the passes that change the circuit, or one that it calls, in the order of their first effect."""
+    """Return the names of the passes that change the circuit, or one that it calls, in the order of their first
+    effect.
+    """
     names = {n: None for op in circuit.operators if isinstance(op, ops.Call) for n in applied(inline(op.circuit))}
     before = None
     while before != circuit:

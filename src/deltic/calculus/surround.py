@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 
 def surround(circuit: Circuit, outer: int = 0) -> Circuit:
-    """The circuit with an I after each of its inputs and a D before each of its sinks, in the time `outer`.
+    """Return the circuit with an I after each of its inputs and a D before each of its sinks, in the time `outer`.
 
     Its sources carry changes of their tables; in a body so do the imports and the feedbacks. It still computes on
     the whole tables.

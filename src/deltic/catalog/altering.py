@@ -27,7 +27,7 @@ class Alteration(Immutable, ABC):
 
     @abstractmethod
     def applied(self, table: CatalogTable) -> CatalogTable:
-        """The altered table."""
+        """Return the altered table."""
 
 
 class AddColumn(Alteration):
@@ -223,7 +223,7 @@ def origin(table: CatalogTable, before: Mapping[str, CatalogTable]) -> FormerTab
 
 
 def widens(now: Type, then: Type) -> bool:
-    """Whether the second type has every value of the first."""
+    """Return whether the second type has every value of the first."""
     if now is then:
         return True
     if now.is_integer and then.is_integer:
@@ -287,7 +287,7 @@ def _stored(table: CatalogTable, storing: ColumnStorage) -> tuple[ColumnStorage,
 
 
 def _narrows(now: ColumnStorage, then: ColumnStorage) -> bool:
-    """Whether existing texts could be too long for the new bound, or would lose blanks."""
+    """Return whether existing texts could be too long for the new bound, or would lose blanks."""
     if then.fixed != now.fixed:
         return then.fixed
     return then.limit is not None and (now.limit is None or then.limit < now.limit)

@@ -71,11 +71,11 @@ class Catalog:
         return tuple(by_name[names[0]] for names in components(self._graph))
 
     def front(self, name: str) -> str:
-        """The front end that has defined a relation."""
+        """Return the front end that has defined a relation."""
         return next(part.front for part in self.parts if name in part.names)
 
     def readers(self, names: Collection[str]) -> tuple[str, ...]:
-        """The views that read any of these relations, directly or not, without those relations themselves."""
+        """Return the views that read any of these relations, directly or not, without those relations themselves."""
         reached = set(names)
         for definition in self.definitions:
             if not reached.isdisjoint(definition.reads):
@@ -83,13 +83,13 @@ class Catalog:
         return tuple(name for name in self.views if name in reached and name not in names)
 
     def dependents(self, name: str) -> tuple[str, ...]:
-        """The views that read a relation, directly or not, and those that are defined together with it."""
+        """Return the views that read a relation, directly or not, and those that are defined together with it."""
         definition = self._by_name.get(name)
         together = definition.names if definition else (name,)
         return (*(other for other in together if other != name), *self.readers(together))
 
     def check_unread(self, names: Collection[str]) -> None:
-        """Raises CatalogError where a relation to be dropped is read by one that stays."""
+        """Raise CatalogError where a relation to be dropped is read by one that stays."""
         for definition in self.definitions:
             kept = [name for name in definition.names if name not in names]
             read = [name for name in definition.reads if name in names]
@@ -108,7 +108,7 @@ class Catalog:
         return inline(self.composed)
 
     def circuit_of(self, name: str) -> Circuit:
-        """The part of `circuit` that a table or view needs, at the cost of that part."""
+        """Return the part of `circuit` that a table or view needs, at the cost of that part."""
         return inline(self.composed.part(name)).part(name)
 
     @cached_property
@@ -134,7 +134,7 @@ class Catalog:
         return builder.build()
 
     def _units(self) -> list[tuple[ViewDefinitions, ...]]:
-        """The needed definitions, grouped where they share hidden views, in dependency order."""
+        """Return the needed definitions, grouped where they share hidden views, in dependency order."""
         needed = self._needed()
         read = {first: list(names) for first, names in self._graph.items()}
         for definition in self._by_name.values():
@@ -147,7 +147,7 @@ class Catalog:
         return [tuple(sorted(part, key=lambda d: order[d.names[0]])) for part in parts if part]
 
     def _together(self, unit: Sequence[ViewDefinitions]) -> Circuit:
-        """The circuit of several definitions in dependency order; its sinks are the shown views."""
+        """Return the circuit of several definitions in dependency order; its sinks are the shown views."""
         builder, nodes = CircuitBuilder(), dict[str, int]()
         for definition in unit:
             inputs = []
@@ -181,7 +181,7 @@ class Catalog:
         return [tuple(names) for names in together.values()]
 
     def check_free(self, name: str) -> None:
-        """Raises CatalogError when there is a relation of that name."""
+        """Raise CatalogError when there is a relation of that name."""
         if name in self.relations:
             front = next(front for known, front, _ in self._names() if known == name)
             raise _taken(name, front)
@@ -190,7 +190,7 @@ class Catalog:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        """The tables and views, for notebooks: columns, language, what they read."""
+        """Return the tables and views, for notebooks: columns, language, what they read."""
         tables = [(t.name, "table", _columns(t.schema), "", "") for t in self.tables.values()]
         views = [
             (
@@ -215,7 +215,7 @@ class Catalog:
             yield f"{view}, of {self.front(view.name)}{place}{reads}{beside}"
 
     def _needed(self) -> set[str]:
-        """The views that users or needed definitions read."""
+        """Return the views that users or needed definitions read."""
         needed = {view.name for view in self.views.values() if not view.is_hidden}
         for definition in reversed(self.definitions):
             if not needed.isdisjoint(definition.names):
@@ -243,7 +243,7 @@ class Catalog:
                 raise _taken(name, known[name])
 
     def _names(self) -> Iterator[tuple[str, str, bool]]:
-        """Each name with its meaning, and whether it may have a second one."""
+        """Yield each name with its meaning, and whether it may have a second one."""
         for part in self.parts:
             for table in part.tables:
                 yield table.name, _origin("table", part.front, table.place), False

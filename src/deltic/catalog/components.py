@@ -28,7 +28,8 @@ SomeUse = TypeVar("SomeUse", bound=Dependency)
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:
-    """The strongly connected components, each after all that it points to [Tarjan 1972]; the algorithm is iterative.
+    """Return the strongly connected components, each after all that it points to [Tarjan 1972]; the algorithm is
+    iterative.
 
     Names that are no keys of `graph` are left out. Members stand in the order of the graph's keys.
     """
@@ -40,7 +41,7 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
 
 
 def odd_cycle(start: SomeUse, uses: Sequence[SomeUse]) -> list[SomeUse]:
-    """A shortest cycle with an odd number of negative uses, one of them first; empty where there is none."""
+    """Return a shortest cycle with an odd number of negative uses, one of them first; empty where there is none."""
     goal = (start.user, 1)
     came_by: dict[tuple[str, int], SomeUse | None] = {(start.used, 1): None}
     queue = deque([(start.used, 1)])

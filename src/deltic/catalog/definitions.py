@@ -207,12 +207,12 @@ class FrontEndDefinitions:
 
 
 def check_name(name: str) -> None:
-    """Raises CatalogError for an invalid name of a table or view."""
+    """Raise CatalogError for an invalid name of a table or view."""
     if not _NAME.fullmatch(name):
         raise CatalogError(f"{name!r} cannot be a name: names have letters from A to Z, digits, `_` and `?`")
 
 
 def check_columns(name: str, schema: Schema) -> None:
-    """Raises CatalogError for an invalid column of a table or view."""
+    """Raise CatalogError for an invalid column of a table or view."""
     if WEIGHT in schema.names:
         raise CatalogError(f"{name}: {WEIGHT} cannot be a column; changes have a column of that name")

@@ -47,7 +47,7 @@ class CatalogDifference:
 
 
 def _definitions(catalog: Catalog) -> Mapping[str, tuple[CatalogTable | None, object]]:
-    """The definition of each relation: its table, and that of its view."""
+    """Return the definition of each relation: its table, and that of its view."""
     derived = {name: (d.circuit, d.views) for d in catalog.definitions for name in d.names}
     hidden = {table.name for table in catalog.tables.values() if table.is_hidden}
     return {name: (catalog.tables.get(name), derived.get(name)) for name in catalog.relations if name not in hidden}

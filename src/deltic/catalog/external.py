@@ -22,7 +22,7 @@ class _Kind:
     target: tuple[str, ...] | None = None
 
     def options(self, role: Role) -> tuple[str, ...] | None:
-        """All options of a role."""
+        """Return all options of a role."""
         own = self.source if role == "source" else self.target
         return None if own is None else (*self.needed, *own)
 
@@ -93,33 +93,33 @@ class External:
         return dict(self.options)[option]
 
     def get(self, option: str, otherwise: str = "") -> str:
-        """The value of an option, or the default."""
+        """Return the value of an option, or the default."""
         return dict(self.options).get(option, otherwise)
 
     def with_option(self, option: str, value: Any) -> External:
-        """The same place with another option."""
+        """Return the same place with another option."""
         return External(self.kind, **{**dict(self.options), option: value})
 
     def is_on(self, option: str) -> bool:
-        """The value of a Boolean option; raises CatalogError for other values."""
+        """Return the value of a Boolean option; raises CatalogError for other values."""
         value = self.get(option, "false").lower()
         if value not in ("true", "false"):
             raise CatalogError(f"{self.kind}: the option {option} is true or false, found {value!r}")
         return value == "true"
 
     def listed(self, option: str) -> tuple[str, ...]:
-        """The names in an option that is a comma-separated list."""
+        """Return the names in an option that is a comma-separated list."""
         return tuple(part.strip() for part in self.get(option).split(",") if part.strip())
 
     def number(self, option: str, otherwise: int) -> int:
-        """The value of an option that is a number from 1 on; raises CatalogError for others."""
+        """Return the value of an option that is a number from 1 on; raises CatalogError for others."""
         value = self.get(option, str(otherwise))
         if not (value.isascii() and value.isdigit() and int(value)):
             raise CatalogError(f"{self.kind}: the option {option} is a number from 1 on, found {value!r}")
         return int(value)
 
     def check(self, role: Role) -> None:
-        """Raises CatalogError for a kind or option that sources or targets do not have."""
+        """Raise CatalogError for a kind or option that sources or targets do not have."""
         known = KINDS[self.kind].options(role)
         if known is None:
             kinds = ", ".join(kind for kind, result in KINDS.items() if result.options(role) is not None)
@@ -137,7 +137,7 @@ class External:
 
 
 def _check_address(options: Mapping[str, Any]) -> None:
-    """Raises CatalogError for an address that Spark misreads, options that its reader lacks, and a literal password."""
+    """Raise CatalogError for an address that Spark misreads, options that its reader lacks, and a literal password."""
     url = str(options["url"])
     given = [name for name in JDBC if name in options]
     if given and not url.startswith("jdbc:"):

@@ -46,7 +46,7 @@ class Lateness:
         return cls(name, units)
 
     def check(self, table: str, schema: Schema) -> None:
-        """Raises CatalogError where the table cannot have this lateness."""
+        """Raise CatalogError where the table cannot have this lateness."""
         type_ = schema.types.get(self.column)
         if type_ is None:
             raise CatalogError(f"table {table}: it has no column {self.column} to have a lateness")
@@ -59,11 +59,11 @@ class Lateness:
             raise CatalogError(f"table {table}: the lateness of column {self.column} is below zero")
 
     def sentence(self, schema: Schema) -> str:
-        """The lateness as a sentence for users."""
+        """Return the lateness as a sentence for users."""
         return f"rows whose {self.column} is more than {self.shown(schema)} behind the latest are late"
 
     def shown(self, schema: Schema) -> str:
-        """The length in the longest unit of which it is a whole number: `90 minutes`, or `100`."""
+        """Return the length in the longest unit of which it is a whole number: `90 minutes`, or `100`."""
         type_ = schema.types[self.column]
         if type_ not in _OF_TIME:
             return str(self.length)
@@ -78,6 +78,6 @@ _OF_TIME = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 
 
 def in_units(type_: Type, length: timedelta) -> int | None:
-    """An interval in the unit of a column of times; None where it is no whole number of them."""
+    """Return an interval in the unit of a column of times; None where it is no whole number of them."""
     unit = {Type.DATE: _DAY, Type.TIMESTAMP: _MICROSECOND, Type.TIMESTAMP_NTZ: _MICROSECOND}.get(type_)
     return None if unit is None or length % unit else length // unit

@@ -38,12 +38,12 @@ class Words:
         return self.read()
 
     def column(self, name: str) -> str:
-        """The text of a column; empty if the user did not write it."""
+        """Return the text of a column; empty if the user did not write it."""
         return self.texts.columns.get(name, "" if self.known else name)
 
 
 def of_all(words: Sequence[Words]) -> Words:
-    """The words of definitions that became one, without those of columns of the same name that differ."""
+    """Return the words of definitions that became one, without those of columns of the same name that differ."""
 
     def read() -> QueryTexts:
         texts = [each.texts for each in words]

@@ -32,7 +32,7 @@ def convolution(builder: CircuitBuilder, number: int, parts: Sequence[Part]) -> 
 
 
 def last_steps(builder: CircuitBuilder, number: int, steps: int) -> int:
-    """The change of a relation over the last `steps` steps: a − z⁻ᵏ(a).
+    """Return the change of a relation over the last `steps` steps: a − z⁻ᵏ(a).
 
     For an append-only relation these are the rows of a sliding window of the last `steps` epochs. It is linear, so its
     change is Δa − z⁻ᵏ(Δa): the rows that enter the window less those that leave it. It stores the changes of `steps`
@@ -50,7 +50,7 @@ def stream_join(builder: CircuitBuilder, changes: int, data: int) -> int:
 
 
 def matches(builder: CircuitBuilder, relation: int, data: int) -> int:
-    """The matches of data rows with the relation as it was when they arrived: I(a ⋈ D(b)).
+    """Return the matches of data rows with the relation as it was when they arrived: I(a ⋈ D(b)).
 
     `data` is the relation of all data so far. Unlike in a ⋈ b, later changes of the relation do not change the result.
     Its derivative is `stream_join` of the changes: I and D cancel, so only the relation is stored.
@@ -94,7 +94,7 @@ def while_changing(builder: CircuitBuilder, start: int, step: Step, *parameters:
 
 
 def _once(builder: CircuitBuilder) -> int:
-    """The relation of one row without columns; inside a body, the one that the surrounding loop imports."""
+    """Return the relation of one row without columns; inside a body, the one that the surrounding loop imports."""
     if not builder.depth:
         return builder.add(ops.Constant(_NULLARY, ((),)))
     for number, operator in enumerate(builder.operators):

@@ -79,7 +79,7 @@ class CustomOperator:
         CUSTOM[self.entry] = _LATEST[self.name] = self
 
     def __call__(self, *inputs: Any) -> Any:
-        """The function itself."""
+        """Return the function itself."""
         return self.body(*inputs)
 
     @property
@@ -100,11 +100,11 @@ class CustomOperator:
     # On Z-sets, for the reference interpreter
 
     def value(self, inputs: Sequence[ZSet[Any]]) -> ZSet[Any]:
-        """The result for values of the inputs. Raises EvaluationError."""
+        """Return the result for values of the inputs. Raises EvaluationError."""
         return from_arrow(self.table(self.body, self._in_form(inputs)))
 
     def change(self, olds: Sequence[ZSet[Any]], deltas: Sequence[ZSet[Any]]) -> ZSet[Any]:
-        """The change of the result for these changes of the inputs, by its derivative or its state."""
+        """Return the change of the result for these changes of the inputs, by its derivative or its state."""
         before, changed = self._in_form(olds), self._in_form(deltas)
         if self.state is not None:
             state = self.state()
@@ -114,7 +114,7 @@ class CustomOperator:
         return from_arrow(self.derived(list(map(Change.of, changed, before, after))))
 
     def _in_form(self, inputs: Sequence[ZSet[Any]]) -> list[Any]:
-        """The inputs in the form that the functions take."""
+        """Return the inputs in the form that the functions take."""
         if self.form == "rows":
             return list(inputs)
         return [to_arrow(rows, schema) for rows, schema in zip(inputs, self.takes, strict=True)]
@@ -122,12 +122,12 @@ class CustomOperator:
     # On Arrow tables with weights, for the engines
 
     def given(self, batch: pa.Table, place: int) -> Any:
-        """A batch of input number `place` in the form that the functions take."""
+        """Return a batch of input number `place` in the form that the functions take."""
         named = batch.rename_columns([*self.takes[place].names, WEIGHT])
         return from_arrow(named) if self.form == "rows" else named
 
     def derived(self, changes: Sequence[Change]) -> pa.Table:
-        """The change of the result, by the derivative. Raises EvaluationError."""
+        """Return the change of the result, by the derivative. Raises EvaluationError."""
         assert self.derivative is not None
         return self.table(self.derivative, changes)
 
@@ -136,7 +136,7 @@ class CustomOperator:
         return self.table(state.update, deltas)
 
     def table(self, function: Callable[..., Any], arguments: Sequence[Any]) -> pa.Table:
-        """The result of a function as an Arrow table with weights. Raises EvaluationError."""
+        """Return the result of a function as an Arrow table with weights. Raises EvaluationError."""
         try:
             return self._checked(function(*arguments))
         except Exception as error:
@@ -144,7 +144,7 @@ class CustomOperator:
             raise EvaluationError(f"operator {self.name} raised {message}; the epoch was rejected") from error
 
     def _checked(self, result: Any) -> pa.Table:
-        """A result as a table with the declared columns; raises an error where it does not conform."""
+        """Return a result as a table with the declared columns; raises an error where it does not conform."""
         if self.form == "rows":
             return to_arrow(_zset(result, len(self.gives)), self.gives)
         wanted = weighted(self.gives)
@@ -182,7 +182,7 @@ OfPython = PythonFunction | CustomOperator
 
 
 def operator_called(entry: str) -> CustomOperator | None:
-    """The operator of that name in circuits.
+    """Return the operator of that name in circuits.
 
     If it is unknown, the latest one whose name differs only in the fingerprint.
     """

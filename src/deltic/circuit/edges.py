@@ -34,7 +34,7 @@ class BundleType:
 
     @classmethod
     def of(cls, types: Mapping[str, ZSetType]) -> BundleType:
-        """The bundle of these Z-sets, by name."""
+        """Return the bundle of these Z-sets, by name."""
         return cls(tuple(sorted(types.items())))
 
     def __str__(self) -> str:

@@ -27,12 +27,12 @@ class Generator:
     values: Callable[..., Iterable[Any]]
 
     def accepts(self, types: Sequence[Type]) -> bool:
-        """Whether it takes arguments of these types."""
+        """Return whether it takes arguments of these types."""
         return tuple(types) in self.takes
 
 
 def generate(name: str, arguments: Sequence[Any]) -> Iterable[Any]:
-    """The values that the generator of that name yields for these arguments."""
+    """Return the values that the generator of that name yields for these arguments."""
     return () if any(argument is None for argument in arguments) else GENERATORS[name].values(*arguments)
 
 
@@ -64,7 +64,7 @@ def _float_range(start: float, stop: float, step: float | None = None) -> Iterab
 
 
 def _string_split(text: str, separator: str) -> Iterable[str]:
-    """The parts between the separators; the characters where the separator is empty."""
+    """Return the parts between the separators; the characters where the separator is empty."""
     return text.split(separator) if separator else list(text) or [""]
 
 

@@ -77,11 +77,11 @@ class Circuit:
         return frozenset(own.union(*(body.kinds for operator in self.operators for _, body in operator.bodies())))
 
     def node(self, number: int) -> Node:
-        """The node of that number."""
+        """Return the node of that number."""
         return self.nodes[number]
 
     def type_of(self, number: int) -> ZSetType:
-        """The type of a node that carries one Z-set."""
+        """Return the type of a node that carries one Z-set."""
         type_ = self.nodes[number].type
         assert isinstance(type_, ZSetType)
         return type_
@@ -120,7 +120,7 @@ class Circuit:
         return result
 
     def ancestors(self, numbers: Sequence[int]) -> set[int]:
-        """The given nodes and all nodes that they depend on, now or through back-edges."""
+        """Return the given nodes and all nodes that they depend on, now or through back-edges."""
         reached: set[int] = set()
         pending = list(numbers)
         while pending:
@@ -133,7 +133,7 @@ class Circuit:
         return reached
 
     def part(self, *sinks: str) -> Circuit:
-        """The circuit of these sinks alone, its nodes renumbered."""
+        """Return the circuit of these sinks alone, its nodes renumbered."""
         ends = [
             i for i, node in enumerate(self.nodes) if isinstance(node.operator, Sink) and node.operator.name in sinks
         ]
@@ -143,7 +143,9 @@ class Circuit:
         return Circuit(tuple(nodes), self.depth)
 
     def with_operators(self, change: Callable[[int, Operator], Operator], depth: int | None = None) -> Circuit:
-        """The circuit with other operators on the same edges, by the numbers of the nodes, perhaps at another depth."""
+        """Return the circuit with other operators on the same edges, by the numbers of the nodes, perhaps at another
+        depth.
+        """
         builder = CircuitBuilder(self.depth if depth is None else depth)
         numbers: list[int] = []
         for number, node in enumerate(self.nodes):
@@ -151,11 +153,11 @@ class Circuit:
         return builder.build()
 
     def __repr__(self) -> str:
-        """The circuit as text: ``%number = operator arguments (inputs) : type``, bodies indented."""
+        """Return the circuit as text: ``%number = operator arguments (inputs) : type``, bodies indented."""
         return "\n".join(self._lines(""))
 
     def _repr_html_(self) -> str:
-        """The picture of the circuit, for notebooks."""
+        """Return the picture of the circuit, for notebooks."""
         from deltic.circuit.drawing import to_svg
 
         return picture(to_svg({", ".join(self.sinks): self}))
@@ -222,7 +224,7 @@ class CircuitBuilder:
             self._names.add(name)
 
     def node(self, number: int) -> Node:
-        """The node of that number."""
+        """Return the node of that number."""
         return self._nodes[number]
 
     @property
@@ -236,14 +238,14 @@ class CircuitBuilder:
         return [node.operator for node in self._nodes]
 
     def type_of(self, number: int) -> ZSetType:
-        """The type of a node that carries one Z-set; raises CircuitError for a bundle."""
+        """Return the type of a node that carries one Z-set; raises CircuitError for a bundle."""
         type_ = self._nodes[number].type
         if not isinstance(type_, ZSetType):
             raise CircuitError(f"%{number} carries {type_}, not a Z-set; take one of its components")
         return type_
 
     def build(self) -> Circuit:
-        """The circuit of all nodes added so far; raises CircuitError where a back-edge is not whole."""
+        """Return the circuit of all nodes added so far; raises CircuitError where a back-edge is not whole."""
         circuit = Circuit(tuple(self._nodes), self.depth)
         ends = {n.operator.name: i for i, n in enumerate(self._nodes) if isinstance(n.operator, BackEdge)}
         for name in {**ends, **circuit.closes}:

@@ -33,7 +33,7 @@ class _Unknown(Exception):
 
 
 def improves(body: Circuit) -> bool:
-    """Whether a fixpoint's body grows with its relations, where a better minimum or maximum counts as growth."""
+    """Return whether a fixpoint's body grows with its relations, where a better minimum or maximum counts as growth."""
     if not body.are_sets:
         return False
     assumed: dict[str, Bounds] = {name: {} for name in body.sinks}
@@ -49,7 +49,7 @@ def improves(body: Circuit) -> bool:
 
 
 def _bounds(body: Circuit, assumed: Mapping[str, Bounds]) -> dict[int, Bounds]:
-    """The bounds of the nodes that depend on the recursion, given those of its relations. Raises _Unknown."""
+    """Return the bounds of the nodes that depend on the recursion, given those of its relations. Raises _Unknown."""
     result: dict[int, Bounds] = {}
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback):
@@ -60,7 +60,7 @@ def _bounds(body: Circuit, assumed: Mapping[str, Bounds]) -> dict[int, Bounds]:
 
 
 def _turned(body: Circuit, node: Node, known: Mapping[int, Bounds]) -> Bounds:
-    """The bounds of a node from those of its inputs.
+    """Return the bounds of a node from those of its inputs.
 
     Inputs outside of the recursion are constant over the iterations.
     """
@@ -82,7 +82,7 @@ def _turned(body: Circuit, node: Node, known: Mapping[int, Bounds]) -> Bounds:
 
 
 def _joined(body: Circuit, node: Node, known: Mapping[int, Bounds], inputs: Sequence[Bounds]) -> Bounds:
-    """The bounds of a join, which must not join on a bound; an antijoin must subtract a constant relation."""
+    """Return the bounds of a join, which must not join on a bound; an antijoin must subtract a constant relation."""
     names = [set(body.type_of(n).schema.names) for n in node.inputs]
     for i, bounds in enumerate(inputs):
         if any(names[i] & names[j] & set(bounds) for j in range(len(inputs)) if j != i):
@@ -103,7 +103,7 @@ def _together(inputs: Sequence[Bounds]) -> Bounds:
 
 
 def _picked(operator: ops.Aggregate, bounds: Bounds) -> Bounds:
-    """The bounds of an aggregate of minima and maxima; each must have the direction of its column."""
+    """Return the bounds of an aggregate of minima and maxima; each must have the direction of its column."""
     result = {}
     for call in operator.calls:
         like = ACCUMULATORS[call.function].like
@@ -116,7 +116,7 @@ def _picked(operator: ops.Aggregate, bounds: Bounds) -> Bounds:
 
 
 def _turn(expression: exp.Expression, bounds: Bounds) -> int:
-    """The direction of an expression as its bounds improve, 0 if it reads none. Raises _Unknown."""
+    """Return the direction of an expression as its bounds improve, 0 if it reads none. Raises _Unknown."""
     if not any(name in bounds for name in columns_of(expression)):
         return 0
     if isinstance(expression, exp.Column):
@@ -139,7 +139,7 @@ def _agreed(turns: Sequence[int]) -> int:
 
 
 def _conditions(predicate: exp.Expression) -> Iterator[exp.Expression]:
-    """The conjuncts of a predicate."""
+    """Yield the conjuncts of a predicate."""
     if isinstance(predicate, exp.And):
         yield from _conditions(predicate.this)
         yield from _conditions(predicate.expression)
@@ -157,7 +157,7 @@ def _check(condition: exp.Expression, bounds: Bounds) -> None:
 
 
 def _circles(body: Circuit, known: Mapping[int, Bounds]) -> bool:
-    """Whether a bound depends on itself without an aggregate on the way."""
+    """Return whether a bound depends on itself without an aggregate on the way."""
     reached: dict[int, set[str]] = {}
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback):

@@ -19,7 +19,8 @@ Numbers = int | dict[str, int]
 
 @deep
 def inline(circuit: Circuit) -> Circuit:
-    """The circuit without calls: the nodes of a called circuit replace the call, its sinks replace the components.
+    """Return the circuit without calls: the nodes of a called circuit replace the call, its sinks replace the
+    components.
 
     Delays keep counting the time of the circuit around the call. A call in a body is kept where the called circuit
     has constants, which are not allowed in bodies.
@@ -66,7 +67,7 @@ class _Inlining:
         return self._builder.add(_at(operator, self._builder.depth), *numbers)
 
     def _fresh(self, name: str) -> str:
-        """An unused name for a back-edge."""
+        """Return an unused name for a back-edge."""
         new = next(n for n in (f"{name}_{i}" for i in count(1)) if n not in self._cycles)
         self._cycles.add(new)
         return new
@@ -78,7 +79,7 @@ def _has_constants(circuit: Circuit) -> bool:
 
 
 def _at(operator: ops.Operator, depth: int) -> ops.Operator:
-    """The operator for a circuit of that depth, with its nested circuits inlined and one level deeper."""
+    """Return the operator for a circuit of that depth, with its nested circuits inlined and one level deeper."""
     if isinstance(operator, ops.Import):
         outer = deeper(operator.type, depth - 1)
         assert isinstance(outer, ZSetType)

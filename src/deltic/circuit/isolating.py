@@ -15,7 +15,8 @@ _SAME = (exp.Neg, exp.BitwiseNot)
 def solve(
     value: exp.Expression, expression: exp.Expression, name: str, types: Mapping[str, Type]
 ) -> exp.Expression | None:
-    """The value of column `name` for which `expression` equals `value`, both integers of one type; None if unsolvable.
+    """Return the value of column `name` for which `expression` equals `value`, both integers of one type; None if
+    unsolvable.
 
     The column occurs in the expression at least once.
     """

@@ -35,7 +35,7 @@ class Deadline:
     started: float = field(default_factory=time.monotonic)
 
     def is_past(self, iteration: int) -> bool:
-        """Whether the recursion has run for too long."""
+        """Return whether the recursion has run for too long."""
         return self.timeout is not None and iteration > UNTIMED and time.monotonic() - self.started > self.timeout
 
 
@@ -44,14 +44,14 @@ _HIDDEN = re.compile(r"(?<!\w)%[\w.]+")
 
 
 def _named(relations: Sequence[str]) -> str:
-    """The names of the relations that a user knows; all names if there is none."""
+    """Return the names of the relations that a user knows; all names if there is none."""
     return ", ".join([name for name in relations if not _HIDDEN.match(name)] or relations)
 
 
 def limit_error(
     relations: Sequence[str], rules: Sequence[str], limit: int, seconds: float | None = None
 ) -> IterationLimitError:
-    """The error of a recursion through these relations that is assumed not to terminate.
+    """Return the error of a recursion through these relations that is assumed not to terminate.
 
     `rules` are the texts of those that compute values. `limit` is the number of iterations that were run; `seconds` is
     set where the time limit was exceeded.
@@ -77,7 +77,7 @@ def limit_error(
 def oscillation_error(
     relations: Sequence[str], iterations: int, period: int, rows: Sequence[str] = ()
 ) -> IterationLimitError:
-    """The error of a recursion through these relations that repeats the state of an earlier iteration.
+    """Return the error of a recursion through these relations that repeats the state of an earlier iteration.
 
     `rows` are examples of rows that appear and disappear.
     """
@@ -91,7 +91,7 @@ def oscillation_error(
 
 
 def circle_error(relations: Sequence[str]) -> IterationLimitError:
-    """The error of a recursion of bags in which rows derive themselves, so that weights grow without bound."""
+    """Return the error of a recursion of bags in which rows derive themselves, so that weights grow without bound."""
     message = f"the recursion through {_named(relations)} has no end; nothing was changed. With UNION ALL a row "
     message += "counts once for each way to it, and there are rows that lead back to themselves: write UNION, which "
     message += "takes each row once, or keep the circles out of the data"
@@ -99,7 +99,7 @@ def circle_error(relations: Sequence[str]) -> IterationLimitError:
 
 
 def computing_rules(body: Circuit) -> list[str]:
-    """The rules of a fixpoint's body that compute values from recursive relations, as text.
+    """Return the rules of a fixpoint's body that compute values from recursive relations, as text.
 
     A rule is one term of the sum whose set is a sink.
     """
@@ -118,7 +118,7 @@ def _rules(body: Circuit, name: str) -> Iterator[str]:
 
 
 def _rule(body: Circuit, name: str, number: int) -> str:
-    """A rule such as `n(x + 1) :- n`; "" where nothing is computed or nothing is recursive."""
+    """Return a rule such as `n(x + 1) :- n`; "" where nothing is computed or nothing is recursive."""
     operators = [body.nodes[n].operator for n in sorted(body.ancestors([number]))]
     recursive = list(dict.fromkeys(op.name for op in operators if isinstance(op, ops.Feedback)))
     computed = [(op, pair) for op in operators for pair in _computed(op)]
@@ -131,7 +131,7 @@ def _rule(body: Circuit, name: str, number: int) -> str:
 
 
 def _computed(op: ops.Operator) -> Iterator[tuple[str, str]]:
-    """The columns whose values an operator computes, each with the text of the expression."""
+    """Yield the columns whose values an operator computes, each with the text of the expression."""
     if isinstance(op, ops.FlatMap):
         yield op.column, f"{op.generator}({', '.join(map(show, op.expressions))})"
     if not isinstance(op, ops.Map):

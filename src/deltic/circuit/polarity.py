@@ -29,14 +29,14 @@ def polarities(body: Circuit) -> dict[str, Signs[str]]:
 
 
 def grows_with(body: Circuit, *numbers: int) -> bool:
-    """Whether all relations of a fixpoint's body grow with its recursive relations, and with these nodes."""
+    """Return whether all relations of a fixpoint's body grow with its recursive relations, and with these nodes."""
     starts = {n: {"": 1} for n, op in enumerate(body.operators) if isinstance(op, ops.Feedback) or n in numbers}
     result = _signs(body, starts)
     return all(result[number].get("", {1}) <= {1} for number in body.sinks.values())
 
 
 def _signs(circuit: Circuit, starts: Mapping[int, Mapping[Name, int]]) -> list[Signs[Name]]:
-    """The signs of each node in the names that the nodes `starts` stand for."""
+    """Return the signs of each node in the names that the nodes `starts` stand for."""
     result: list[Signs[Name]] = []
     for number, node in enumerate(circuit.nodes):
         ways: dict[Name, set[int]] = defaultdict(set)
@@ -62,12 +62,12 @@ def _turns(node: Node) -> list[int]:
 
 
 def _imports(body: Circuit, index: int) -> list[int]:
-    """The nodes of a body that import input number `index`."""
+    """Return the nodes of a body that import input number `index`."""
     return [n for n, op in enumerate(body.operators) if isinstance(op, ops.Import) and op.index == index]
 
 
 def is_monotone(body: Circuit) -> bool:
-    """Whether a derived row can never retract another row of the recursion, so that each iteration is final.
+    """Return whether a derived row can never retract another row of the recursion, so that each iteration is final.
 
     In a recursion of bags a row counts once for each derivation, so no set may stand in between; a recursion of sets
     imports no bags.

@@ -12,7 +12,7 @@ from deltic.functions.function import PREFIX, PROVIDED, Function, is_call
 
 
 def called_in(value: Any) -> dict[str, Function]:
-    """The provided functions that are called in expressions anywhere in a program or circuit, by name."""
+    """Return the provided functions that are called in expressions anywhere in a program or circuit, by name."""
     result: dict[str, Function] = {}
     pending = [value] if PROVIDED else []
     while pending:

@@ -68,11 +68,13 @@ class PythonFunction:
             object.__setattr__(self, "fingerprint", fingerprint(self.body))
 
     def __call__(self, *values: Any) -> Any:
-        """The function itself."""
+        """Return the function itself."""
         return self.body(*values)
 
     def applied(self, operands: Sequence[exp.Expression]) -> exp.Expression:
-        """The call over one operand for each of the types `arguments`, as a tree; an error where the function fails."""
+        """Return the call over one operand for each of the types `arguments`, as a tree; an error where the function
+        fails.
+        """
         if self.nulls == "pass":
             names = [literal(f"a{i}", Type.STRING) for i in range(len(operands))]
             operands = [call("named_struct", *(part for pair in zip(names, operands, strict=True) for part in pair))]
@@ -80,7 +82,7 @@ class PythonFunction:
         return call("field", result, literal("value", Type.STRING)) if self.returns.nullable else result
 
     def may_be_null(self, operands: Sequence[bool]) -> bool:
-        """Whether the result may be NULL, given which operands may be NULL."""
+        """Return whether the result may be NULL, given which operands may be NULL."""
         return self.returns.nullable or (self.nulls == "skip" and any(operands))
 
     @property
@@ -109,7 +111,7 @@ class _Computing:
         self._failure = ""
 
     def row(self, *given: Any) -> Any:
-        """The value for one row; None where the function raises any exception."""
+        """Return the value for one row; None where the function raises any exception."""
         values = given[0] if self.function.nulls == "pass" else given
         try:
             result = self._value(values)
@@ -119,7 +121,7 @@ class _Computing:
         return (result,) if self.function.returns.nullable else result
 
     def why(self, given: Sequence[Any] | None) -> str:
-        """The error that the function raises for a row; its last error where the row is not known."""
+        """Return the error that the function raises for a row; its last error where the row is not known."""
         if given is not None:
             self.row(*given)
         return f"it raised {self._failure}"
@@ -132,7 +134,7 @@ class _Computing:
         return self._checked(from_arrow(self._array(arrays, 1), function.returns.type)[0])
 
     def _array(self, arrays: Sequence[Any], count: int) -> pa.Array:
-        """The result column for columns of `count` rows."""
+        """Return the result column for columns of `count` rows."""
         if self.function.mode == "row":
             return self._of_rows(arrays, count)
         result, wanted = self.function.body(*arrays), self.function.returns.type.arrow
@@ -144,7 +146,7 @@ class _Computing:
         return array
 
     def _of_rows(self, arrays: Sequence[Any], count: int) -> pa.Array:
-        """The values of all rows; raises an error where one has a wrong type or does not fit."""
+        """Return the values of all rows; raises an error where one has a wrong type or does not fit."""
         lists = [from_arrow(array, type_) for array, type_ in zip(arrays, self.function.arguments, strict=True)]
         values = [*map(self.function.body, *lists)] if lists else [self.function.body() for _ in range(count)]
         for kind in {*map(type, values)}:
@@ -164,7 +166,7 @@ class _Computing:
             raise TypeError(f"it gave {value!r}, and returns {returns}")
 
     def _checked(self, value: Any) -> Any:
-        """The value converted to the declared type; raises TypeError or OverflowError."""
+        """Return the value converted to the declared type; raises TypeError or OverflowError."""
         self._check(type(value), value)
         type_ = self.function.returns.type
         if value is None:
@@ -177,7 +179,7 @@ class _Computing:
         return from_arrow(to_arrow([value], type_), type_)[0] if is_kept_otherwise else value
 
     def columns(self, arrays: Sequence[Any], count: int) -> Any:
-        """The result column for columns of `count` rows.
+        """Return the result column for columns of `count` rows.
 
         None where some row fails, so that the caller finds it row by row.
         """
@@ -194,7 +196,9 @@ class _Computing:
 
 
 def fingerprint(body: Callable[..., Any]) -> str:
-    """The identity of a function: a hash of code, constants, defaults, closure, and the functions that it calls."""
+    """Return the identity of a function: a hash of code, constants, defaults, closure, and the functions that it
+    calls.
+    """
     return digest(_parts(body, set()))
 
 
@@ -204,7 +208,7 @@ def digest(parts: Iterable[str]) -> str:
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[str]:
-    """The texts that identify a value."""
+    """Yield the texts that identify a value."""
     if isinstance(value, types.FunctionType | types.CodeType):
         if id(value) not in seen:
             seen.add(id(value))
@@ -250,7 +254,7 @@ def _parts_of_code(code: types.CodeType, seen: set[int]) -> Iterator[str]:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """The names that code reads, including those in nested code."""
+    """Yield the names that code reads, including those in nested code."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -20,7 +20,7 @@ WEIGHT = "__weight__"
 
 
 def from_arrow(batch: pa.Table) -> ZSet[tuple[Any, ...]]:
-    """The Z-set of a batch that has a column WEIGHT."""
+    """Return the Z-set of a batch that has a column WEIGHT."""
     fields = [field for field in batch.schema if field.name != WEIGHT]
     columns = [values.from_arrow(batch.column(f.name), type_of_arrow(f.type)) for f in fields]
     weights = batch.column(WEIGHT).to_pylist()
@@ -29,7 +29,7 @@ def from_arrow(batch: pa.Table) -> ZSet[tuple[Any, ...]]:
 
 
 def to_arrow(rows: ZSet[tuple[Any, ...]], schema: Schema) -> pa.Table:
-    """The rows and their weights as an Arrow table."""
+    """Return the rows and their weights as an Arrow table."""
     pairs = list(rows)
     columns = [values.to_arrow((row[i] for row, _ in pairs), column.type) for i, column in enumerate(schema)]
     weights = pa.array([weight for _, weight in pairs], pa.int64())
@@ -37,7 +37,7 @@ def to_arrow(rows: ZSet[tuple[Any, ...]], schema: Schema) -> pa.Table:
 
 
 def weighted(schema: Schema) -> pa.Schema:
-    """The Arrow schema of a batch of changes: the columns of the rows and the weights."""
+    """Return the Arrow schema of a batch of changes: the columns of the rows and the weights."""
     return schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
 
 
@@ -45,5 +45,5 @@ _PREFIX, _WHOLE = "?watermark?", "?watermark_of_all?"
 
 
 def watermark_of(table: str, *, is_whole: bool = False) -> str:
-    """The name of the table that holds the watermark of a table, which keeps all of its rows if `is_whole`."""
+    """Return the name of the table that holds the watermark of a table, which keeps all of its rows if `is_whole`."""
     return f"{_WHOLE if is_whole else _PREFIX}{table}"

@@ -71,7 +71,8 @@ def check_command(options: CheckOptions) -> int:
 
 
 def differences(before: ProgramCosts, now: ProgramCosts, slower: float | None = None) -> Iterator[Difference]:
-    """The differences; one is a failure where a view is no longer incremental, or a count grew by more than a tenth.
+    """Yield the differences; one is a failure where a view is no longer incremental, or a count grew by more than a
+    tenth.
 
     Seconds fail where they are more than `slower` times those before; None: never.
     """

@@ -50,7 +50,7 @@ def _drawing(pipeline: Pipeline, view: str | None, form: ExplainFormat) -> str:
 
 
 def _recursion(circuit: Circuit) -> dict[str, Circuit]:
-    """The steps of a recursive circuit on the way to its incremental form."""
+    """Return the steps of a recursive circuit on the way to its incremental form."""
     if not any(isinstance(operator, ops.Fixpoint) for operator in operators_inside(circuit)):
         return {}
     steps = chain(circuit)

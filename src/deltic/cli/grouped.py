@@ -16,13 +16,14 @@ _Parameters = Mapping[str, inspect.Parameter]
 
 
 def option(default: Any, told: str | ParameterInfo, *names: str, shown: str | bool = True, **more: Any) -> Any:
-    """A field of a dataclass that is an option with this help, `shown` as its default; or one made elsewhere."""
+    """Return a field of a dataclass that is an option with this help, `shown` as its default; or one made elsewhere."""
     info = Option(*names, help=told, show_default=shown, **more) if isinstance(told, str) else told
     return field(default=default, metadata={"told": info})
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command for typer: a parameter whose type is a dataclass stands for its fields, and so do fields in turn.
+    """Return the command for typer: a parameter whose type is a dataclass stands for its fields, and so do fields in
+    turn.
 
     A dataclass with a `panel` is one group of the command's help.
     """
@@ -45,7 +46,7 @@ def _parameters_of(taken: Callable[..., Any]) -> _Parameters:
 
 
 def _options(parameters: _Parameters, panel: str | None) -> Iterator[inspect.Parameter]:
-    """The parameters; those of its fields replace a dataclass."""
+    """Yield the parameters; those of its fields replace a dataclass."""
     for parameter in parameters.values():
         kind = parameter.annotation
         if _is_group(kind):
@@ -66,7 +67,7 @@ def _in_panel(annotation: Any, panel: str | None) -> Any:
 
 
 def _made(parameters: _Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments for the parameters, dataclasses made of what is given for their fields."""
+    """Return the arguments for the parameters, dataclasses made of what is given for their fields."""
     return {
         name: kind(**_made(_parameters_of(kind), given)) if _is_group(kind := parameter.annotation) else given[name]
         for name, parameter in parameters.items()

@@ -35,17 +35,17 @@ class RewriteChoice(StrEnum):
 
 
 def folder(told: str, default: str | bool = True, *names: str) -> Any:
-    """An option whose value is a folder that exists."""
+    """Return an option whose value is a folder that exists."""
     return Option(*names, exists=True, file_okay=False, help=told, show_default=default)
 
 
 def file(told: str, default: str | bool = True, dash: bool = False) -> Any:
-    """An option whose value is a file that exists, or with `dash` standard input."""
+    """Return an option whose value is a file that exists, or with `dash` standard input."""
     return Option(exists=True, dir_okay=False, allow_dash=dash, help=told, show_default=default)
 
 
 def read_file(told: str, default: str | bool = True) -> Any:
-    """An argument whose value is a file that is read."""
+    """Return an argument whose value is a file that is read."""
     return Argument(exists=True, dir_okay=False, readable=True, help=told, show_default=default)
 
 
@@ -126,7 +126,7 @@ class FileOptions:
     outside: AllowOutside = False
 
     def check(self) -> None:
-        """Raises BadParameter for options that do not go together."""
+        """Raise BadParameter for options that do not go together."""
         if self.out == ON_STDOUT and (self.changes or self.output_format):
             raise BadParameter("--out - prints the final views, without --changes and --format")
         if self.changes and (self.out / "changes").resolve() == self.changes.resolve():
@@ -204,7 +204,7 @@ class LoadingOptions:
     language: Language = ""
 
     def opened(self, program: Path, facts: Path | None, allow_outside: bool = False) -> Pipeline:
-        """The pipeline of a directory of state, for reading, or of a program with the rows of a folder."""
+        """Return the pipeline of a directory of state, for reading, or of a program with the rows of a folder."""
         from deltic.pipeline.options import Durability
         from deltic.pipeline.session import Pipeline
 
@@ -213,7 +213,7 @@ class LoadingOptions:
         return Pipeline(state=program, functions=self.text.functions or (), durability=Durability(readonly=True))
 
     def pipeline(self, program: Path, facts: Path | None, allow_outside: bool = False) -> Pipeline:
-        """A pipeline with a program, and the rows of a folder if there is one."""
+        """Return a pipeline with a program, and the rows of a folder if there is one."""
         from deltic.pipeline.definitions.front_ends import front_end_of
         from deltic.pipeline.io.splits import ArrowReader
         from deltic.pipeline.job.job import load_facts, load_program
@@ -393,7 +393,7 @@ class SparkOptions:
         return {name: value for name, _, value in (text.partition("=") for text in self.conf or ())}
 
     def check(self, engine: EngineChoice) -> None:
-        """Raises BadParameter for options that do not go together, or with the engine."""
+        """Raise BadParameter for options that do not go together, or with the engine."""
         for name, given in {
             "--master": self.master,
             "--driver-memory": self.driver_memory,
@@ -455,7 +455,7 @@ class RunOptions:
     language: Language = ""
 
     def check(self) -> None:
-        """Raises BadParameter for options that do not go together."""
+        """Raise BadParameter for options that do not go together."""
         self.spark.check(self.views.engine)
         self.files.check()
         if self.by.commands is not None and (self.files.changes or self.kept.state or self.spark.master):

@@ -163,14 +163,14 @@ def _times(outcome: JobOutcome) -> str:
 
 
 def _cells(done: EpochDone, views: Sequence[str]) -> list[str]:
-    """The row of an epoch, with a cell for each view, or one for many views."""
+    """Return the row of an epoch, with a cell for each view, or one for many views."""
     report, changed = done.report, {view: done.report.changed.get(view) for view in views}
     cells = [_signed(c) for c in changed.values()] if len(views) <= _WIDEST else [_listed(changed)]
     return [done.name, f"{report.rows_in:,}", *cells, _seconds(report.seconds), f"{report.rows_visited:,}"]
 
 
 def _remarks(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for what each new plan also stores, each recomputed component, and each table with late rows."""
+    """Yield a line for what each new plan also stores, each recomputed component, and each table with late rows."""
     for done in epochs:
         for relation in done.report.plan or ():
             yield f"{done.name}: the new plan also stores {relation}"
@@ -184,7 +184,7 @@ def _remarks(epochs: Sequence[EpochDone]) -> Iterator[str]:
 
 
 def _seconds(value: float) -> str:
-    """A duration with three significant digits."""
+    """Return a duration with three significant digits."""
     if value < 0.0995:
         return f"{value * 1000:.3g} ms"
     return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s"

@@ -110,7 +110,7 @@ def _shards(options: ShardOptions) -> Shards | None:
 
 
 def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:
-    """The strategy of all recursive views, or of chosen ones. Raises typer.BadParameter."""
+    """Return the strategy of all recursive views, or of chosen ones. Raises typer.BadParameter."""
     known: dict[str, StrategyName] = {name: name for name in get_args(StrategyName)}
     chosen: dict[str, StrategyName] = {}
     for text in given:
@@ -158,7 +158,7 @@ def _session(options: SparkOptions, progress: JobProgress) -> Iterator[SparkSess
 
 
 def _files(session: SparkSession | None) -> tuple[RowReader, Writer]:
-    """The reader and writer of files: this process, or Spark where there is a session."""
+    """Return the reader and writer of files: this process, or Spark where there is a session."""
     if session is None:
         from deltic.pipeline.io.splits import ArrowReader
 

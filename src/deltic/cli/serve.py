@@ -118,7 +118,7 @@ def _pipeline(options: ServeOptions) -> Pipeline:
 
 
 def _check_follow(options: ServeOptions) -> None:
-    """Raises DelticError for options that a replica cannot have."""
+    """Raise DelticError for options that a replica cannot have."""
     if options.follow is None:
         return
     if options.state is None:
@@ -130,7 +130,7 @@ def _check_follow(options: ServeOptions) -> None:
 
 
 def _frozen(options: ServeOptions) -> str:
-    """The reason why clients may not change definitions; "" where they may."""
+    """Return the reason why clients may not change definitions; "" where they may."""
     if options.program is None:
         return ""
     return (

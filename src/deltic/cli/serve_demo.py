@@ -59,7 +59,7 @@ class Demonstration:
             self._service.execute("DELETE FROM orders WHERE id <= ?", [self._number - _KEPT])
 
     def _orders(self) -> tuple[str, list[object]]:
-        """An INSERT of some random orders, and its arguments."""
+        """Return an INSERT of some random orders, and its arguments."""
         args: list[object] = []
         count = self._random.randint(1, 5)
         for _ in range(count):

@@ -33,7 +33,7 @@ class AccessOptions:
     )
 
     def hosts(self, address: Address) -> Sequence[str]:
-        """The host names that requests may use for the server."""
+        """Return the host names that requests may use for the server."""
         return ("localhost", "127.0.0.1", "::1", address.host, *(self.host_name or ()))
 
 

@@ -46,7 +46,7 @@ def run_shell(pipeline: Pipeline) -> None:
 
 
 def _inputs() -> Iterator[str]:
-    """The inputs: a command of one line, or statements up to a `;` at the end of a line."""
+    """Yield the inputs: a command of one line, or statements up to a `;` at the end of a line."""
     typed = ""
     while True:
         try:
@@ -90,7 +90,7 @@ def _keep_lines(history: Path) -> None:
 
 
 def completed(pipeline: Pipeline, begun: str, number: int) -> str | None:
-    """The completion of this number: a keyword, relation or column that begins with the typed text."""
+    """Return the completion of this number: a keyword, relation or column that begins with the typed text."""
     schemas = [*pipeline.tables.values(), *pipeline.views.values()]
     names = [*pipeline, *(name for schema in schemas for name in schema.names)]
     words = [word if begun.isupper() or not begun else word.lower() for word in _WORDS.split()]
@@ -144,7 +144,7 @@ class Shell:
 
 
 def is_command(line: str) -> bool:
-    """Whether a line is a command of the shell, which needs no `;`."""
+    """Return whether a line is a command of the shell, which needs no `;`."""
     return _found(line) is not None or line.lstrip().startswith((".", "\\"))
 
 
@@ -200,7 +200,7 @@ _COMMANDS = (
 
 
 def _found(text: str) -> tuple[_Command, str] | None:
-    """The command of a line, and its argument."""
+    """Return the command of a line, and its argument."""
     name, _, argument = text.strip().rstrip(";").strip().partition(" ")
     for command in _COMMANDS:
         if name.lower() in command.names and (command.takes or not argument):

@@ -44,7 +44,7 @@ def _print_status(found: Status) -> None:
 
 
 def _shown(position: Any) -> str:
-    """A position in one line: how many files a source has read, the version of a table, or a greatest value."""
+    """Return a position in one line: how many files a source has read, the version of a table, or a greatest value."""
     at = position["at"] if isinstance(position, dict) and "at" in position else position
     if not isinstance(at, dict):
         return "the beginning" if at is None else str(at)
@@ -92,7 +92,7 @@ def compact_command(place: str) -> None:
 
 
 def size(count: int) -> str:
-    """A number of bytes as text for people."""
+    """Return a number of bytes as text for people."""
     unit, shown = "bytes", float(count)
     for larger in ("KiB", "MiB", "GiB"):
         if shown < 1024:

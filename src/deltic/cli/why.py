@@ -45,7 +45,7 @@ def why_command(options: WhyOptions) -> None:
 
 
 def _source_and_row(o: WhyOptions) -> tuple[Path, str]:
-    """The program or the directory of state, and the row; with --state the row is the only argument."""
+    """Return the program or the directory of state, and the row; with --state the row is the only argument."""
     if (o.row is None) == (o.state is None):
         raise typer.BadParameter("give a program and a row, or --state and a row: a state has its program")
     source = Path(o.program) if o.state is None else o.state
@@ -91,7 +91,7 @@ def asked(row: str, schemas: dict[str, Schema]) -> tuple[str, RowPattern]:
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of a literal; `...` for `_`."""
+    """Return the value of a literal; `...` for `_`."""
     return ... if isinstance(node, ast.Name) and node.id == "_" else ast.literal_eval(node)
 
 

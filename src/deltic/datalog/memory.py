@@ -25,7 +25,7 @@ class MadeOnce(Generic[MadeT]):
         self._used: dict[tuple[int, ...], tuple[Sequence[object], MadeT]] = {}
 
     def get(self, *parts: object) -> MadeT | None:
-        """The cached result for these objects, or None."""
+        """Return the cached result for these objects, or None."""
         key = tuple(map(id, parts))
         result = self._known.get(key)
         if result is None:

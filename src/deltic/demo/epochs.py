@@ -46,7 +46,7 @@ class Medians:
 
 
 def medians_of_small_edits(epochs: Iterable[DemoEpoch]) -> Medians | None:
-    """The medians over the epochs that edit one file, change rows and have a ratio; None without any."""
+    """Return the medians over the epochs that edit one file, change rows and have a ratio; None without any."""
     small = [e for e in epochs if e.number and e.files == 1 and e.ratio is not None]
     if not small:
         return None

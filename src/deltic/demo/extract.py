@@ -28,7 +28,7 @@ PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def facts_of(source: SourceFile) -> set[Fact]:
-    """The facts of a file. One that Python cannot parse has a `broken` fact, and no others but its name."""
+    """Return the facts of a file. One that Python cannot parse has a `broken` fact, and no others but its name."""
     facts: set[Fact] = {("module", (source.module, source.file))}
     package, dot, name = source.module.rpartition(".")
     if dot and "/" not in source.module:
@@ -144,7 +144,7 @@ class _Walk(ast.NodeVisitor):
                 self.add("binds_name", self.scope.entity, alias.asname or alias.name, source, alias.name)
 
     def absolute(self, module: str, level: int) -> str:
-        """The absolute name behind `level` leading dots; as Python has it, one dot is the file's own package."""
+        """Return the absolute name behind `level` leading dots; as Python has it, one dot is the file's own package."""
         if level == 0:
             return module
         package = self.source.module.split(".")
@@ -243,8 +243,9 @@ class _Walk(ast.NodeVisitor):
             self.add("calls_super", self.scope.runner, scope.receiver_class, name)
 
     def binding_scope(self, name: str) -> str | None:
-        """The place to look up a name: the scope that binds it statically, or the module when no scope
-        does, for a star import may; None for a variable and for a built-in, which have no definition."""
+        """Return the place to look up a name: the scope that binds it statically, or the module when no scope does, for
+        a star import may; None for a variable and for a built-in, which have no definition.
+        """
         result = self.scope.lookup(name)
         if result is None:
             return None if name in BUILTINS else self.source.module
@@ -270,7 +271,7 @@ class _Walk(ast.NodeVisitor):
 
 
 def _is_test_file(file: str) -> bool:
-    """Whether test runners would collect the file: by its name, or by its name and folder together."""
+    """Return whether test runners would collect the file: by its name, or by its name and folder together."""
     *folders, name = file.removesuffix("/__init__.py").removesuffix(".py").split("/")
     in_tests = any(folder.startswith("test") for folder in folders)
     return name.startswith("test" if in_tests else "test_") or name.endswith("_test") or name == "conftest"

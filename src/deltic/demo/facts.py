@@ -36,7 +36,7 @@ class FactChange:
 
     @staticmethod
     def between(old: Set[Fact], new: Set[Fact]) -> FactChange:
-        """The change that turns the facts `old` into `new`."""
+        """Return the change that turns the facts `old` into `new`."""
         return FactChange(deleted=old - new, inserted=new - old)
 
     def __len__(self) -> int:

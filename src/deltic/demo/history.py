@@ -23,17 +23,17 @@ class Repository:
     path: Path
 
     def commits(self, limit: int) -> list[str]:
-        """The last commits of the first-parent history of HEAD, at most `limit` and oldest first."""
+        """Return the last commits of the first-parent history of HEAD, at most `limit` and oldest first."""
         output = self._git("rev-list", "--first-parent", f"--max-count={limit}", "HEAD")
         return output.decode().split()[::-1]
 
     def subject(self, commit: str) -> str:
-        """The short hash and the first line of the message."""
+        """Return the short hash and the first line of the message."""
         output = self._git("log", "-1", "--no-show-signature", "--format=%h %s", commit)
         return output.decode("utf-8", "replace").strip()
 
     def python_blobs(self, commit: str) -> dict[str, str]:
-        """The hashes of the contents of the commit's Python files by path."""
+        """Return the hashes of the contents of the commit's Python files by path."""
         blobs: dict[str, str] = {}
         for entry in _fields(self._git("ls-tree", "-r", "-z", "--full-tree", commit)):
             meta, _, path = entry.partition("\t")
@@ -43,11 +43,11 @@ class Repository:
         return blobs
 
     def python_files(self, commit: str) -> dict[str, bytes]:
-        """The contents of the commit's Python files by path."""
+        """Return the contents of the commit's Python files by path."""
         return self._contents(self.python_blobs(commit))
 
     def edit(self, parent: str, commit: str) -> Edit:
-        """What the commit does to the Python files of its first parent; a rename is a removal and a new file."""
+        """Return what the commit does to the Python files of its first parent; a rename is a removal and a new file."""
         fields = _fields(self._git("diff-tree", "-r", "-z", "--raw", "--no-renames", parent, commit))
         blobs: dict[str, str] = {}
         files: dict[str, bytes | None] = {}
@@ -62,11 +62,11 @@ class Repository:
         return Edit(self.subject(commit), {**files, **self._contents(blobs)})
 
     def edits(self, commits: Iterable[str]) -> Iterator[Edit]:
-        """The edits from each commit to the next."""
+        """Return the edits from each commit to the next."""
         return (self.edit(parent, commit) for parent, commit in pairwise(commits))
 
     def _contents(self, blobs: Mapping[str, str]) -> dict[str, bytes]:
-        """The contents of the blobs, in one conversation with git."""
+        """Return the contents of the blobs, in one conversation with git."""
         if not blobs:
             return {}
         stream = self._git("cat-file", "--batch", stdin="\n".join(blobs.values()).encode() + b"\n")
@@ -96,5 +96,5 @@ class Repository:
 
 
 def _fields(output: bytes) -> list[str]:
-    """The fields of output made with `-z`; a path that is not UTF-8 is shown with escapes."""
+    """Return the fields of output made with `-z`; a path that is not UTF-8 is shown with escapes."""
     return [field.decode("utf-8", "backslashreplace") for field in output.split(b"\0")[:-1]]

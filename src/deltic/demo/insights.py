@@ -34,12 +34,12 @@ class Observation:
 
 
 def insights(observed: Observation) -> tuple[str, ...]:
-    """A few sentences about an epoch, the most striking ones; none when nothing worth telling happened."""
+    """Return a few sentences about an epoch, the most striking ones; none when nothing worth telling happened."""
     return (*_cycles(observed), *_dead_code(observed), *_tests(observed), *_affected(observed))
 
 
 def first_insights(pipeline: Pipeline) -> tuple[str, ...]:
-    """A few sentences about the initial state."""
+    """Return a few sentences about the initial state."""
     dead, in_cycle = pipeline["dead"], pipeline["in_cycle"]
     sentences = [f"functions that nothing reaches: {len(dead):,}; modules in import cycles: {len(in_cycle):,}"]
     if dead:
@@ -58,7 +58,9 @@ def first_insights(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def _because_of(pipeline: Pipeline, view: str, rows: Collection[Row], new: Collection[object] = ()) -> str:
-    """The `new` facts on which the first of the rows rests; where it rests on none of them, some that it rests on."""
+    """Return the `new` facts on which the first of the rows rests; where it rests on none of them, some that it rests
+    on.
+    """
     row = _first(rows)
     leaves = pipeline.why(view, row).leaves()
     facts = [leaf for leaf in leaves if leaf in new] or leaves
@@ -67,7 +69,7 @@ def _because_of(pipeline: Pipeline, view: str, rows: Collection[Row], new: Colle
 
 
 def _because_without(pipeline: Pipeline, view: str, rows: Collection[Row]) -> str:
-    """What fails for the first of the missing rows, in the rule that comes nearest to it."""
+    """Return what fails for the first of the missing rows, in the rule that comes nearest to it."""
     row = _first(rows)
     way = max(pipeline.why_not(view, row).ways, key=lambda way: len(way.holds))
     return f"{_WORDS_NOT[view].format(*row)} because there is {way.fails}"
@@ -88,12 +90,12 @@ _WORDS_NOT = {
 
 
 def _first(rows: Collection[Row]) -> Row:
-    """The first row in order, after it those that relate something to itself."""
+    """Return the first row in order, after it those that relate something to itself."""
     return min(rows, key=lambda row: [str(row[0] == row[-1]), *map(str, row)])
 
 
 def _most_frequent(values: pa.ChunkedArray) -> tuple[str, int]:
-    """The value that occurs most often, the alphabetically first of them, and how often."""
+    """Return the value that occurs most often, the alphabetically first of them, and how often."""
     counted = zip(*(column.to_pylist() for column in values.value_counts().flatten()), strict=True)
     return min(counted, key=lambda pair: (-pair[1], pair[0]))
 
@@ -123,7 +125,7 @@ def _load_edges(imports: Iterable[Row]) -> set[Row]:
 
 
 def _shortest_cycle(pairs: Iterable[Row], edges: Iterable[Row]) -> list[object]:
-    """The shortest closed path through both modules of one of the pairs, which load each other."""
+    """Return the shortest closed path through both modules of one of the pairs, which load each other."""
     successors: defaultdict[object, list[object]] = defaultdict(list)
     for source, target in edges:
         successors[source].append(target)
@@ -132,7 +134,7 @@ def _shortest_cycle(pairs: Iterable[Row], edges: Iterable[Row]) -> list[object]:
 
 
 def _path(start: object, goal: object, successors: Mapping[object, list[object]]) -> list[object]:
-    """A shortest path from `start` to `goal`, both included."""
+    """Return a shortest path from `start` to `goal`, both included."""
     came_from = {start: start}
     queue = deque([start])
     while queue and goal not in came_from:
@@ -164,7 +166,7 @@ def _functions(facts: Iterable[tuple[str, Row]]) -> set[object]:
 
 
 def _tests(observed: Observation) -> Iterator[str]:
-    """How many entry points could reach what was removed, or can reach what was added."""
+    """Yield how many entry points could reach what was removed, or can reach what was added."""
     removed, added = _functions(observed.facts.deleted), _functions(observed.facts.inserted)
     before = [(e, f) for e, f in observed.disappeared("reaches") if f in removed]
     now = [(e, f) for e, f in observed.appeared("reaches") if f in added]
@@ -185,7 +187,7 @@ def _counted(entries: Sized) -> str:
 
 
 def _affected(observed: Observation) -> Iterator[str]:
-    """The surviving module for which the number of modules that a change to it can affect moved most."""
+    """Yield the surviving module for which the number of modules that a change to it can affect moved most."""
     moved = Counter(n for n, _ in observed.appeared("affects"))
     moved.subtract(n for n, _ in observed.disappeared("affects"))
     gone = {row[0] for relation, row in observed.facts.deleted if relation == "module"}

@@ -100,7 +100,7 @@ class Demo:
         self.conclude(replay.pipeline)
 
     def read_files(self, spark: SparkSession) -> pa.Table:
-        """The facts of all files, by a Spark job."""
+        """Return the facts of all files, by a Spark job."""
         start = perf_counter()
         with self.report.working("Spark reads and parses the files"):
             facts = parse_tree(spark, self.subject.tree)
@@ -119,7 +119,7 @@ class Demo:
             self.add(self.compare(replay, epoch) if self.affords_recomputation(number) else epoch)
 
     def affords_recomputation(self, number: int) -> bool:
-        """Whether another recomputation fits the part of the budget that falls to the epochs so far."""
+        """Return whether another recomputation fits the part of the budget that falls to the epochs so far."""
         spent = [epoch.recomputation for epoch in self.epochs if epoch.recomputation is not None]
         expected = sum(spent) + (spent[-1] if spent else self.epochs[0].update)
         return number == self.subject.count or expected <= RECOMPUTATION_BUDGET * number / self.subject.count
@@ -135,8 +135,9 @@ class Demo:
         return list(QUERIES) if self.engine == "spark" else []
 
     def compare(self, replay: Replay, epoch: DemoEpoch) -> DemoEpoch:
-        """The epoch with the time of a recomputation, with which the views must agree: after the last edit row
-        by row, before that in their sizes. It is Spark's of its views, or Deltic's of all; the last one is both."""
+        """Return the epoch with the time of a recomputation, with which the views must agree: after the last edit row
+        by row, before that in their sizes. It is Spark's of its views, or Deltic's of all; the last one is both.
+        """
         is_last = epoch.number == self.subject.count
         measured: list[float] = []
         with self.report.working(f"epoch {epoch.number}: recomputing from scratch, for comparison"):
@@ -177,7 +178,7 @@ class Demo:
         self.report.say(f"All of it took {perf_counter() - self.started:.0f} s.")
 
     def summary(self) -> dict[str, object]:
-        """The run for machines: times in seconds."""
+        """Return the run for machines: times in seconds."""
         medians = medians_of_small_edits(self.epochs)
         return {
             "subject": self.subject.name,

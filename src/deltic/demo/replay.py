@@ -32,7 +32,7 @@ class Replay:
         self.pipeline = new_pipeline(spark, engine)
 
     def start(self) -> DemoEpoch:
-        """The initial evaluation, epoch 0."""
+        """Return the initial evaluation, epoch 0."""
         tables = self.tables.tables()
         change, seconds = transact(self.pipeline, tables, {})
         rows, insights = RowCounts(_total(tables.values()), 0), first_insights(self.pipeline)
@@ -56,7 +56,7 @@ class Replay:
         )
 
     def recompute(self) -> tuple[Pipeline, float]:
-        """A new pipeline filled with the tables as they stand, and the seconds that filling it took."""
+        """Return a new pipeline filled with the tables as they stand, and the seconds that filling it took."""
         tables = self.tables.tables()
         fresh = new_pipeline(None)
         _, seconds = transact(fresh, tables, {})
@@ -64,7 +64,7 @@ class Replay:
 
 
 def new_pipeline(spark: SparkSession | None, engine: EngineName = "auto") -> Pipeline:
-    """A pipeline with the demonstration's program and no rows."""
+    """Return a pipeline with the demonstration's program and no rows."""
     pipeline = Pipeline(spark, engine=engine)
     pipeline.datalog(program_text(), file="program.dl")
     return pipeline

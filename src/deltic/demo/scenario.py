@@ -18,7 +18,7 @@ TextEdit = Callable[[bytes, str], bytes]
 
 
 def standard_library_edits(tree: Tree) -> Iterator[Edit]:
-    """The twelve edits, each made from the tree as the ones before have left it."""
+    """Yield the twelve edits, each made from the tree as the ones before have left it."""
     steps = EditRunner(tree)
     yield steps.remove_function("tomllib._parser", "parse_value")
     yield steps.add_import("re", "json")
@@ -84,7 +84,7 @@ class EditRunner:
 
 
 def remove_function(text: bytes, qualified_name: str) -> bytes:
-    """The text without the function or method `name` or `Class.name`, its decorators included."""
+    """Return the text without the function or method `name` or `Class.name`, its decorators included."""
     *classes, name = qualified_name.split(".")
     body = parse(text).body
     for owner in classes:
@@ -98,7 +98,7 @@ def remove_function(text: bytes, qualified_name: str) -> bytes:
 
 
 def add_import(text: bytes, module: str) -> bytes:
-    """The text with `import module` before its first statement that is no docstring or `__future__` import."""
+    """Return the text with `import module` before its first statement that is no docstring or `__future__` import."""
     body = parse(text).body
     following = next((s for s in body if not _comes_first(s)), None)
     line = following.lineno if following is not None else text.count(b"\n") + 1
@@ -106,7 +106,7 @@ def add_import(text: bytes, module: str) -> bytes:
 
 
 def remove_import(text: bytes, module: str) -> bytes:
-    """The text without `module` in its module-level `import` statements and without `from module import`."""
+    """Return the text without `module` in its module-level `import` statements and without `from module import`."""
     result = False
     for statement in reversed(parse(text).body):
         kept = _without_module(statement, module)
@@ -119,7 +119,7 @@ def remove_import(text: bytes, module: str) -> bytes:
 
 
 def _without_module(statement: ast.stmt, module: str) -> bytes | None:
-    """What is left of an import statement without `module`; None when it does not import it."""
+    """Return what is left of an import statement without `module`; None when it does not import it."""
     match statement:
         case ast.ImportFrom(module=source, level=0) if source == module:
             return b""
@@ -139,6 +139,6 @@ def _comes_first(statement: ast.stmt) -> bool:
 
 
 def _replace_lines(text: bytes, first: int, last: int, replacement: bytes) -> bytes:
-    """The text with lines `first` to `last`, counted from 1 and both included, replaced by whole lines."""
+    """Return the text with lines `first` to `last`, counted from 1 and both included, replaced by whole lines."""
     lines = text.splitlines(keepends=True)
     return b"".join([*lines[: first - 1], replacement, *lines[last:]])

@@ -40,7 +40,7 @@ class PythonScope:
         return self.parent.runner if self.is_class and self.parent is not None else self.entity
 
     def child(self, name: str) -> str:
-        """The key of what this scope defines under `name`: `module:Class.method`."""
+        """Return the key of what this scope defines under `name`: `module:Class.method`."""
         return f"{self.entity}{'.' if ':' in self.entity else ':'}{name}"
 
     def bind_variable(self, name: str) -> None:
@@ -48,7 +48,7 @@ class PythonScope:
         self.names.setdefault(name, NameBinding.VARIABLE)
 
     def lookup(self, name: str) -> tuple[PythonScope, NameBinding] | None:
-        """The scope that binds `name` where this scope mentions it, and how; None when no scope does."""
+        """Return the scope that binds `name` where this scope mentions it, and how; None when no scope does."""
         scope: PythonScope | None = self
         if name in self.globals:
             scope = self.outermost()
@@ -59,12 +59,12 @@ class PythonScope:
         return None
 
     def outermost(self) -> PythonScope:
-        """The module's scope."""
+        """Return the module's scope."""
         return self if self.parent is None else self.parent.outermost()
 
 
 def dotted_path(node: ast.expr) -> list[str] | None:
-    """The parts of `a.b.c`; None for any other expression."""
+    """Return the parts of `a.b.c`; None for any other expression."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -76,13 +76,13 @@ def dotted_path(node: ast.expr) -> list[str] | None:
 
 
 def module_scope(module: str, tree: ast.Module) -> PythonScope:
-    """The scope of a whole file."""
+    """Return the scope of a whole file."""
     names, _ = _bound_names(tree.body)
     return PythonScope(module, None, is_class=False, names=names)
 
 
 def inner_scope(node: ast.ClassDef | FunctionNode, parent: PythonScope) -> PythonScope:
-    """The scope of a class body, or of a function body with its parameters."""
+    """Return the scope of a class body, or of a function body with its parameters."""
     names, declared_global = _bound_names(node.body)
     scope = PythonScope(parent.child(node.name), parent, isinstance(node, ast.ClassDef), names, globals=declared_global)
     if isinstance(node, FunctionNode):
@@ -96,7 +96,7 @@ def inner_scope(node: ast.ClassDef | FunctionNode, parent: PythonScope) -> Pytho
 
 
 def _receiver(node: FunctionNode) -> str | None:
-    """The name of a method's first parameter; None for a static method or one without parameters."""
+    """Return the name of a method's first parameter; None for a static method or one without parameters."""
     if any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list):
         return None
     positional = node.args.posonlyargs + node.args.args
@@ -104,14 +104,14 @@ def _receiver(node: FunctionNode) -> str | None:
 
 
 def parameter_names(args: ast.arguments) -> Iterator[str]:
-    """All parameters of a function or lambda."""
+    """Yield all parameters of a function or lambda."""
     for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
         if arg is not None:
             yield arg.arg
 
 
 def target_names(target: ast.AST) -> Iterator[str]:
-    """The names that an assignment to `target` binds, or a match with this pattern."""
+    """Yield the names that an assignment to `target` binds, or a match with this pattern."""
     for node in ast.walk(target):
         match node:
             case (
@@ -124,7 +124,7 @@ def target_names(target: ast.AST) -> Iterator[str]:
 
 
 def _bound_names(body: Iterable[ast.stmt]) -> tuple[dict[str, NameBinding], set[str]]:
-    """The names that the statements bind in their own scope, and the names declared global."""
+    """Return the names that the statements bind in their own scope, and the names declared global."""
     names: dict[str, NameBinding] = {}
     elsewhere: set[str] = set()
     declared_global: set[str] = set()
@@ -141,7 +141,7 @@ def _bound_names(body: Iterable[ast.stmt]) -> tuple[dict[str, NameBinding], set[
 
 
 def _same_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The statements, exception handlers and match cases that are not inside another scope."""
+    """Yield the statements, exception handlers and match cases that are not inside another scope."""
     for node in body:
         yield node
         if not isinstance(node, FunctionNode | ast.ClassDef):
@@ -150,7 +150,7 @@ def _same_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _bindings_of(node: ast.AST) -> Iterator[tuple[str, NameBinding]]:
-    """The names that one statement, handler or case binds by itself."""
+    """Yield the names that one statement, handler or case binds by itself."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name, NameBinding.STATIC

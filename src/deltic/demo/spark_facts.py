@@ -28,7 +28,7 @@ _MOST_TASKS, _FILES_PER_TASK = 16, 32
 
 
 def parse_tree(spark: SparkSession, tree: Tree) -> pa.Table:
-    """The facts of all files of a tree. A file on disk is read by the task that parses it."""
+    """Return the facts of all files of a tree. A file on disk is read by the task that parses it."""
     files = [_described(tree.contents(path), path, module) for path, module in tree.modules.items()]
     if not files:
         return FACTS.empty_table()
@@ -44,7 +44,7 @@ def _described(contents: bytes | Path, file: str, module: str) -> dict[str, obje
 
 
 def _parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What a task does: batches of files in, one batch of facts for each file out."""
+    """Yield what a task does: batches of files in, one batch of facts for each file out."""
     with _no_cycle_search():
         for batch in batches:
             for row in batch.to_pylist():
@@ -66,7 +66,7 @@ def _no_cycle_search() -> Iterator[None]:
 
 
 def fact_batch(module: str, facts: Iterable[Fact]) -> pa.RecordBatch:
-    """The facts of one module in the travelling form."""
+    """Return the facts of one module in the travelling form."""
     rows = [
         (module, relation, *(str(value) for value in row), *(None,) * (len(VALUES) - len(row)))
         for relation, row in facts

@@ -84,7 +84,7 @@ GIVEN = ("inside", "loads", "means", "member", "subclass", "extends", "uses", "a
 def recompute_in_spark(
     spark: SparkSession, tables: Tables, kept: Pipeline, every_row: bool
 ) -> tuple[float, list[ViewDifference]]:
-    """The seconds that Spark takes to compute its views and to write them as Parquet, and how those kept differ.
+    """Return the seconds that Spark takes to compute its views and to write them as Parquet, and how those kept differ.
 
     They are compared in size, or, with `every_row`, row by row. What Spark reads are Parquet files, which are written
     before.

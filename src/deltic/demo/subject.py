@@ -27,7 +27,7 @@ class Subject:
 
 
 def standard_library() -> Subject:
-    """The running interpreter's standard library, and the edits of `scenario.py`."""
+    """Return the running interpreter's standard library, and the edits of `scenario.py`."""
     root = stdlib_root()
     tree = Tree({file: root / file for file in python_files(root)})
     if not tree.modules:
@@ -36,7 +36,7 @@ def standard_library() -> Subject:
 
 
 def history(repository: Path, commits: int) -> Subject:
-    """A repository's last commits, each an edit of the tree of the commit before the first of them.
+    """Return a repository's last commits, each an edit of the tree of the commit before the first of them.
 
     Raises DelticError when it is no repository, or has no commit to start from and one to follow.
     """
@@ -51,13 +51,14 @@ def history(repository: Path, commits: int) -> Subject:
 
 
 def stdlib_root() -> Path:
-    """The folder of the standard library."""
+    """Return the folder of the standard library."""
     return Path(sysconfig.get_paths()["stdlib"])
 
 
 def python_files(root: Path) -> list[str]:
-    """The paths of all Python files relative to the root, sorted; installed packages are left out, and so are
-    folders whose name no import statement could contain."""
+    """Return the paths of all Python files relative to the root, sorted; installed packages are left out, and so are
+    folders whose name no import statement could contain.
+    """
     result: list[str] = []
     for folder, folders, names in os.walk(root):
         folders[:] = [f for f in folders if f.isidentifier() and f not in NOT_LIBRARY]

@@ -18,19 +18,19 @@ Schemas = Mapping[str, pa.Schema]
 
 @cache
 def program_text() -> str:
-    """The Datalog program of the demonstration."""
+    """Return the Datalog program of the demonstration."""
     return files("deltic.demo").joinpath("program.dl").read_text("utf-8")
 
 
 @cache
 def input_schemas() -> Schemas:
-    """The columns of the program's input relations by name."""
+    """Return the columns of the program's input relations by name."""
     relations = check([parse(program_text(), "program.dl")]).relations
     return {name: relation.schema.to_arrow() for name, relation in relations.items() if relation.is_table}
 
 
 def typed_tables(facts: pa.Table) -> dict[str, pa.Table]:
-    """The facts in their travelling form (see spark_facts.py) as one table for each input relation."""
+    """Return the facts in their travelling form (see spark_facts.py) as one table for each input relation."""
     return {name: _typed(facts.filter(pc.equal(facts["relation"], name)), s) for name, s in input_schemas().items()}
 
 
@@ -52,7 +52,7 @@ class FactTables:
         self._replaced.update(facts)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The tables as they stand, every relation present, no row twice."""
+        """Return the tables as they stand, every relation present, no row twice."""
         replaced = pc.is_in(self._first["module"], pa.array(self._replaced, pa.string()))
         batches = [fact_batch(module, facts) for module, facts in self._replaced.items()]
         edited = pa.Table.from_batches(batches, FACTS)

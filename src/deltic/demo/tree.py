@@ -40,15 +40,15 @@ class Tree:
         """The module name of each path."""
 
     def path_of(self, module: str) -> str | None:
-        """The path of a module, None when there is none of the name."""
+        """Return the path of a module, None when there is none of the name."""
         return next((path for path, name in self.modules.items() if name == module), None)
 
     def contents(self, path: str) -> bytes | Path:
-        """The text of the file at a path, or where on disk it is; KeyError when there is no such file."""
+        """Return the text of the file at a path, or where on disk it is; KeyError when there is no such file."""
         return self._contents[path]
 
     def source(self, path: str) -> SourceFile:
-        """The file at a path, with its text and module name; KeyError when there is none."""
+        """Return the file at a path, with its text and module name; KeyError when there is none."""
         contents = self._contents[path]
         text = contents.read_bytes() if isinstance(contents, Path) else contents
         return SourceFile(path, self.modules[path], text)
@@ -67,13 +67,13 @@ class Tree:
         return TreeChange({**dict.fromkeys(old, frozenset[Fact]()), **new}, change)
 
     def _facts(self, paths: Iterable[str]) -> dict[str, set[Fact]]:
-        """The facts, by module, of those of the paths that exist."""
+        """Return the facts, by module, of those of the paths that exist."""
         sources = [self.source(path) for path in paths if path in self._contents]
         return {source.module: facts_of(source) for source in sources}
 
 
 def module_names(files: Iterable[str]) -> dict[str, str]:
-    """The module name of each path (relative, with slashes), every name given once.
+    """Return the module name of each path (relative, with slashes), every name given once.
 
     Packages reach up as far as there are `__init__.py` files, so `src/` layouts and loose scripts need no
     configuration; namespace packages, which have none, end there. Where two files would be imported by the

@@ -27,14 +27,14 @@ class ViewDifference:
 
 
 def differences(kept: Pipeline, fresh: Pipeline, every_row: bool) -> list[ViewDifference]:
-    """The views that differ between two pipelines: in size, or, with `every_row`, in any row."""
+    """Return the views that differ between two pipelines: in size, or, with `every_row`, in any row."""
     suspects = [view for view in kept.views if every_row or len(kept[view]) != len(fresh[view])]
     result = (difference(view, kept[view].to_arrow(), fresh[view].to_arrow()) for view in suspects)
     return [d for d in result if d is not None]
 
 
 def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> ViewDifference | None:
-    """How a view that was kept fresh differs from its recomputation, as bags of rows; None when it does not."""
+    """Return how a view that was kept fresh differs from its recomputation, as bags of rows; None when it does not."""
     missing = _except(recomputed, kept)
     if not missing.num_rows and kept.num_rows == recomputed.num_rows:
         return None
@@ -44,7 +44,7 @@ def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> ViewDifferenc
 
 
 def _except(left: pa.Table, right: pa.Table) -> pa.Table:
-    """The rows of `left`, as often as they are there more often than in `right`."""
+    """Return the rows of `left`, as often as they are there more often than in `right`."""
     with in_memory() as connection:
         connection.register("left_rows", left)
         connection.register("right_rows", right)

@@ -65,7 +65,7 @@ class Engine(Version, Protocol):
         return self._now().count(name, table=table)
 
     def _now(self) -> Version:
-        """The version to read: that of the prepared epoch, else of the last one."""
+        """Return the version to read: that of the prepared epoch, else of the last one."""
         return self.version if self._prepared is None else self._prepared.version
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:

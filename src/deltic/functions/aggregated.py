@@ -16,7 +16,7 @@ _BYTES = 4096
 
 
 def _of_positions(positions: Sequence[int]) -> bytes | None:
-    """The bitmap with the bits at these positions set."""
+    """Return the bitmap with the bits at these positions set."""
     if any(not 0 <= position < 8 * _BYTES for position in positions):
         return None
     return _bitmap(reduce(operator.or_, (1 << position for position in positions), 0))
@@ -31,7 +31,7 @@ def _bits(bitmap: bytes) -> int:
 
 
 def _percentile(counted: Sequence[tuple[float, int]], part: float) -> float | None:
-    """The percentile of values with frequencies; NULL for no values."""
+    """Return the percentile of values with frequencies; NULL for no values."""
     ends = list(itertools.accumulate(count for _, count in counted))
     if not ends or not ends[-1]:
         return None

@@ -49,7 +49,7 @@ def days_months_later(days: Numbers, months: Numbers) -> tuple[Numbers, Any]:
 
 
 def whole_months(starts: Numbers, ends: Numbers) -> tuple[Numbers, None]:
-    """The number of whole months between two instants, counted as Java does."""
+    """Return the number of whole months between two instants, counted as Java does."""
     days, clocks = ends // DAY - starts // DAY, ends % DAY - starts % DAY
     moved = ((days < 0) & (clocks > 0)).astype(np.int64) - ((days > 0) & (clocks < 0))
     (earlier, start, _), (later, end, _) = _in_month(starts // DAY), _in_month(ends // DAY + moved)
@@ -66,7 +66,7 @@ def months_between(laters: Numbers, earliers: Numbers, rounded: Any) -> tuple[An
 
 
 def _in_month(days: Numbers) -> tuple[Numbers, Numbers, Any]:
-    """The month since 1970, the day within it, and whether it is the last day of its month."""
+    """Return the month since 1970, the day within it, and whether it is the last day of its month."""
     months = days.astype("M8[D]").astype("M8[M]")
     first, following = (month.astype("M8[D]").astype(np.int64) for month in (months, months + 1))
     return months.astype(np.int64), days - first, days == following - 1

@@ -22,7 +22,7 @@ Values = tuple[Any, ...]
 
 
 def _key(value: Any) -> Any:
-    """A sort key of a value, with NULL lowest."""
+    """Return a sort key of a value, with NULL lowest."""
     return value is not None, in_order(value)
 
 
@@ -128,14 +128,16 @@ def _texts_map(text: str, between: str, within: str) -> Values | None:
 
 
 def _halves(pair: str, within: re.Pattern[str]) -> list[str]:
-    """What stands before and after a pattern; the empty one parts the first letter from the others, as in Java."""
+    """Return what stands before and after a pattern; the empty one parts the first letter from the others, as in
+    Java.
+    """
     if within.pattern:
         return within.split(pair, maxsplit=1)
     return [part for part in (pair[:1], pair[1:]) if part] or [""]
 
 
 def _map(keys: Values, values: Values) -> Values | None:
-    """A map from keys and values; undefined where keys are NULL or repeated."""
+    """Return a map from keys and values; undefined where keys are NULL or repeated."""
     distinct = len({_key(key) for key in keys}) == len(keys) == len(values)
     return tuple(zip(keys, values, strict=True)) if distinct and None not in keys else None
 

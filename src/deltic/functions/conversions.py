@@ -62,7 +62,7 @@ def converted(column: pa.Array | pa.ChunkedArray, source: Type, target: Type, by
 
 @cache
 def converter(source: Type, target: Type, by_part: bool = False) -> Conversion:
-    """The cast of a single value."""
+    """Return the cast of a single value."""
     if source.is_integer and target is Type.STRING:  # recursions ask for one at a time
         return str
     if (convert := _of_one(source, target)) is not None:
@@ -84,7 +84,7 @@ def _spread(found: pa.Array, places: Any) -> pa.Array:
 
 
 def _of_one(source: Type, target: Type) -> Conversion | None:
-    """The cast for single values; None where whole columns are cast."""
+    """Return the cast for single values; None where whole columns are cast."""
     if source is target:
         return lambda value: value
     if source is Type.STRING:
@@ -177,7 +177,7 @@ _FIRST_PART = {Kind.ARRAY: "values", Kind.MAP: "keys"}
 
 
 def _parts(column: pa.Array, type_: Type) -> tuple[Sequence[pa.Array], Sequence[Type]]:
-    """The parts of composite values as columns, and their types."""
+    """Return the parts of composite values as columns, and their types."""
     match type_.kind:
         case Kind.STRUCT:
             return column.flatten(), [field.type for field in type_.fields]
@@ -207,7 +207,7 @@ def _of_parts(column: pa.Array, source: Type, target: Type, by_part: bool) -> pa
 
 
 def _reader(target: Type) -> Conversion | None:
-    """The parser of texts for a type."""
+    """Return the parser of texts for a type."""
     if target.kind in _TIMES:
         return None
     if target is Type.BINARY:
@@ -222,7 +222,7 @@ def _reader(target: Type) -> Conversion | None:
 
 
 def _read_clock(text: str) -> time | None:
-    """A time of a day as Spark reads it: hours and minutes, maybe seconds and a fraction."""
+    """Return a time of a day as Spark reads it: hours and minutes, maybe seconds and a fraction."""
     found = _OF_CLOCK.fullmatch(text.strip(_BLANKS))
     hour, minute, second, fraction = found.groups(default="0") if found else ("24", "0", "0", "0")
     if int(hour) > 23 or int(minute) > 59 or int(second) > 59:
@@ -270,7 +270,7 @@ def _times(texts: pa.Array, target: Type) -> pa.Array:
 
 
 def _writer(source: Type) -> Conversion | None:
-    """The formatter of a type's values."""
+    """Return the formatter of a type's values."""
     if source.is_float:
         return partial(_write_float, type_=source)
     return _WRITERS.get(source.kind)
@@ -293,7 +293,7 @@ def _texts(column: pa.Array, source: Type) -> pa.Array:
 
 
 def _write_float(value: float, type_: Type) -> str:
-    """The shortest text that parses to the same float, in Java's layout: 1.0E10, not 10000000000.0."""
+    """Return the shortest text that parses to the same float, in Java's layout: 1.0E10, not 10000000000.0."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if type_ is Type.FLOAT64 and 1e-3 <= abs(value) < 1e7:
@@ -311,7 +311,7 @@ def _write_float(value: float, type_: Type) -> str:
 
 
 def shortest(value: float, type_: Type) -> str:
-    """The shortest digits that parse to the same float of the type, as Java finds them."""
+    """Return the shortest digits that parse to the same float of the type, as Java finds them."""
     if type_ is Type.FLOAT64:
         text = repr(value)
         near = f"{value:.1e}"  # of texts of one and two digits Java takes the one that is nearer

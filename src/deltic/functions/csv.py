@@ -57,7 +57,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def type_of_text(text: str | None) -> str:
-    """The type that Spark infers for a field's text, in SQL."""
+    """Return the type that Spark infers for a field's text, in SQL."""
     if text is None:
         return "STRING"
     if _WHOLE.fullmatch(text) and len(digits := text.lstrip("+-").lstrip("0")) <= MAX_PRECISION:

@@ -19,7 +19,7 @@ _EXACT = Context(prec=800)
 
 
 def is_hole(hole: str) -> bool:
-    """Whether Java accepts this combination of flags, width and precision."""
+    """Return whether Java accepts this combination of flags, width and precision."""
     written, width, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
     flags = {*written}
     allowed = {**dict.fromkeys("sbc", "-"), "x": "-0", "o": "-0", "e": "-+ 0"}.get(kind.lower(), "-+ 0,")

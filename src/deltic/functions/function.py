@@ -75,7 +75,7 @@ class Function:
         return of_numbers(found, result, undefined)
 
     def type(self, node: exp.Expression, operands: Sequence[Type]) -> Type:
-        """The type of the result of a call."""
+        """Return the type of the result of a call."""
         return self.result if isinstance(self.result, Type) else self.result(node, operands)
 
     @property
@@ -84,7 +84,7 @@ class Function:
         return isinstance(self.duckdb, str) and max(self.duckdb.count(f"{{{i}}}") for i in range(9)) <= 1
 
     def may_be_null(self, operands: Sequence[bool]) -> bool:
-        """Whether the result may be NULL, where this is known of the operands."""
+        """Return whether the result may be NULL, where this is known of the operands."""
         if self.partial or self.tolerant:
             return True
         return any(operands) if self.strict else self.nullable
@@ -120,7 +120,7 @@ def by_rows(reason: str, functions: Mapping[str, Function]) -> dict[str, Functio
 
 
 def kernel(name: str) -> Columns:
-    """The function of pyarrow.compute of a name."""
+    """Return the function of pyarrow.compute of a name."""
 
     def compute(columns: Sequence[Any], count: int) -> Any:
         return getattr(pc, name)(*columns)
@@ -129,21 +129,21 @@ def kernel(name: str) -> Columns:
 
 
 def names_in_sql() -> dict[str, str]:
-    """The plain functions of SQL, by SQL name, with their names in the table."""
+    """Return the plain functions of SQL, by SQL name, with their names in the table."""
     entries = ((name, function.names) for name, function in FUNCTIONS.items() if function.takes)
     return {own: name for name, names in entries for own in ((name,) if names is None else names)}
 
 
 def call(name: str, *operands: exp.Expression) -> exp.Expression:
-    """A call of a function."""
+    """Return a call of a function."""
     return exp.Anonymous(this=PREFIX + name.upper(), expressions=[operand.copy() for operand in operands])
 
 
 def is_call(expression: exp.Expression) -> bool:
-    """Whether the node calls a function of the table."""
+    """Return whether the node calls a function of the table."""
     return isinstance(expression, exp.Anonymous) and expression.name.startswith(PREFIX)
 
 
 def function_of(expression: exp.Expression) -> Function:
-    """The function of a call; raises KeyError where there is none."""
+    """Return the function of a call; raises KeyError where there is none."""
     return FUNCTIONS[expression.name.removeprefix(PREFIX).lower()]

@@ -12,7 +12,7 @@ from deltic.values.types import Type
 
 
 def _hashed(name: str, type_: Type, parts: Sequence[Any], count: int) -> Any:
-    """The hashes of rows of Arrow columns, in one of the integer type."""
+    """Return the hashes of rows of Arrow columns, in one of the integer type."""
     from deltic.values import hashing
 
     result = getattr(hashing, name)(parts[1::2], count)

@@ -21,14 +21,14 @@ UNITS = {**MONTHS, **{name: SPANS[name] // _MICROSECOND for name in FIELDS[1]}}
 
 
 def between(first: str, last: str) -> tuple[str, ...]:
-    """The fields of an interval type from first to last; empty where there is no such type."""
+    """Return the fields of an interval type from first to last; empty where there is no such type."""
     kind = next((fields for fields in FIELDS if first in fields and last in fields), ())
     return kind[kind.index(first) : kind.index(last) + 1] if kind else ()
 
 
 @cache
 def pattern_of(first: str, last: str) -> str:
-    """The regular expression of a text with these fields."""
+    """Return the regular expression of a text with these fields."""
     fields = between(first, last)
     numbers = ["([0-9]+(?:[.][0-9]+)?)" if field == "SECOND" else "([0-9]+)" for field in fields]
     rest = (_SEPARATORS[field] + number for field, number in zip(fields[1:], numbers[1:], strict=True))
@@ -37,7 +37,7 @@ def pattern_of(first: str, last: str) -> str:
 
 @cache
 def _form(first: str, last: str) -> re.Pattern[str]:
-    """The text of an interval, or its literal, whose own sign may stand before it."""
+    """Return the text of an interval, or its literal, whose own sign may stand before it."""
     fields = first if first == last else rf"{first}\s+TO\s+{last}"
     own = pattern_of(first, last)
     return re.compile(rf"{own}|\s*INTERVAL\s*([+-]?)\s*'{own}'\s*{fields}\s*", re.IGNORECASE | re.ASCII)

@@ -38,7 +38,7 @@ def _for_python(part: re.Match[str]) -> str:
 
 
 def _of_pattern(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a text and a pattern, None where the pattern is none."""
+    """Return a function of a text and a pattern, None where the pattern is none."""
 
     def result(text: str, pattern: str, *others: Any) -> Any:
         known = compiled(pattern)
@@ -61,7 +61,7 @@ def _extracted_all(pattern: re.Pattern[str], text: str, group: int) -> tuple[str
 
 
 def _replaced(pattern: re.Pattern[str], text: str, replacement: str) -> str | None:
-    """The text with all matches of a pattern replaced, those of nothing after others, too."""
+    """Return the text with all matches of a pattern replaced, those of nothing after others, too."""
     parts = list(PART_OF_REPLACEMENT.finditer(replacement))
     if any(part["wrong"] or int((part["group"] or "0")[:1]) > pattern.groups for part in parts):
         return None
@@ -82,7 +82,7 @@ def _place(pattern: re.Pattern[str], text: str) -> int:
 
 
 def _split(pattern: re.Pattern[str], text: str, limit: int) -> tuple[str, ...]:
-    """The parts between the matches of a pattern, at most this many where the limit is above zero."""
+    """Return the parts between the matches of a pattern, at most this many where the limit is above zero."""
     parts: list[str] = []
     begin = 0
     for found in pattern.finditer(text):

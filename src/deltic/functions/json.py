@@ -38,7 +38,7 @@ def refuse(constant: str) -> Any:
 
 
 def type_of_literal(node: exp.Expression, types: Sequence[Type]) -> Type:
-    """The type that the second operand of a call names."""
+    """Return the type that the second operand of a call names."""
     return type_named(node.expressions[1].this)
 
 
@@ -82,7 +82,7 @@ def _write(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as JSON."""
+    """Return a text as JSON."""
     return f'"{text.translate(_ESCAPED)}"'
 
 
@@ -101,7 +101,7 @@ def _step(name: str | None, in_quotes: str | None, index: str | None, every: str
 
 
 def is_supported(path: str) -> bool:
-    """Whether the path has `[*]` at most once, after a field, or is none, whose value is NULL."""
+    """Return whether the path has `[*]` at most once, after a field, or is none, whose value is NULL."""
     steps = steps_of(path)
     is_element = isinstance(steps[steps.index(None) - 1], int) if steps and None in steps[1:] else False
     return steps is None or not (steps.count(None) > 1 or is_element)
@@ -145,7 +145,7 @@ def _encodable(text: str) -> str:
 
 
 def _length(text: str) -> int | None:
-    """How many elements an array has."""
+    """Return how many elements an array has."""
     try:
         value = _read(text)
     except ValueError:
@@ -154,7 +154,7 @@ def _length(text: str) -> int | None:
 
 
 def _names(text: str) -> tuple[str, ...] | None:
-    """The names of an object, in order."""
+    """Return the names of an object, in order."""
     try:
         value = _read(text)
         return tuple(_encodable(name) for name, _ in value) if isinstance(value, _Object) else None

@@ -12,10 +12,10 @@ MOST_LETTERS = 100_000_000
 
 
 def too_long(given: Sequence[Any] | None) -> str:
-    """The error message for a result that would be too large."""
+    """Return the error message for a result that would be too large."""
     return f"it makes at most {MOST_ELEMENTS:,} elements, and {MOST_LETTERS:,} letters"
 
 
 def no_sequence(given: Sequence[Any] | None) -> str:
-    """The error message for an invalid or too long sequence."""
+    """Return the error message for an invalid or too long sequence."""
     return f"the step leads from the start to the end, in at most {MOST_ELEMENTS:,} elements"

@@ -103,7 +103,7 @@ def _written(number: Decimal, written: str) -> str:
 
 
 def _whole_written(shown: str, places: str, digits: Iterator[str]) -> str:
-    """The digits before the point after what is shown; a sign stands directly before them."""
+    """Return the digits before the point after what is shown; a sign stands directly before them."""
     begun = False
     for place in places:
         letter = "," if place == "," else next(digits)
@@ -123,7 +123,9 @@ _DOUBLES = Context(prec=1100)
 
 
 def is_java_pattern(text: str) -> bool:
-    """Whether a text is a pattern of Java's DecimalFormat, of digits, a point, groups, a percent and signs around."""
+    """Return whether a text is a pattern of Java's DecimalFormat, of digits, a point, groups, a percent and signs
+    around.
+    """
     result = _PATTERN.fullmatch(text)
     return not text or (result is not None and bool(result["whole"]) and not result["whole"].endswith(","))
 

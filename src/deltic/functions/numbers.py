@@ -146,14 +146,14 @@ def _rebased(own: str, base: int, other: int) -> str:
 
 
 def _integer(literal: exp.Expression) -> int:
-    """The value of an integer literal."""
+    """Return the value of an integer literal."""
     if isinstance(literal, exp.Literal):
         return int(literal.this)
     return -_integer(literal.this) if isinstance(literal, exp.Neg) else _integer(literal.this)
 
 
 def _rounded_type(node: exp.Expression, types: Sequence[Type]) -> Type:
-    """The type of a decimal rounded to a scale, which may be negative."""
+    """Return the type of a decimal rounded to a scale, which may be negative."""
     return Type.decimal(*_digits_rounded(types[0].precision, types[0].scale, _integer(node.expressions[1])))
 
 
@@ -189,19 +189,19 @@ def _plain(name: str) -> Function:
 
 
 def _whole(name: str) -> Function:
-    """A function whose result is taken as an integer, of which NaN is 0."""
+    """Return a function whose result is taken as an integer, of which NaN is 0."""
     return Function(DOUBLE, f"CASE WHEN isnan({{0}}) THEN 0 ELSE {name}({{0}}) END", (DOUBLE,))
 
 
 def _within(name: str, condition: str) -> Function:
-    """A function that is no number where the condition does not hold."""
+    """Return a function that is no number where the condition does not hold."""
     return Function(
         DOUBLE, f"CASE WHEN isnan({{0}}) OR NOT ({condition}) THEN {_NAN} ELSE {name}({{0}}) END", (DOUBLE,)
     )
 
 
 def _positive(name: str, least: str = "0") -> Function:
-    """A logarithm, NULL from a bound down."""
+    """Return a logarithm, NULL from a bound down."""
     return Function(DOUBLE, f"CASE WHEN {{0}} > {least} THEN {name} END", (DOUBLE,), tolerant=True)
 
 

@@ -171,7 +171,7 @@ class _Piece:
     writers: list[Write]
 
     def texts(self, numbers: Iterable[int]) -> Any:
-        """The texts for values of the field."""
+        """Return the texts for values of the field."""
         moments = (EPOCH + timedelta(microseconds=number * self.size) for number in numbers)
         return pa.array(["".join(write(moment) for write in self.writers) for moment in moments], pa.string())
 
@@ -191,7 +191,7 @@ _MILLISECOND, _MICROSECOND = (1000, 1000), (1, 1000)
 
 @cache
 def _pieces(pattern: str) -> list[_Piece]:
-    """The pieces of a pattern; constant text belongs to the piece before it."""
+    """Return the pieces of a pattern; constant text belongs to the piece before it."""
     result: list[_Piece] = []
     for field, write in _fields(pattern):
         if result and field in ((result[-1].size, result[-1].count), None):
@@ -202,7 +202,7 @@ def _pieces(pattern: str) -> list[_Piece]:
 
 
 def _fields(pattern: str) -> Iterator[tuple[tuple[int, int] | None, Write]]:
-    """The parts of a pattern with the fields that decide them; of fractions the milliseconds and the rest."""
+    """Yield the parts of a pattern with the fields that decide them; of fractions the milliseconds and the rest."""
     for part, letters in parts_of(pattern):
         if not letters:
             yield None, partial(lambda text, time: text, part)
@@ -215,7 +215,7 @@ def _fields(pattern: str) -> Iterator[tuple[tuple[int, int] | None, Write]]:
 
 
 def open_brackets(pattern: str) -> int | None:
-    """The number of optional brackets left open, which the end closes; None for a surplus closing bracket."""
+    """Return the number of optional brackets left open, which the end closes; None for a surplus closing bracket."""
     depth = 0
     for part, letters in parts_of(pattern):
         depth += (part == "[") - (part == "]") if letters else 0
@@ -226,7 +226,7 @@ def open_brackets(pattern: str) -> int | None:
 
 @cache
 def _reader(pattern: str) -> str:
-    """The regular expression of a pattern; numbered group names allow a field to occur again in options."""
+    """Return the regular expression of a pattern; numbered group names allow a field to occur again in options."""
     pieces = [_READ[part] if letters else re.escape(part) for part, letters in parts_of(pattern)]
     text = "".join(piece.replace("(?P<", f"(?P<n{i}_") for i, piece in enumerate(pieces))
     return rf"(?i)\A{text}{')?' * (open_brackets(pattern) or 0)}\z"

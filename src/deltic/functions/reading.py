@@ -67,7 +67,9 @@ def _months(parts: Mapping[str, Any], count: int) -> Numbers:
 
 
 def _hours(parts: Mapping[str, Any], count: int) -> tuple[Numbers, Any]:
-    """The hours of days, and where they are such: of an hour from 1 to 12 without AM or PM one in the morning."""
+    """Return the hours of days, and where they are such: of an hour from 1 to 12 without AM or PM one in the
+    morning.
+    """
     whole, late = _number(parts, "hour", -1, count), _number(parts, "late", -1, count)
     whole = np.where(late < 0, whole, np.where((late >= 1) & (late <= 24), late % 24, late + 24))
     clock, noon = _number(parts, "clock", 12, count), _number(parts, "noon", 0, count)
@@ -77,7 +79,7 @@ def _hours(parts: Mapping[str, Any], count: int) -> tuple[Numbers, Any]:
 
 
 def _ahead_of_utc(zones: pa.Array, clocks: Numbers) -> tuple[Numbers, Any]:
-    """How far clocks that show these times are ahead of UTC, in microseconds, and where there is such a zone."""
+    """Return how far clocks that show these times are ahead of UTC, in microseconds, and where there is such a zone."""
     names = zones.dictionary_encode()
     which, ahead, known = np.asarray(names.indices), np.zeros(len(clocks), np.int64), np.ones(len(clocks), bool)
     for place, name in enumerate(names.dictionary.to_pylist()):

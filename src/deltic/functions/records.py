@@ -50,7 +50,7 @@ class JsonOptions:
     sorts_keys: bool = False
 
     def pattern(self, kind: Kind) -> str | None:
-        """The pattern of dates or times, where one is asked for."""
+        """Return the pattern of dates or times, where one is asked for."""
         return {Kind.DATE: self.date, Kind.TIMESTAMP: self.timestamp}.get(kind, self.timestamp_ntz)
 
 
@@ -101,7 +101,7 @@ def _pretty(value: Any, type_: Type, how: JsonOptions, indent: str = "") -> str:
 
 
 def _entries(value: Any, type_: Type, how: JsonOptions) -> list[tuple[str, Any, Type]]:
-    """The names, values and types of the fields of a struct, without those that are NULL, or of a map."""
+    """Return the names, values and types of the fields of a struct, without those that are NULL, or of a map."""
     if type_.kind is Kind.MAP:
         result = [(_key(k, type_.key), v, type_.value.type) for k, v in value]
     else:
@@ -144,7 +144,7 @@ def _as_time(value: date) -> datetime:
 
 
 def _key(value: Any, type_: Type) -> str:
-    """A key as Spark shows what it has inside: days and microseconds for times, brackets for what has parts."""
+    """Return a key as Spark shows what it has inside: days and microseconds for times, brackets for what has parts."""
     if value is None:
         return "null"
     match type_.kind:
@@ -167,7 +167,7 @@ _FIRST_DAY = date(1970, 1, 1)
 
 
 def _retyped(value: Any, type_: str) -> Any:
-    """The value itself: rows have a map as its entries."""
+    """Return the value itself: rows have a map as its entries."""
     return value
 
 
@@ -208,7 +208,9 @@ _DECODER = json.JSONDecoder(
 
 
 def _from_json(text: str, type_: str, options: str = "{}") -> Any:
-    """The value of a JSON text; of no JSON a struct of NULLs, or NULL; NULL with FAILFAST, where that is an error."""
+    """Return the value of a JSON text; of no JSON a struct of NULLs, or NULL; NULL with FAILFAST, where that is an
+    error.
+    """
     target, how = type_named(type_), _options(options)
     if not text.strip():
         return None
@@ -220,7 +222,7 @@ def _from_json(text: str, type_: str, options: str = "{}") -> Any:
 
 
 def _with_text(values: Any, target: Type, text: str, how: JsonOptions) -> tuple[Any, ...]:
-    """A struct, of NULLs if there are no values, with the text in the field for those that do not fit."""
+    """Return a struct, of NULLs if there are no values, with the text in the field for those that do not fit."""
     given = values or (None,) * len(target.fields)
     fields = zip(target.fields, given, strict=True)
     return tuple(text if column.name == how.corrupt else value for column, value in fields)
@@ -235,7 +237,7 @@ class _Reading:
     is_bad: bool = False
 
     def at_root(self, target: Type) -> Any:
-        """The value of the text: one object stands for an array of it too."""
+        """Return the value of the text: one object stands for an array of it too."""
         value, _ = _DECODER.raw_decode(_plain(self.text.lstrip(), self.how))
         if value is None or (target.kind is Kind.STRUCT and isinstance(value, list)):
             raise _Bad
@@ -248,7 +250,7 @@ class _Reading:
         return _with_text(result, target, self.text, self.how) if is_told else result
 
     def read(self, value: Any, target: Type) -> Any:
-        """A value of a type; _Bad where it has none."""
+        """Return a value of a type; _Bad where it has none."""
         if value is None:
             return None
         match target.kind:
@@ -274,7 +276,7 @@ class _Reading:
         return tuple(self._field(value.get(column.name), column.type) for column in target.fields)
 
     def _field(self, value: Any, target: Type) -> Any:
-        """The value of a field, NULL where it has none."""
+        """Return the value of a field, NULL where it has none."""
         try:
             return self.read(value, target)
         except _Bad:
@@ -434,7 +436,7 @@ def _number_type(text: str, how: JsonOptions) -> str:
 
 
 def _merged(one: _Schema, other: _Schema) -> _Schema:
-    """The common type of two inferred types, else STRING."""
+    """Return the common type of two inferred types, else STRING."""
     if one is None or other is None or one == other:
         return other if one is None else one
     if isinstance(one, dict) and isinstance(other, dict):

@@ -43,7 +43,7 @@ def _locate(part: str, text: str, start: int) -> int:
 
 
 def _found(text: str, part: str, start: int, occurrence: int) -> int | None:
-    """The position of a substring from a position on, or backward from the end; 0 for none."""
+    """Return the position of a substring from a position on, or backward from the end; 0 for none."""
     if occurrence < 1:
         return None
     if not start:
@@ -64,12 +64,12 @@ def _overlay(text: str, other: str, start: int, length: int) -> str:
 
 
 def _index(text: Any, place: int) -> int:
-    """The index of a place of a text or of bytes, which counts from 1, or from -1 at the end backward."""
+    """Return the index of a place of a text or of bytes, which counts from 1, or from -1 at the end backward."""
     return max(place - 1 if place > 0 else len(text) + place if place else 0, 0)
 
 
 def _part(value: Any, place: int, length: int) -> Any:
-    """A substring from a position on; positions before the first count towards the length."""
+    """Return a substring from a position on; positions before the first count towards the length."""
     start = place - 1 if place > 0 else len(value) + place if place else 0
     return value[max(start, 0) : max(start + length, 0)]
 
@@ -87,7 +87,7 @@ def _right_padded(value: Any, length: int, filler: Any) -> Any:
 
 
 def _filling(value: Any, length: int, filler: Any) -> Any:
-    """The padding of a length; None where it would be too long."""
+    """Return the padding of a length; None where it would be too long."""
     missing = length - len(value) if filler else 0
     if missing <= 0:
         return value[:0]
@@ -95,7 +95,7 @@ def _filling(value: Any, length: int, filler: Any) -> Any:
 
 
 def _jaro_winkler(a: str, b: str) -> float:
-    """The similarity of Jaro and Winkler of two texts in UTF-16."""
+    """Return the similarity of Jaro and Winkler of two texts in UTF-16."""
     one, two = (memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist() for text in (a, b))
     if not one or not two:
         return float(one == two)
@@ -121,7 +121,7 @@ def _jaro_winkler(a: str, b: str) -> float:
 
 
 def _bounded(text: str, limit: int, fixed: bool) -> str | None:
-    """A text within a length limit; only trailing blanks are cut off, all of them if `fixed`."""
+    """Return a text within a length limit; only trailing blanks are cut off, all of them if `fixed`."""
     bare = text.rstrip(" ")
     if len(bare) > limit:
         return None
@@ -148,12 +148,14 @@ def _soundex(text: str) -> str:
 
 
 def _letters(text: str, limit: int) -> tuple[str, ...]:
-    """The letters of a text, of which the last part has the rest where there is a limit; an empty text is one part."""
+    """Return the letters of a text, of which the last part has the rest where there is a limit; an empty text is one
+    part.
+    """
     return tuple(text) or ("",) if not 0 < limit < len(text) else (*text[: limit - 1], text[limit - 1 :])
 
 
 def _distance(first: str, second: str) -> int:
-    """The Levenshtein distance by Myers' bit-parallel algorithm."""
+    """Return the Levenshtein distance by Myers' bit-parallel algorithm."""
     places: dict[str, int] = {}
     for i, letter in enumerate(first):
         places[letter] = places.get(letter, 0) | 1 << i
@@ -170,7 +172,7 @@ def _distance(first: str, second: str) -> int:
 
 
 def _bounded_distance(first: str, second: str, most: int) -> int:
-    """The Levenshtein distance, -1 where it exceeds the threshold."""
+    """Return the Levenshtein distance, -1 where it exceeds the threshold."""
     result = _distance(first, second)
     return result if result <= most else -1
 
@@ -189,7 +191,7 @@ def _masked(text: str | None, upper: str | None, lower: str | None, digit: str |
 
 
 def _passes_luhn(text: str) -> bool:
-    """Whether digits pass the Luhn check."""
+    """Return whether digits pass the Luhn check."""
     digits = [int(digit) for digit in reversed(text)] if text.isascii() and text.isdigit() else [1]
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 
@@ -204,7 +206,7 @@ def _concat(columns: Sequence[Any], count: int) -> Any:
 
 
 def _concat_ws(separator: str | None, *parts: Any) -> str | None:
-    """The texts among the parts, and in those that are arrays, that are not NULL."""
+    """Return the texts among the parts, and in those that are arrays, that are not NULL."""
     texts = (text for part in parts for text in (part if isinstance(part, tuple) else (part,)))
     return None if separator is None else separator.join(text for text in texts if text is not None)
 
@@ -227,12 +229,12 @@ def _replaced_part(pc: Any, texts: Any, part: str, replacement: str) -> Any:
 
 
 def _split_at(pc: Any, texts: Any, pattern: str) -> Any:
-    """The parts of texts between the places of another one, None where it means a pattern."""
+    """Return the parts of texts between the places of another one, None where it means a pattern."""
     return pc.split_pattern(texts, pattern) if pattern and re.escape(pattern) == pattern else None
 
 
 def _cut(pc: Any, texts: Any, place: int, length: int) -> Any:
-    """The parts of texts from a place on, None where it counts from the end."""
+    """Return the parts of texts from a place on, None where it counts from the end."""
     return pc.utf8_slice_codeunits(texts, place - 1, place - 1 + max(length, 0)) if place > 0 else None
 
 
@@ -281,7 +283,7 @@ def _in_case(python: Callable[[str], str], kernel: str, names: tuple[str, ...]) 
 
 
 def _has_part(python: Callable[[str, str], bool], kernel: str) -> Function:
-    """Whether texts have a part; if it is one for all, by a function of pyarrow.compute."""
+    """Return whether texts have a part; if it is one for all, by a function of pyarrow.compute."""
     columns = _of_constants(lambda pc, texts, part: getattr(pc, kernel)(texts, part))
     return Function(BOOL, takes=(TEXT, TEXT), python=python, columns=columns, reason=_REASON)
 

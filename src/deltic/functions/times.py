@@ -53,7 +53,7 @@ def _instant(microseconds: int) -> datetime | None:
 
 
 def _instant_of_seconds(seconds: Decimal) -> datetime | None:
-    """The instant this many seconds after 1970; undefined for fractions of a microsecond."""
+    """Return the instant this many seconds after 1970; undefined for fractions of a microsecond."""
     microseconds = seconds.scaleb(6)
     return _instant(int(microseconds)) if microseconds == int(microseconds) else None
 
@@ -83,7 +83,7 @@ def _make_timestamp(year: int, month: int, day: int, hour: int, minute: int, sec
 
 
 def _times(start: Any, stop: Any, step: int | timedelta) -> tuple[Any, ...] | None:
-    """The sequence of times by months or a span; None for a step in the wrong direction."""
+    """Return the sequence of times by months or a span; None for a step in the wrong direction."""
     is_ahead = step > 0 if isinstance(step, int) else step > timedelta()
     is_of_days = isinstance(step, int) or isinstance(start, datetime) or not step % timedelta(days=1)
     if not step or not is_of_days or (stop != start and is_ahead != (stop > start)):
@@ -110,7 +110,7 @@ def _moved(start: Any, step: int | timedelta, count: int) -> Any:
 
 
 def _scaled(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
-    """An interval this many times, rounded to whole months or microseconds."""
+    """Return an interval this many times, rounded to whole months or microseconds."""
     units = _units(span)
     try:
         exact = Decimal(units * number if isinstance(number, float) else units) * (
@@ -123,20 +123,20 @@ def _scaled(span: int | timedelta, number: Decimal | float) -> int | timedelta |
 
 
 def _span(days: int, hours: int, minutes: int, seconds: Decimal) -> timedelta | None:
-    """The interval of days, hours, minutes and seconds."""
+    """Return the interval of days, hours, minutes and seconds."""
     whole = ((days * 24 + hours) * 60 + minutes) * 60_000_000 + int(seconds.scaleb(6))
     result = _interval(timedelta(), whole)
     return result if isinstance(result, timedelta) else None
 
 
 def _months(years: int, months: int) -> int | None:
-    """The interval of years and months."""
+    """Return the interval of years and months."""
     result = _interval(0, 12 * years + months)
     return result if isinstance(result, int) else None
 
 
 def _divided(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
-    """A part of an interval, rounded to whole months or microseconds."""
+    """Return a part of an interval, rounded to whole months or microseconds."""
     units = _units(span)
     if not number:
         return None
@@ -148,12 +148,12 @@ def _divided(span: int | timedelta, number: Decimal | float) -> int | timedelta 
 
 
 def _units(span: int | timedelta) -> int:
-    """The months or microseconds of an interval."""
+    """Return the months or microseconds of an interval."""
     return span if isinstance(span, int) else span // timedelta(microseconds=1)
 
 
 def _interval(like: int | timedelta, units: int) -> int | timedelta | None:
-    """An interval of the same kind of this many months or microseconds."""
+    """Return an interval of the same kind of this many months or microseconds."""
     if isinstance(like, int):
         return units if -(2**31) <= units < 2**31 else None
     return timedelta(microseconds=units) if -(2**63) <= units < 2**63 else None
@@ -170,7 +170,7 @@ _PARTS: dict[str, Callable[[Any], Any]] = {
 
 
 def _toward_zero(span: timedelta, unit: int, wrap: int | None = None) -> int:
-    """The number of whole units in a span, modulo the next greater unit."""
+    """Return the number of whole units in a span, modulo the next greater unit."""
     units = _units(span)
     whole = abs(units) // unit
     return (-1 if units < 0 else 1) * (whole % wrap if wrap else whole)
@@ -183,13 +183,17 @@ def _seconds(span: timedelta) -> Decimal:
 
 
 def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
-    """The last start of a window that is not after a time, and this many before it; starts are `step` µs apart."""
+    """Return the last start of a window that is not after a time, and this many before it; starts are `step` µs
+    apart.
+    """
     result = times - (times - origin) % step - back * step
     return result, result < calendar.FIRST
 
 
 def _month_starts(times: Any, months: Any, origin: Any) -> tuple[Any, Any]:
-    """The last start of a window of this many months that is not after a time; one of them starts at the origin."""
+    """Return the last start of a window of this many months that is not after a time; one of them starts at the
+    origin.
+    """
     passed = (times // calendar.DAY).astype("M8[D]").astype("M8[M]") - (origin // calendar.DAY).astype("M8[D]").astype(
         "M8[M]"
     )
@@ -211,7 +215,7 @@ def _part(name: str, names: tuple[str, ...] | None = None) -> Function:
 
 
 def _field(name: str, takes: Type = DATE, **options: Any) -> Function:
-    """A field of a time, by the kernel of Arrow of this name."""
+    """Return a field of a time, by the kernel of Arrow of this name."""
     return Function(INT, takes=(takes,), columns=kernel(name), **options)
 
 

@@ -21,7 +21,7 @@ _SIGNED = re.compile(r"%[+-](?=[0-9A-Fa-f])")
 
 
 def _parsed(url: str) -> dict[str, str | None] | None:
-    """The parts of a URL by Spark's names; None for an invalid URL."""
+    """Return the parts of a URL by Spark's names; None for an invalid URL."""
     result = _URI.fullmatch(url)
     if result is None or _ILLEGAL.search(url):
         return None
@@ -42,7 +42,7 @@ def _parsed(url: str) -> dict[str, str | None] | None:
 
 
 def _server(authority: str | None) -> tuple[str | None, str | None]:
-    """The user and host of an authority, if it has a host."""
+    """Return the user and host of an authority, if it has a host."""
     result = _AUTHORITY.fullmatch(authority or "")
     return (result[1], result[2]) if result and _HOST.fullmatch(result[2]) else (None, None)
 

@@ -35,7 +35,7 @@ def steps_of(path: str) -> list[str | int] | None:
 
 
 def _number(text: str) -> int | float | Decimal:
-    """A BIGINT, or a decimal of its digits, or a DOUBLE."""
+    """Return a BIGINT, or a decimal of its digits, or a DOUBLE."""
     if not text.lstrip("-").isdecimal() and "e" in text.lower():
         return float(text)
     exact = Decimal(text)
@@ -58,7 +58,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=refuse, pa
 
 
 def _parsed(text: str) -> str | None:
-    """The first value of a text as it is kept; None where there is none."""
+    """Return the first value of a text as it is kept; None where there is none."""
     own = text.lstrip(" \t\r\n")
     try:
         value, end = _DECODER.raw_decode(own)
@@ -71,7 +71,9 @@ def _parsed(text: str) -> str | None:
 
 
 def _kept(value: Any) -> str:
-    """A value as it is kept: as `_written` writes it, but DOUBLEs with exponents, which tell them from decimals."""
+    """Return a value as it is kept: as `_written` writes it, but DOUBLEs with exponents, which tell them from
+    decimals.
+    """
     if isinstance(value, float):
         text = repr(value).replace("inf", "1e999")
         return text if "e" in text else f"{text}e0"
@@ -79,7 +81,7 @@ def _kept(value: Any) -> str:
 
 
 def _written(value: Any, write: Callable[[Any], str] | None = None) -> str:
-    """A value as Spark writes it as JSON; `write` writes the parts."""
+    """Return a value as Spark writes it as JSON; `write` writes the parts."""
     each = write or _written
     match value:
         case dict():
@@ -98,7 +100,7 @@ def _shown(variant: str) -> str:
 
 
 def _at(variant: str, path: str) -> str | None:
-    """The part of a value at a path."""
+    """Return the part of a value at a path."""
     value = _DECODER.decode(variant)
     for step in steps_of(path) or ():
         is_element = isinstance(step, int) and isinstance(value, list) and step < len(value)
@@ -109,7 +111,7 @@ def _at(variant: str, path: str) -> str | None:
 
 
 def _cast(variant: str, type_: str, is_safe: bool) -> Any:
-    """A value cast to a type; None where it cannot be. If it `is_safe` parts that cannot be cast are None."""
+    """Return a value cast to a type; None where it cannot be. If it `is_safe` parts that cannot be cast are None."""
     try:
         return _brought(_DECODER.decode(variant), type_named(type_), is_safe)
     except _Bad:

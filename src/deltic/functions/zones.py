@@ -46,7 +46,7 @@ _SHORT = {
 
 @cache
 def zone_of(name: str) -> tzinfo | None:
-    """The zone of an IANA name, a short name or an offset; None where there is none."""
+    """Return the zone of an IANA name, a short name or an offset; None where there is none."""
     name = _SHORT.get(name, name)
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC

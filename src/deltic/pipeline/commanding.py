@@ -32,7 +32,7 @@ class CommandedFrontEnd(FrontEnd):
 
 
 def commanded(language: str) -> CommandedFrontEnd:
-    """The front end of a language; UnsupportedError where its programs have no commands."""
+    """Return the front end of a language; UnsupportedError where its programs have no commands."""
     front = front_end(language)
     if not isinstance(front, CommandedFrontEnd):
         raise UnsupportedError(f"programs of {front.title} have no commands; those of DDlog have: language ddlog")

@@ -184,7 +184,7 @@ class Defining(Watching):
         return self._evolving.evolve(lambda now: altering(now, table, how))
 
     def flow(self, name: str) -> Flow:
-        """A table or view as the start of a flow, for `view`: see docs/streams.md and docs/extending.md."""
+        """Return a table or view as the start of a flow, for `view`: see docs/streams.md and docs/extending.md."""
         from deltic.pipeline.python.flow import Flow
 
         return Flow.of(name, find(name, "view or table", self.catalog.relations))
@@ -332,7 +332,7 @@ class Defining(Watching):
         self._evolving.evolve(lambda now: now.unpublishing(view, place))
 
     def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """What the next `refresh` would read of each source, without reading it.
+        """Return what the next `refresh` would read of each source, without reading it.
 
         With the `positions` of another pipeline of this program: what that pipeline would read.
         """

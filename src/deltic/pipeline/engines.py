@@ -61,7 +61,7 @@ class Engines:
 
     @deep
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-        """The circuit of a catalog with on-demand recursions rewritten, and the names of those."""
+        """Return the circuit of a catalog with on-demand recursions rewritten, and the names of those."""
         if not self.maintenance.rewrites.demand:
             return catalog.composed, ()
         return on_demand(catalog)
@@ -74,13 +74,13 @@ class Engines:
         return Compiler()
 
     def for_answer(self, circuit: Circuit) -> Engine:
-        """An engine in this process for one query, with default options."""
+        """Return an engine in this process for one query, with default options."""
         name: EngineName = "reference" if self.name == "reference" else "local"
         recursion = replace(self.recursion, strategy=self.recursion.default)
         return replace(self, name=name, recursion=recursion, shards=None).new(circuit)
 
     def new(self, circuit: Circuit) -> Engine:
-        """An engine for the circuit, without rows; raises UnsupportedError where it cannot run the circuit."""
+        """Return an engine for the circuit, without rows; raises UnsupportedError where it cannot run the circuit."""
         if self.name == "reference":
             from deltic.engine.reference import ReferenceEngine
 
@@ -88,7 +88,7 @@ class Engines:
         return self._incremental(circuit)
 
     def _incremental(self, circuit: Circuit) -> IncrementalEngine:
-        """An incremental engine."""
+        """Return an incremental engine."""
         from deltic.engine.engine import IncrementalEngine
         from deltic.engine.plan.plans import Plans
         from deltic.engine.recursion.strategy import Strategy
@@ -111,7 +111,7 @@ class Engines:
         return IncrementalEngine(circuit, **options)
 
     def _of_shards(self, shards: Shards) -> dict[str, Any]:
-        """The options of an engine on shards."""
+        """Return the options of an engine on shards."""
         from deltic.engine.executors.shards.copies import Copies
         from deltic.engine.executors.shards.executor import ShardsExecutor
 
@@ -123,7 +123,7 @@ class Engines:
         return {**options, **self._placed(shards, self.spark)}
 
     def _placed(self, shards: Shards, spark: SparkSession) -> dict[str, Any]:
-        """The options of an engine that chooses an executor for each epoch."""
+        """Return the options of an engine that chooses an executor for each epoch."""
         from deltic.engine.executors.inline.executor import InlineExecutor
         from deltic.engine.executors.shards.compaction import FROZEN
         from deltic.engine.executors.shards.executor import ShardsExecutor
@@ -153,7 +153,7 @@ class Engines:
         return {"executor": partial(PlacedExecutor, placement=placement, homes=homes), "frozen": FROZEN}
 
     def restored(self, circuit: Circuit, saved: Saved, tables_alone: bool) -> Engine:
-        """An engine for the circuit with a state that any engine has written."""
+        """Return an engine for the circuit with a state that any engine has written."""
         written = shards_of(saved)
         taken = {self.shards.count if self.shards else 0} | ({0} if self.name == "auto" else set())
         if written in taken or self.name == "reference":
@@ -169,11 +169,11 @@ class Engines:
 
 
 def on_demand(catalog: Catalog) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-    """The circuit of a catalog with on-demand recursions rewritten, and the names of those."""
+    """Return the circuit of a catalog with on-demand recursions rewritten, and the names of those."""
     always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
     return push_demand(catalog.composed, DemandHints(always, never))
 
 
 def shards_of(saved: Saved) -> int:
-    """The number of shards of a stored state; 0 for the local engine."""
+    """Return the number of shards of a stored state; 0 for the local engine."""
     return len(saved.about.get("shards", ()))

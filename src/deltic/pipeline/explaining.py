@@ -39,7 +39,7 @@ def explained(
     pushed: Sequence[PushedDemand] | None,
     bound: str,
 ) -> PlanText:
-    """How a view is kept fresh.
+    """Return how a view is kept fresh.
 
     `limits` are those of recursions; `pushed` are the recursions that derive what is asked, None where none was to;
     `bound` is why no epoch runs elsewhere, "" where the engine says it.
@@ -62,14 +62,14 @@ def explained(
 
 
 def _outside(name: str, definitions: Definitions) -> Iterator[str]:
-    """The sources of the tables that a view depends on, and its publications."""
+    """Yield the sources of the tables that a view depends on, and its publications."""
     below = [op.name for op in definitions.catalog.circuit_of(name).operators if isinstance(op, Source)]
     yield from (f"{t} has the rows of {definitions.sources[t]}" for t in below if t in definitions.sources)
     yield from (f"published to {made.to}" for made in definitions.published(name))
 
 
 def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
-    """The lateness and watermarks of the tables that a view depends on."""
+    """Yield the lateness and watermarks of the tables that a view depends on."""
     marks = watermarks(catalog, engine)
     for operator in catalog.circuit_of(name).operators:
         if isinstance(operator, Source) and (late := catalog.tables[operator.name].lateness) is not None:
@@ -79,7 +79,7 @@ def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
 
 
 def _limits(name: str, catalog: Catalog, limits: Recursion) -> Iterator[str]:
-    """The limits of recursions that compute values, among those that a view depends on."""
+    """Yield the limits of recursions that compute values, among those that a view depends on."""
     for operator in operators_inside(catalog.circuit_of(name)):
         if isinstance(operator, Fixpoint) and computing_rules(operator.body):
             timeout = limits.recursion_timeout
@@ -89,7 +89,7 @@ def _limits(name: str, catalog: Catalog, limits: Recursion) -> Iterator[str]:
 
 
 def _demand_below(name: str, catalog: Catalog, pushed: Sequence[PushedDemand]) -> Iterator[str]:
-    """Which recursions below a view derive on demand, and which do not although they are declared so."""
+    """Yield which recursions below a view derive on demand, and which do not although they are declared so."""
     inside = operators_inside(catalog.circuit_of(name))
     below = {operator.name for operator in inside if isinstance(operator, Feedback)}
     yield from (str(each) for each in pushed if each.relation in below)

@@ -68,7 +68,7 @@ class Metrics(Collector):
                 self._sums["deltic_recursion_seconds_total"][recursion, component.action] += component.seconds
 
     def collect(self) -> list[CounterMetricFamily | GaugeMetricFamily]:
-        """All metrics."""
+        """Return all metrics."""
         sizes: Counter[Labels] = Counter()
         for size in self._sizes():
             sizes[size.relation, size.role] += size.bytes
@@ -84,7 +84,7 @@ class Metrics(Collector):
             return [_family(name, values[name]) for name in FAMILIES]
 
     def text(self) -> str:
-        """All metrics in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self).decode()
 
 
@@ -116,7 +116,7 @@ FAMILIES: dict[str, tuple[type[CounterMetricFamily | GaugeMetricFamily], str, La
 
 
 def _number(mark: date | int) -> float:
-    """A watermark as a number."""
+    """Return a watermark as a number."""
     if isinstance(mark, int):
         return mark
     at = mark if isinstance(mark, datetime) else datetime(mark.year, mark.month, mark.day, tzinfo=UTC)

@@ -26,20 +26,20 @@ def find(name: str, kind: str, known: Mapping[str, T], why: Mapping[str, str] | 
 
 
 def require_text(given: object) -> None:
-    """Raises DelticError for a program that is not given as a text."""
+    """Raise DelticError for a program that is not given as a text."""
     if not isinstance(given, str):
         remedy = "; read it with read_text()" if isinstance(given, Path) else ""
         raise DelticError(f"a program is given as a text, and this is {type(given).__name__}{remedy}")
 
 
 def check_choice(value: str, kind: str, choices: Sequence[str]) -> None:
-    """Raises DelticError unless `value` is one of the choices."""
+    """Raise DelticError unless `value` is one of the choices."""
     if value not in choices:
         raise DelticError(f"there is no {kind} {value!r}; {did_you_mean(value, choices) or _all(choices)}")
 
 
 def check_least(value: object, name: str, least: int, meaning: str, whole: bool = True) -> None:
-    """Raises DelticError unless `value` is a number, a `whole` one if it must be, and `least` or more."""
+    """Raise DelticError unless `value` is a number, a `whole` one if it must be, and `least` or more."""
     number: float = index(value) if isinstance(value, SupportsIndex) else nan
     if isinstance(value, float) and not whole:
         number = value

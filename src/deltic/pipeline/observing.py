@@ -64,7 +64,7 @@ class JsonLines(logging.Formatter):
 
 
 def sizes_table(sizes: Sequence[Size]) -> pa.Table:
-    """The memory of relations: a row for each, and each order in which it is kept."""
+    """Return the memory of relations: a row for each, and each order in which it is kept."""
     columns = {
         "relation": pa.array([size.relation for size in sizes], pa.string()),
         "role": pa.array([size.role for size in sizes], pa.string()),

@@ -104,7 +104,7 @@ class Recursion:
         return self.strategy if isinstance(self.strategy, Mapping) else {}
 
     def check(self, catalog: Catalog) -> None:
-        """Raises DelticError for a choice for a view without recursion, or different choices within one recursion."""
+        """Raise DelticError for a choice for a view without recursion, or different choices within one recursion."""
         recursive = {name: recursion for recursion in catalog.recursions for name in recursion}
         others = dict.fromkeys(
             catalog.relations, "it does not depend on itself, so that there is no choice of strategy"
@@ -138,7 +138,7 @@ class Durability:
         bytes_of(self.log, "log")
 
     def are_due(self, epochs: int, log: int) -> bool:
-        """Whether the next checkpoint is due after this many epochs and bytes of log."""
+        """Return whether the next checkpoint is due after this many epochs and bytes of log."""
         return epochs >= self.epochs or log >= bytes_of(self.log)
 
 
@@ -156,7 +156,7 @@ class Resources:
     memory: int | str | None = None
 
     def limits(self, state: str | Path | None, moves: bool) -> ResourceLimits:
-        """The limits on this machine; raises DelticError for impossible ones."""
+        """Return the limits on this machine; raises DelticError for impossible ones."""
         return ResourceLimits.of(self.threads, self.spill, self.memory, state, moves)
 
 
@@ -189,7 +189,7 @@ def grouped(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def explains_groups(init: Callable[P, None]) -> Callable[P, None]:
-    """Raises DelticError for an option that is not in its group, and for a group of another class."""
+    """Raise DelticError for an option that is not in its group, and for a group of another class."""
 
     @wraps(init)
     def checked(*args: P.args, **kwargs: P.kwargs) -> None:

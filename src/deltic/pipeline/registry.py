@@ -60,7 +60,7 @@ class ListedFunction:
 
 @cache
 def listed() -> Sequence[ListedFunction]:
-    """All functions in the order of their names; other names of one function stand beside it."""
+    """Return all functions in the order of their names; other names of one function stand beside it."""
     others = [(front, tuple(front.functions())) for front in front_ends()]
     together: dict[object, list[str]] = {}
     for name in known():
@@ -76,12 +76,12 @@ def listed() -> Sequence[ListedFunction]:
 
 
 def _meaning(name: str) -> object:
-    """The key that names of one function share."""
+    """Return the key that names of one function share."""
     return tuple((one.parameters, one.body) for one in DEFINED.get(name, ())), RULES.get(name), calls(name)
 
 
 def _of_sql(names: tuple[str, ...], others: Sequence[tuple[FrontEnd, Sequence[FunctionName]]]) -> ListedFunction:
-    """A function of SQL, with those of other languages that are it and are computed by the same."""
+    """Return a function of SQL, with those of other languages that are it and are computed by the same."""
     entries = tuple(dict.fromkeys(entry for name in names for entry in calls(name)))
     languages = {SQL: names}
     for front, functions in others:
@@ -92,7 +92,7 @@ def _of_sql(names: tuple[str, ...], others: Sequence[tuple[FrontEnd, Sequence[Fu
 
 
 def named(name: str) -> list[ListedFunction]:
-    """The functions of a name in any language; CatalogError where there is none."""
+    """Return the functions of a name in any language; CatalogError where there is none."""
     wanted = name.lower()
     result = [function for function in listed() if wanted in map(str.lower, function.names)]
     if not result:

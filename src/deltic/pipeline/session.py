@@ -252,7 +252,7 @@ class Pipeline(Defining):
         )
 
     def unchanged(self) -> Evolution:
-        """The Evolution of a text without statements, or whose statements change nothing."""
+        """Return the Evolution of a text without statements, or whose statements change nothing."""
         return self._evolving.nothing()
 
     def stream(

@@ -58,7 +58,7 @@ class Shards:
 
     @classmethod
     def of(cls, given: Shards | int | None, engine: str, spark: SparkSession | None) -> Shards | None:
-        """The shards of a pipeline; None where its state is never on shards.
+        """Return the shards of a pipeline; None where its state is never on shards.
 
         That is so for engines of one process, for "auto" without a session, and where the executors see no named
         directory. Raises DelticError for shards of another engine, for jobs without a session, and where a directory is
@@ -89,7 +89,7 @@ class Shards:
         return shards
 
     def files(self) -> Files:
-        """The files of the shards: in `directory`, or in a temporary directory that ends with this process."""
+        """Return the files of the shards: in `directory`, or in a temporary directory that ends with this process."""
 
         if self.directory is not None:
             return files_at(absolute(self.directory))
@@ -99,7 +99,7 @@ class Shards:
 
 
 def task_memory(shards: Shards, spark: SparkSession | None) -> int | None:
-    """The bytes that one task is to hold of a recursion; None for any number, where there are no tasks.
+    """Return the bytes that one task is to hold of a recursion; None for any number, where there are no tasks.
 
     By default, half of what a task has: of the memory for Python in the session's settings, of this machine's,
     or as much as of the executor's heap.
@@ -117,7 +117,7 @@ def task_memory(shards: Shards, spark: SparkSession | None) -> int | None:
 
 
 def _bytes_for_spark(text: str) -> int:
-    """The bytes of a setting of Spark, whose units are powers of two, and MiB where none is given."""
+    """Return the bytes of a setting of Spark, whose units are powers of two, and MiB where none is given."""
     number, unit = text.strip().lower().removesuffix("b"), "m"
     if not number[-1].isdigit():
         number, unit = number[:-1], number[-1]
@@ -125,7 +125,7 @@ def _bytes_for_spark(text: str) -> int:
 
 
 def slots(spark: SparkSession) -> int:
-    """How many tasks run at once, as far as the session's settings or its executors say; 1 where they do not."""
+    """Return how many tasks run at once, as far as the session's settings or its executors say; 1 where they do not."""
     if (result := re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", _master(spark))) is not None:
         return (os.cpu_count() or 1) if result[1] == "*" else int(result[1] or 1)
     settings = {name: spark.conf.get(f"spark.{name}", None) for name in ("cores.max", *_EXECUTORS)}
@@ -144,5 +144,5 @@ def _master(spark: SparkSession) -> str:
 
 
 def is_here(spark: SparkSession) -> bool:
-    """Whether all tasks run on this machine."""
+    """Return whether all tasks run on this machine."""
     return not is_connect(spark) and _master(spark).startswith("local")

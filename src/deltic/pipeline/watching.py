@@ -54,7 +54,7 @@ class Watching(Trying):
     """What transactions do unless they say otherwise."""
 
     def _engine_of(self, circuit: Circuit, clock: Clock | None = None) -> Engine:
-        """An engine for one answer, at the present time or that of a clock."""
+        """Return an engine for one answer, at the present time or that of a clock."""
         return (clock or self._clock).show(self._engines.for_answer(circuit), circuit)
 
     def transaction(
@@ -65,7 +65,7 @@ class Watching(Trying):
         timeout: float | None = None,
         late: LatePolicy | None = None,
     ) -> Transaction:
-        """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
+        """Return a transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
 
         Several threads may each have one open; they commit one after the other, each on the result of the last.
         `conflicts`, `timeout` and `late` override those of the pipeline. The end of the block raises ChangeError where
@@ -77,14 +77,14 @@ class Watching(Trying):
         return self._noted(self._transaction(conflicts, timeout, token, positions or {}, late=late))
 
     def open_transaction(self) -> Transaction:
-        """An open transaction that belongs to no thread, for a server with one per client.
+        """Return an open transaction that belongs to no thread, for a server with one per client.
 
         `commit` or `discard` ends it, in any thread; `pipeline.epochs.grouping` says which may be committed together.
         """
         return self._transaction(None, None).__enter__()
 
     def advance(self, to: Time | None = None) -> Transaction:
-        """An epoch in which only time passes: `current_timestamp` becomes `to`, or the machine's time.
+        """Run an epoch in which only time passes: `current_timestamp` becomes `to`, or the machine's time.
 
         `to` is a datetime, or a text such as "2026-03-01T12:30:00Z", in UTC without a zone. Unless the pipeline was
         made with a fixed time, the machine's time applies again once it is later. Raises DelticError for a time before
@@ -97,7 +97,7 @@ class Watching(Trying):
         return change
 
     def what_if(self, conflicts: Conflicts | None = None, timeout: float | None = None) -> Transaction:
-        """A transaction that its block discards at the end, unless you call its `commit`.
+        """Return a transaction that its block discards at the end, unless you call its `commit`.
 
         Its `preview` has the tables and views as they would be, and their changes. It blocks no other transaction, and
         previews changes of a read-only state too.
@@ -140,12 +140,12 @@ class Watching(Trying):
         return self._epochs.last.version.epoch
 
     def snapshot(self) -> Snapshot:
-        """The tables and views of the present epoch, for several reads."""
+        """Return the tables and views of the present epoch, for several reads."""
         self._version()
         return self._snapshot(self._epochs.last)
 
     def at(self, epoch: int) -> Snapshot:
-        """The tables and views at one of the last `retain` epochs.
+        """Return the tables and views at one of the last `retain` epochs.
 
         Raises DelticError, which lists the retained epochs, for any other.
         """
@@ -180,7 +180,8 @@ class Watching(Trying):
         return self._definitions.publications
 
     def explain(self, name: str, full: bool = False) -> PlanText:
-        """How a view is updated: what its parts cost and keep, and its delta queries; notebooks draw its circuit.
+        """Return how a view is updated: what its parts cost and keep, and its delta queries; notebooks draw its
+        circuit.
 
         `full`: also its circuit before and after, why that is right, and the plan of each delta query.
         """
@@ -191,7 +192,7 @@ class Watching(Trying):
         )
 
     def maintenance(self, name: str) -> tuple[RelationPlan, ...]:
-        """A view's relations and delta queries as data, as in `explain`: rows visited, expected and actual.
+        """Return a view's relations and delta queries as data, as in `explain`: rows visited, expected and actual.
 
         Tables come first, the view last. On shards also how the rows of each relation are spread, and the relations
         that have its rows by another key.
@@ -201,7 +202,7 @@ class Watching(Trying):
         return self._epochs.engine.maintenance(name)
 
     def circuit(self, name: str | None = None) -> Circuit:
-        """The circuit of one view, or of all views together."""
+        """Return the circuit of one view, or of all views together."""
         if name is None:
             return self.catalog.circuit
         self._check_view(name)
@@ -219,7 +220,7 @@ class Watching(Trying):
         return Subscription(view, self.views[view], self._epochs.history, position, self.spark)
 
     def sizes(self, timeout: float | None = None) -> Rows:
-        """The memory of the state: the entries and bytes of each relation in each of its orders.
+        """Return the memory of the state: the entries and bytes of each relation in each of its orders.
 
         Includes the relations of the plan, by their names in `explain`. Raises
         BusyError where an epoch takes longer than `timeout`, or that of all transactions, in seconds.

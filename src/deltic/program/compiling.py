@@ -64,14 +64,14 @@ def link(drafts: ProgramBuilder, linked: LinkedProgram, known: NamingFacts) -> P
 
 
 def _wanting(draft: DraftRelation, wanted: str, sinks: Mapping[str, str]) -> DraftRelation:
-    """The draft with its wanted name: its own, or that of a view; a table of a view's name is renamed."""
+    """Return the draft with its wanted name: its own, or that of a view; a table of a view's name is renamed."""
     if isinstance(draft.definition, Table):
         return replace(draft, wanted=f"{draft.wanted}.in") if draft.wanted in sinks else draft
     return replace(draft, wanted=wanted) if wanted and not draft.wanted else draft
 
 
 def _reached(drafts: ProgramBuilder, roots: Sequence[str], known: NamingFacts) -> list[Stratum]:
-    """The strata that the roots are computed from, each after those that it reads."""
+    """Return the strata that the roots are computed from, each after those that it reads."""
     result = dict[int, Stratum]()
     seen = set[int]()
     pending: list[tuple[Stratum, Iterator[str]]] = []
@@ -160,7 +160,7 @@ class Compiler:
         return link(self._scope.drafts, linked, self._known)
 
     def _place(self, node: Node, inputs: Sequence[int | dict[str, int]]) -> int | dict[str, int]:
-        """The node of the compiler for a node over these inputs: for a sink its input, for a call its result."""
+        """Return the node of the compiler for a node over these inputs: for a sink its input, for a call its result."""
         if isinstance(node.operator, ops.BundleRelation) and isinstance(inputs[0], dict):
             return inputs[0][node.operator.name]
         numbers = [place for place in inputs if isinstance(place, int)]
@@ -180,7 +180,7 @@ class Compiler:
         return place
 
     def _called(self, call: ops.Call, inputs: Sequence[int]) -> tuple[dict[str, int], list[tuple[ops.Keep, int]]]:
-        """The nodes of the compiler for the sinks of a called circuit, and for its relations that are kept."""
+        """Return the nodes of the compiler for the sinks of a called circuit, and for its relations that are kept."""
         before, self._kept = self._kept, []
         given, places = call.named(inputs), list[int | dict[str, int]]()
         for node in call.circuit.nodes:
@@ -192,7 +192,7 @@ class Compiler:
         return {name: place for name, i in call.circuit.sinks.items() if isinstance(place := places[i], int)}, kept
 
     def _remembering(self, places: Sequence[int]) -> Iterator[str]:
-        """The relations with state of past epochs below the given nodes, whether rules read them or not.
+        """Yield the relations with state of past epochs below the given nodes, whether rules read them or not.
 
         This depends only on the nodes of a circuit, not on rules: a view that is defined later over such a node
         continues from its state.
@@ -206,12 +206,12 @@ class Compiler:
                 yield from (name for name in read if relations[name].definition.remembers)
 
     def _relation(self, number: int) -> str:
-        """The relation of the change of a node."""
+        """Return the relation of the change of a node."""
         return self._scope.relation(self._derivatives.delta(number))
 
 
 def extract(circuit: Circuit) -> Program:
-    """The program of an incremental circuit; UnsupportedError where programs cannot express an operator."""
+    """Return the program of an incremental circuit; UnsupportedError where programs cannot express an operator."""
     scope, linked = Scope(ProgramBuilder(), circuit), LinkedProgram()
     for number, node in enumerate(circuit.nodes):
         if isinstance(node.operator, ops.Source | ops.Sink | ops.Keep):
@@ -221,14 +221,16 @@ def extract(circuit: Circuit) -> Program:
 
 
 def _remembers(circuit: Circuit, node: Node) -> bool:
-    """Whether a node of an incremental circuit has state of past epochs beyond the previous value of its input."""
+    """Return whether a node of an incremental circuit has state of past epochs beyond the previous value of its
+    input.
+    """
     if isinstance(node.operator, ops.Delay | ops.Differentiate):
         return not isinstance(circuit.nodes[node.inputs[0]].operator, ops.Integrate)
     return isinstance(node.operator, ops.WindowDelta)
 
 
 def _has_cycles(circuit: Circuit) -> bool:
-    """Whether the circuit or a circuit that it calls has back-edges."""
+    """Return whether the circuit or a circuit that it calls has back-edges."""
     calls = (operator for operator in circuit.operators if isinstance(operator, ops.Call))
     return bool(circuit.closes) or any(_has_cycles(call.circuit) for call in calls)
 

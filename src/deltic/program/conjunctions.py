@@ -14,19 +14,19 @@ from deltic.program.queries import Body, Term, as_expression, term_of
 
 
 def is_plain(body: Body) -> bool:
-    """Whether the body is one atom of distinct variables, each of them one result, and nothing else."""
+    """Return whether the body is one atom of distinct variables, each of them one result, and nothing else."""
     shown = [t for t in body.out.values() if isinstance(t, int)]
     restricted = body.absent or body.conditions or body.equations or len(set(shown)) != len(body.out)
     return not restricted and set(shown) == body.atoms[0].variables()
 
 
 def result_names(body: Body) -> dict[int, str]:
-    """The names of the results that are variables, by variable."""
+    """Return the names of the results that are variables, by variable."""
     return {t: name for name, t in body.out.items() if isinstance(t, int) and not name.startswith("\0")}
 
 
 def restrict(body: Body, condition: Term) -> list[Body]:
-    """The body with one more condition; an empty list when the condition is always false."""
+    """Return the body with one more condition; an empty list when the condition is always false."""
     predicate = as_expression(condition)
     if not any(predicate.find_all(exp.Column)) and not is_checked(predicate):
         return [body] if evaluate(predicate, {}, {}) is True else []
@@ -41,7 +41,7 @@ def restrict(body: Body, condition: Term) -> list[Body]:
 
 
 def _equate(body: Body, left: Term, right: Term) -> list[Body]:
-    """The body restricted to rows where two terms of one type are equal, or both NULL."""
+    """Return the body restricted to rows where two terms of one type are equal, or both NULL."""
     if left == right and (isinstance(left, int) or is_literal(left)):
         return [body]
     if not isinstance(left, int):
@@ -57,7 +57,7 @@ def _equate(body: Body, left: Term, right: Term) -> list[Body]:
 
 
 def product(inputs: Iterable[Sequence[Body]]) -> list[Body]:
-    """The natural joins of one body of each input, in all combinations."""
+    """Return the natural joins of one body of each input, in all combinations."""
     joined, *others = inputs
     for right in others:
         joined = [both for a, b in itertools.product(joined, right) for both in _conjoin(a, b)]
@@ -65,7 +65,7 @@ def product(inputs: Iterable[Sequence[Body]]) -> list[Body]:
 
 
 def _conjoin(a: Body, b: Body) -> list[Body]:
-    """The natural join of two bodies."""
+    """Return the natural join of two bodies."""
     shared = [name for name in a.out if name in b.out]
     joined = Body(
         a.sign * b.sign,

@@ -39,11 +39,11 @@ class Definition(Immutable):
         return ""
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """The same definition with the relations that it reads renamed."""
+        """Return the same definition with the relations that it reads renamed."""
         return replace(self, **{field: names[getattr(self, field)] for field in self.reads})
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
-        """The columns whose values come from columns of other relations: (own column, relation, its column)."""
+        """Return the columns whose values come from columns of other relations: (own column, relation, its column)."""
         return iter(())
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:

@@ -31,7 +31,9 @@ class Factored:
 
 
 def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
-    """The rules of a relation, grouped so that each group is one formula; a rule alone where no group is found."""
+    """Return the rules of a relation, grouped so that each group is one formula; a rule alone where no group is
+    found.
+    """
     waiting, result = list(rules), []
     while waiting:
         first = waiting.pop(0)
@@ -45,7 +47,7 @@ def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
 
 
 def _agreeing(extensions: Sequence[tuple[Rule, Rule]]) -> list[tuple[Rule, Rule]]:
-    """The extensions, renamed so that equal computations have one variable."""
+    """Return the extensions, renamed so that equal computations have one variable."""
     computed: dict[exp.Expression, int] = {}
     result = []
     for original, rule in extensions:
@@ -70,7 +72,8 @@ def _together(first: Rule, others: Sequence[tuple[Rule, Rule]]) -> Factored | No
 
 
 def factored(bodies: Sequence[Body], order: Sequence[int] | None = None) -> Formula | None:
-    """The formula that equals a sum of bodies over the same variables, with the sign of the first; None if not found.
+    """Return the formula that equals a sum of bodies over the same variables, with the sign of the first; None if not
+    found.
 
     `order` is the order of the first body's atoms in the formula.
     """
@@ -90,7 +93,7 @@ def factored(bodies: Sequence[Body], order: Sequence[int] | None = None) -> Form
 
 
 def _closed(part: Formula, known: Set[int]) -> Formula:
-    """The part with existential quantifiers inside its negation for variables that occur only there."""
+    """Return the part with existential quantifiers inside its negation for variables that occur only there."""
     if not isinstance(part, Not):
         return part
     inside = part.part.parts if isinstance(part.part, All) else (part.part,)
@@ -100,7 +103,7 @@ def _closed(part: Formula, known: Set[int]) -> Formula:
 
 
 def conjunction(body: Body, order: Sequence[int] | None = None) -> Formula:
-    """The formula of one conjunction, its atoms in this order."""
+    """Return the formula of one conjunction, its atoms in this order."""
     return all_of(_all_parts(body, order))
 
 
@@ -109,7 +112,7 @@ _Signed = tuple[int, "Counter[Formula]"]
 
 
 def _product(terms: Sequence[_Signed]) -> list[Formula] | None:
-    """The formulas whose conjunction is 1 + the sum of the terms; None if there are none.
+    """Return the formulas whose conjunction is 1 + the sum of the terms; None if there are none.
 
     For example 1 − b − c + bc is ¬b ∧ ¬c, and 1 − b + bc is ¬(b ∧ ¬c).
     """
@@ -151,7 +154,7 @@ def _holds(atom: Atom) -> Holds:
 
 
 def _extension(first: Rule, other: Rule) -> Rule | None:
-    """The other rule renamed to the variables of the first, if it has all parts of the first; else None."""
+    """Return the other rule renamed to the variables of the first, if it has all parts of the first; else None."""
     for chosen in itertools.combinations(range(len(other.body.atoms)), len(first.body.atoms)):
         matched = _matched(first, other, chosen)
         if matched is not None and not _parts(first.body) - _parts(matched.body):
@@ -163,7 +166,7 @@ def _extension(first: Rule, other: Rule) -> Rule | None:
 
 
 def _matched(first: Rule, other: Rule, chosen: Sequence[int]) -> Rule | None:
-    """The other rule with its chosen atoms renamed to those of the first.
+    """Return the other rule with its chosen atoms renamed to those of the first.
 
     Constraints on their values become conditions.
     """
@@ -193,7 +196,9 @@ def _matched(first: Rule, other: Rule, chosen: Sequence[int]) -> Rule | None:
 
 
 def _renamed(first: Body, body: Body, names: Mapping[int, int]) -> Body:
-    """The body with variables renamed; variables that compute the same value as one of the first's get its name."""
+    """Return the body with variables renamed; variables that compute the same value as one of the first's get its
+    name.
+    """
     for old, new in names.items():
         body = _with(first, body, old, new)
     for variable, value in first.equations:

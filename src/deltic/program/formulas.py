@@ -82,29 +82,29 @@ class Aggregated(Formula):
 
 
 def all_of(parts: Sequence[Formula]) -> Formula:
-    """The conjunction of parts; a single part stays as it is."""
+    """Return the conjunction of parts; a single part stays as it is."""
     flat = tuple(p for part in parts for p in (part.parts if isinstance(part, All) else (part,)))
     return flat[0] if len(flat) == 1 else All(flat)
 
 
 def any_of(parts: Sequence[Formula]) -> Formula:
-    """The disjunction of parts; a single part stays as it is."""
+    """Return the disjunction of parts; a single part stays as it is."""
     return parts[0] if len(parts) == 1 else Any(tuple(parts))
 
 
 def negated(formula: Formula) -> Formula:
-    """The negation; a double negation is removed."""
+    """Return the negation; a double negation is removed."""
     return formula.part if isinstance(formula, Not) else Not(formula)
 
 
 def some(variables: Sequence[int], part: Formula) -> Formula:
-    """The part with those of the variables that occur in it existentially quantified."""
+    """Return the part with those of the variables that occur in it existentially quantified."""
     local = tuple(dict.fromkeys(v for v in mentioned(part) if v in variables))
     return Exists(local, part) if local else part
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
-    """The direct parts of a formula."""
+    """Return the direct parts of a formula."""
     if isinstance(formula, All | Any):
         return formula.parts
     if isinstance(formula, Aggregated):
@@ -113,7 +113,9 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
 
 def mentioned(formula: Formula) -> list[int]:
-    """The variables that atoms, conditions and aggregates of a formula contain, in order and with repetitions."""
+    """Return the variables that atoms, conditions and aggregates of a formula contain, in order and with
+    repetitions.
+    """
     terms: tuple[Term, ...] = ()
     if isinstance(formula, Holds):
         terms = formula.terms
@@ -126,7 +128,7 @@ def mentioned(formula: Formula) -> list[int]:
 
 
 def substituted(formula: Formula, terms: Mapping[int, Term]) -> Formula:
-    """The formula with variables replaced by terms, bound ones too."""
+    """Return the formula with variables replaced by terms, bound ones too."""
 
     def of(part: Formula) -> Formula:
         return substituted(part, terms)
@@ -162,7 +164,7 @@ def _variable(variable: int, terms: Mapping[int, Term]) -> int:
 
 
 def replaced(term: Term, terms: Mapping[int, Term]) -> Term:
-    """The term with variables replaced by terms."""
+    """Return the term with variables replaced by terms."""
     if isinstance(term, int):
         return terms.get(term, term)
     return replace_columns(term, {variable_name(v): t for v, t in terms.items()})
@@ -178,7 +180,7 @@ class Occurrence:
 
 
 def occurrences(formula: Formula, negations: int = 0, aggregates: tuple[str, ...] = ()) -> Iterator[Occurrence]:
-    """The atoms of a formula, from left to right."""
+    """Yield the atoms of a formula, from left to right."""
     if isinstance(formula, Holds):
         yield Occurrence(formula, negations, aggregates)
     inside = (*aggregates, formula.function) if isinstance(formula, Aggregated) else aggregates
@@ -199,13 +201,13 @@ def named(lines: Sequence[str], names: Mapping[int, str]) -> list[str]:
 
 
 def text(formula: Formula) -> str:
-    """The formula in the papers' notation, with ¬∃(… ∧ ¬…) written as ∀(… → …) and variables shown by number."""
+    """Return the formula in the papers' notation, with ¬∃(… ∧ ¬…) written as ∀(… → …) and variables shown by number."""
     counts = Counter(mentioned(formula))
     return _text(formula, {v for v in quantified(formula) if counts[v] == 1})
 
 
 def quantified(formula: Formula) -> Iterator[int]:
-    """The variables that a formula quantifies."""
+    """Yield the variables that a formula quantifies."""
     if isinstance(formula, Exists):
         yield from formula.variables
     if isinstance(formula, Aggregated):
@@ -215,7 +217,7 @@ def quantified(formula: Formula) -> Iterator[int]:
 
 
 def _text(formula: Formula, alone: set[int]) -> str:
-    """The text; the variables `alone`, which occur once, are shown as `_`."""
+    """Return the text; the variables `alone`, which occur once, are shown as `_`."""
     if isinstance(formula, Holds):
         return _atom(formula, alone)
     if isinstance(formula, Where):
@@ -238,7 +240,7 @@ def _text(formula: Formula, alone: set[int]) -> str:
 
 
 def _bare(formula: Formula, alone: set[int]) -> Formula:
-    """The formula without quantifiers that are not shown."""
+    """Return the formula without quantifiers that are not shown."""
     hidden = isinstance(formula, Exists) and alone.issuperset(formula.variables)
     return _bare(formula.part, alone) if isinstance(formula, Exists) and hidden else formula
 
@@ -250,7 +252,7 @@ def _atom(atom: Holds, alone: set[int]) -> str:
 
 
 def _universal(part: Formula, alone: set[int]) -> str:
-    """The text of ¬part if it can be written as ∀(… → …); else ""."""
+    """Return the text of ¬part if it can be written as ∀(… → …); else ""."""
     inner = part.part if isinstance(part, Exists) else part
     if not isinstance(part, Exists) or not isinstance(inner, All):
         return ""
@@ -268,7 +270,7 @@ def _quantified(sign: str, variables: Sequence[int], alone: set[int]) -> str:
 
 
 def _grouped(formula: Formula, alone: set[int], *kinds: type[Formula]) -> str:
-    """The text, in parentheses if the formula has one of these kinds.
+    """Return the text, in parentheses if the formula has one of these kinds.
 
     Without kinds it has parentheses unless it is an atom or starts with a sign.
     """

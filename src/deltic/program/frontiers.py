@@ -42,11 +42,11 @@ class Bound:
 
     @classmethod
     def of(cls, watermark: str, expression: exp.Expression) -> Bound:
-        """The bound with this expression."""
+        """Return the bound with this expression."""
         return cls(watermark, show(expression), expression)
 
     def through(self, rises: exp.Expression) -> Bound:
-        """The bound of a rising expression whose one column has this bound."""
+        """Return the bound of a rising expression whose one column has this bound."""
         return Bound.of(self.watermark, substituted(rises, {column_of(rises): self.expression}))
 
 
@@ -80,7 +80,7 @@ class Frontiers:
         return frozenset(bound.watermark for part in parts for bound in part.frontier)
 
     def of_placements(self, homes: Mapping[str, str]) -> Frontiers:
-        """The same frontiers for placed relations, each given with the relation that it belongs to."""
+        """Return the same frontiers for placed relations, each given with the relation that it belongs to."""
         rows, groups = (
             {name: known[home] for name, home in homes.items() if home in known} for known in (self.rows, self.groups)
         )
@@ -96,7 +96,7 @@ def frontiers(program: Program) -> Frontiers:
 
 
 def watermarks(program: Program) -> dict[str, str]:
-    """The tables that have watermarks, by the relations of the watermarks."""
+    """Return the tables that have watermarks, by the relations of the watermarks."""
     marks = {t: [watermark_of(t, is_whole=is_whole) for is_whole in (False, True)] for t in program.tables}
     return {program.tables[mark]: t for t, both in marks.items() for mark in both if mark in program.tables}
 
@@ -113,7 +113,7 @@ class _Analysis:
         self.whole: set[str] = set()
 
     def result(self) -> Frontiers:
-        """The result of the analysis."""
+        """Return the result of the analysis."""
         for stratum in self.program.strata:
             for name in stratum.relations:
                 self._relation(self.program.relations[name], stratum.recursive)
@@ -151,7 +151,7 @@ class _Analysis:
                 self._keep(read, f"{name} is computed from all of them")
 
     def _defined(self, definition: Definition) -> Iterator[tuple[int, Frontier]]:
-        """The frontiers of a relation that is not derived by rules; unknown definitions have none."""
+        """Yield the frontiers of a relation that is not derived by rules; unknown definitions have none."""
         if isinstance(definition, Table):
             yield from self._table(definition)
         elif isinstance(definition, Grouped):
@@ -182,13 +182,13 @@ class _Analysis:
             self.limits[owner] = {last: exp.Literal.number(int(stop.this) - 1)}
 
     def _parts(self, definition: Windows | TopRows) -> list[int]:
-        """The partition columns of the source that have a frontier."""
+        """Return the partition columns of the source that have a frontier."""
         names = self.program.relations[definition.source].schema.names
         keys = [names.index(key) for key in definition.operator.keys]
         return [k for k in keys if k in self.flow[definition.source]]
 
     def _key(self, relation: Relation) -> Forgettable | None:
-        """The first key of the groups or partitions that has a frontier."""
+        """Return the first key of the groups or partitions that has a frontier."""
         definition = relation.definition
         if isinstance(definition, Grouped):
             result = [(k, k) for k in range(definition.keys) if k in self.flow[definition.source]]
@@ -208,7 +208,7 @@ class _Analysis:
     # Rules
 
     def _derived(self, name: str) -> dict[int, Frontier]:
-        """The frontiers of the rows that all rules of a relation derive."""
+        """Return the frontiers of the rows that all rules of a relation derive."""
         result: dict[int, Frontier] | None = None
         for rule in self.program.rules_of(name):
             for query in rule.queries():
@@ -222,7 +222,9 @@ class _Analysis:
         return result or {}
 
     def _query(self, query: Query) -> dict[int, Frontier] | None:
-        """The frontiers of the rows that a delta query derives, None if it never derives any; records what it reads."""
+        """Return the frontiers of the rows that a delta query derives, None if it never derives any; records what it
+        reads.
+        """
         delta = query.delta
         if isinstance(self.program.relations[delta.relation].definition, FixedRows):
             return None
@@ -246,7 +248,7 @@ class _Analysis:
         self.reasons.setdefault(relation, reason)
 
     def _forgettable(self, name: str, flow: Mapping[int, Frontier]) -> Forgettable | None:
-        """The first column below whose frontier no row is changed or read."""
+        """Return the first column below whose frontier no row is changed or read."""
         needs = self.needs.get(name)
         for index in sorted(flow):
             if flow[index] and (needs is None or index in needs):
@@ -266,7 +268,7 @@ class _Bounds:
             pass
 
     def of(self, term: Term) -> Frontier | None:
-        """The frontier of a term; None if it has none."""
+        """Return the frontier of a term; None if it has none."""
         if isinstance(term, int):
             return self._found.get(term)
         rises = rising(term, self._limits)
@@ -284,7 +286,7 @@ class _Bounds:
 
 
 def _comparisons(query: Query) -> Iterator[tuple[int, exp.Expression]]:
-    """The lower bounds of variables, from the equations and conditions of a query."""
+    """Yield the lower bounds of variables, from the equations and conditions of a query."""
     for variable, expression in query.body.equations:
         yield variable, expression
         yield from _at_least(expression, column(variable_name(variable)))
@@ -296,7 +298,7 @@ def _comparisons(query: Query) -> Iterator[tuple[int, exp.Expression]]:
 
 
 def _at_least(greater: exp.Expression, least: exp.Expression) -> Iterator[tuple[int, exp.Expression]]:
-    """The lower bound of a variable that is the greater side, alone or shifted by a constant."""
+    """Yield the lower bound of a variable that is the greater side, alone or shifted by a constant."""
     if is_literal(least) or is_literal(greater):
         return
     result = shifted_back(greater, least)
@@ -305,13 +307,15 @@ def _at_least(greater: exp.Expression, least: exp.Expression) -> Iterator[tuple[
 
 
 def shown(frontier: Frontier, names: Mapping[str, str]) -> str:
-    """A frontier as text for users: `names` are the tables of the watermarks."""
+    """Return a frontier as text for users: `names` are the tables of the watermarks."""
     parts = sorted(spoken(b.expression).replace(MARK, f"the watermark of {names[b.watermark]}") for b in frontier)
     return parts[0] if len(parts) == 1 else f"the least of {', '.join(parts)}"
 
 
 def remembered(program: Program) -> str:
-    """A text that names state which the tables do not determine; "" if the views are a function of the tables."""
+    """Return a text that names state which the tables do not determine; "" if the views are a function of the
+    tables.
+    """
     for name, relation in program.relations.items():
         if relation.definition.remembers:
             return f"{name} remembers epochs"

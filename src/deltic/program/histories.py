@@ -168,5 +168,5 @@ class Applied(RelationFunctionDefinition):
 
 
 def delay_of(definition: Definition) -> int:
-    """The number of iterations after its derivation at which a row of a recursive relation appears."""
+    """Return the number of iterations after its derivation at which a row of a recursive relation appears."""
     return definition.delay if isinstance(definition, Historical) else 1

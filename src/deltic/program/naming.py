@@ -25,7 +25,7 @@ class NamingFacts:
     _named: dict[str, tuple[list[str], Relation, tuple[Rule, ...]]] = field(default_factory=dict)
 
     def reads(self, drafts: ProgramBuilder, number: str) -> tuple[str, ...]:
-        """The relations that a relation's definition and rules read."""
+        """Return the relations that a relation's definition and rules read."""
         if number not in self._reads:
             rules = drafts.rules.get(number, ())
             read = [*drafts.relations[number].definition.sources, *(name for rule in rules for name in rule.relations)]
@@ -33,7 +33,7 @@ class NamingFacts:
         return self._reads[number]
 
     def named(self, drafts: ProgramBuilder, number: str, names: Mapping[str, str]) -> tuple[Relation, tuple[Rule, ...]]:
-        """The relation and its rules under these names; the same objects as long as the names are the same."""
+        """Return the relation and its rules under these names; the same objects as long as the names are the same."""
         given = [names[number], *(names[read] for read in self.reads(drafts, number))]
         if number in self._named and self._named[number][0] == given:
             return self._named[number][1:]
@@ -51,7 +51,7 @@ def named(
     sinks: Mapping[str, str],
     known: NamingFacts,
 ) -> Program:
-    """The program of the drafts, with its strata in their order.
+    """Return the program of the drafts, with its strata in their order.
 
     Tables, views and recursive relations have names of their own. A relation without one, or with the name of a table
     or view, is named after a relation that it reads, with a part of its fingerprint.
@@ -104,7 +104,7 @@ def _skeleton(rule: Rule) -> Skeleton:
 
 
 def _fingerprint(draft: DraftRelation, skeletons: Sequence[Skeleton], prints: Mapping[str, str]) -> str:
-    """The fingerprint of the relation, given the fingerprints `prints` of the relations that it reads."""
+    """Return the fingerprint of the relation, given the fingerprints `prints` of the relations that it reads."""
     texts = sorted(
         "".join(chain.from_iterable(zip_longest(around, (prints[name] for name in names), fillvalue="")))
         for around, names in skeletons
@@ -122,7 +122,7 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def _names(drafts: ProgramBuilder, first: Collection[str], known: NamingFacts) -> dict[str, str]:
-    """A name for each relation; the relations `first` choose before the others."""
+    """Return a name for each relation; the relations `first` choose before the others."""
     names: dict[str, str] = {}
     taken: set[str] = set()
 
@@ -146,7 +146,9 @@ def _names(drafts: ProgramBuilder, first: Collection[str], known: NamingFacts) -
 
 
 def _stem(number: str, drafts: ProgramBuilder, known: NamingFacts) -> str:
-    """The name of the nearest named relation on the path of first inputs; else the first word of the definition."""
+    """Return the name of the nearest named relation on the path of first inputs; else the first word of the
+    definition.
+    """
     seen: set[str] = set()
     while True:
         draft = drafts.relations[number]

@@ -11,7 +11,9 @@ from deltic.values.types import Schema
 
 
 def alone(fixpoint: ops.Fixpoint, schemas: Sequence[Schema]) -> Circuit:
-    """The circuit of a fixpoint alone: its inputs are sources named by their numbers, its relations are views."""
+    """Return the circuit of a fixpoint alone: its inputs are sources named by their numbers, its relations are
+    views.
+    """
     builder = CircuitBuilder()
     sets = {op.index for op in fixpoint.body.operators if isinstance(op, ops.Import) and op.type.is_set}
     sources = [builder.add(ops.Source(str(i), schema, i in sets)) for i, schema in enumerate(schemas)]

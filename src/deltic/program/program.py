@@ -88,7 +88,7 @@ class Program:
         return frozenset(n for n in followed - read if self.relations[n].definition == Derived(distinct=False))
 
     def rules_of(self, name: str) -> tuple[Rule, ...]:
-        """The rules that derive a relation."""
+        """Return the rules that derive a relation."""
         return self._rules.get(name, ())
 
     @cached_property
@@ -99,7 +99,7 @@ class Program:
         return rules
 
     def below(self, name: str) -> set[str]:
-        """The relation and all relations that it is computed from."""
+        """Return the relation and all relations that it is computed from."""
         reached: set[str] = set()
         pending = [name]
         while pending:
@@ -109,12 +109,12 @@ class Program:
         return reached
 
     def reads(self, name: str) -> Iterator[str]:
-        """The relations that one relation reads directly."""
+        """Yield the relations that one relation reads directly."""
         yield from self.relations[name].definition.sources
         yield from (read for rule in self.rules_of(name) for read in rule.relations)
 
     def views_over(self, name: str) -> list[str]:
-        """The views that have this relation, or else one view that is computed from it."""
+        """Return the views that have this relation, or else one view that is computed from it."""
         own = [view for view, relation in self.sinks.items() if relation == name]
         return own or [view for view, relation in self.sinks.items() if name in self.below(relation)][:1]
 
@@ -137,7 +137,9 @@ class Program:
         return result
 
     def fingerprints(self) -> dict[str, str]:
-        """The fingerprint of each relation, by name; relations with equal fingerprints in two programs are the same."""
+        """Return the fingerprint of each relation, by name; relations with equal fingerprints in two programs are the
+        same.
+        """
         return {name: relation.fingerprint for name, relation in self.relations.items()}
 
     def __str__(self) -> str:

@@ -36,17 +36,17 @@ VARIABLE = '"?‹(\\d+)›"?'
 
 
 def variable_name(variable: int) -> str:
-    """The column name of a variable in an expression; no other column has such a name."""
+    """Return the column name of a variable in an expression; no other column has such a name."""
     return f"‹{variable}›"
 
 
 def variable_of(name: str) -> int:
-    """The inverse of `variable_name`."""
+    """Return the inverse of `variable_name`."""
     return int(name[1:-1])
 
 
 def with_names(text: str, names: Mapping[int, str]) -> str:
-    """A text with variables shown by name; different variables get different names."""
+    """Return a text with variables shown by name; different variables get different names."""
     given: dict[str, int] = {}
 
     def shown(match: re.Match[str]) -> str:
@@ -60,12 +60,12 @@ def with_names(text: str, names: Mapping[int, str]) -> str:
 
 
 def as_expression(term: Term) -> exp.Expression:
-    """The term as an expression."""
+    """Return the term as an expression."""
     return column(variable_name(term)) if isinstance(term, int) else term
 
 
 def term_of(expression: exp.Expression) -> Term:
-    """The inverse of `as_expression`, over variables alone."""
+    """Return the inverse of `as_expression`, over variables alone."""
     return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
 
 
@@ -76,7 +76,7 @@ def variables_of(term: Term) -> tuple[int, ...]:
 
 
 def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Term:
-    """The expression with the given columns replaced by terms; other columns stay."""
+    """Return the expression with the given columns replaced by terms; other columns stay."""
     if isinstance(expression, exp.Column):
         own = variable_of(expression.name) if expression.name.startswith("‹") else expression
         return terms.get(expression.name, own)
@@ -93,7 +93,7 @@ class Atom:
     terms: tuple[Term, ...]
 
     def variables(self) -> set[int]:
-        """The variables of the atom."""
+        """Return the variables of the atom."""
         return {t for t in self.terms if isinstance(t, int)}
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Atom:
 
 
 def show_term(term: Term) -> str:
-    """The term as text."""
+    """Return the term as text."""
     return show(as_expression(term))
 
 
@@ -125,16 +125,16 @@ class Body:
     names: dict[int, str] = field(default_factory=dict)
 
     def infer(self, expression: exp.Expression) -> ValueType:
-        """The type of an expression over the variables, and whether it may be NULL."""
+        """Return the type of an expression over the variables, and whether it may be NULL."""
         return infer(expression, {variable_name(v): value for v, value in self.types.items()})
 
     def equality(self, left: exp.Expression, right: exp.Expression) -> exp.Expression:
-        """The predicate that two expressions are equal, or both NULL."""
+        """Return the predicate that two expressions are equal, or both NULL."""
         may_be_null = self.infer(left).nullable and self.infer(right).nullable
         return (exp.NullSafeEQ if may_be_null else exp.EQ)(this=left.copy(), expression=right.copy())
 
     def renamed(self, variables: Mapping[int, int]) -> Body:
-        """The body with its variables renamed."""
+        """Return the body with its variables renamed."""
         columns = {variable_name(old): new for old, new in variables.items()}
 
         def other(term: Term) -> Term:
@@ -155,7 +155,9 @@ class Body:
         )
 
     def substitute(self, variable: int, term: Term) -> Body:
-        """The body with a variable replaced by another variable or a literal; it stays nullable only if both are."""
+        """Return the body with a variable replaced by another variable or a literal; it stays nullable only if both
+        are.
+        """
         types = dict(self.types)
         if isinstance(term, int) and not types[variable].nullable:
             types[term] = types[variable]
@@ -200,7 +202,7 @@ class Conjunctive:
         return bool(new or self.body.equations)
 
     def _text(self, arrow: str, show: Callable[[exp.Expression], str] = show) -> str:
-        """The text, with variables shown by number."""
+        """Return the text, with variables shown by number."""
         parts = [str(a) for a in self.body.atoms] + [f"!{a}" for a in self.body.absent]
         parts += [f"{show_term(v)} = {show(e)}" for v, e in self.body.equations]
         parts += [show(c) for c in self.body.conditions]
@@ -239,7 +241,7 @@ class Rule(Conjunctive):
         return Query(self.head, self.terms, replace(self.body, sign=sign, atoms=atoms, absent=absent), self)
 
     def renamed(self, names: Mapping[str, str]) -> Rule:
-        """The same rule over renamed relations."""
+        """Return the same rule over renamed relations."""
 
         def in_atoms(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
             return tuple(replace(a, relation=names[a.relation]) for a in atoms)
@@ -273,7 +275,7 @@ class Query(Conjunctive):
         return next(a for a in self.body.atoms if a.when is When.DELTA)
 
     def text(self) -> str:
-        """The query as text, with variables shown by number."""
+        """Return the query as text, with variables shown by number."""
         return self._text("+=" if self.body.sign > 0 else "−=")
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ _LONGEST = 400
 
 
 def in_order(query: Query) -> Sequence[int]:
-    """The change first, then the other atoms in the order of the body."""
+    """Return the change first, then the other atoms in the order of the body."""
     first = query.body.atoms.index(query.delta)
     return [first, *(i for i in range(len(query.body.atoms)) if i != first)]
 
@@ -42,7 +42,7 @@ class FormulaChange:
     formula: f.Formula
 
     def of(self, gain: bool) -> f.Formula:
-        """The formula of the inserted rows if `gain`, else of the deleted rows."""
+        """Return the formula of the inserted rows if `gain`, else of the deleted rows."""
         return self.formula if gain is (self.sign > 0) else _lost(self.formula)
 
 
@@ -112,7 +112,7 @@ class StratumFormulas:
     # Formulas
 
     def formula(self, name: str, terms: Sequence[Term], whole: bool = True) -> f.Formula:
-        """The formula for a row of the relation; with `whole`, helpers are replaced by their definitions."""
+        """Return the formula for a row of the relation; with `whole`, helpers are replaced by their definitions."""
         definition = self._definition(name)
         if isinstance(definition, Examined):
             if isinstance(definition.function, Grouped):
@@ -125,7 +125,7 @@ class StratumFormulas:
         return f.any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [f.Not(f.All(()))])
 
     def _instance(self, part: FormulaPart, terms: Sequence[Term], whole: bool) -> f.Formula:
-        """The formula of a rule with terms for its head's variables."""
+        """Return the formula of a rule with terms for its head's variables."""
         case = self._case(part, whole)
         known: dict[int, Term] = {}
         equal: list[f.Formula] = []
@@ -138,7 +138,7 @@ class StratumFormulas:
         return f.some([v for v in case.local if v not in known], formula)
 
     def _case(self, part: FormulaPart, whole: bool) -> f.Case:
-        """A rule with fresh variables."""
+        """Return a rule with fresh variables."""
         own = dict.fromkeys((*f.mentioned(part.formula), *(v for t in part.terms for v in variables_of(t))))
         fresh: dict[int, Term] = {v: next(self._fresh) for v in own}
         for old, new in fresh.items():
@@ -183,13 +183,13 @@ class StratumFormulas:
     # Text
 
     def lines(self) -> Iterator[str]:
-        """The explanation of the whole recursion, line by line."""
+        """Yield the explanation of the whole recursion, line by line."""
         yield f"{', '.join(map(_shown, self.heads))}: {self.strategy()}"
         for name in self.shown:
             yield from (f"  {line}" for line in self._lines(name))
 
     def strategy(self) -> str:
-        """The evaluation strategy of the recursion, positive or signed, and the reason."""
+        """Return the evaluation strategy of the recursion, positive or signed, and the reason."""
         if not self.stratum.signed:
             return "positive recursion: no rule takes a row away, so that of each row the first iteration is kept"
         return f"signed histories: {self._reason()}, so that rows may come at one iteration and go at a later one"
@@ -229,7 +229,7 @@ class StratumFormulas:
             yield from f.named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
 
     def _rule(self, name: str, part: FormulaPart, is_set: bool) -> Iterator[str]:
-        """A rule, the parity of its recursive atoms, and the rows that it inserts and deletes."""
+        """Yield a rule, the parity of its recursive atoms, and the rows that it inserts and deletes."""
         whole = not self._is_helper(name)
         unfolded = self._unfolded(part.formula) if whole else part.formula
         shown = f.text(_closed(part.terms, unfolded))
@@ -244,12 +244,12 @@ class StratumFormulas:
                 yield f"  {mark}: {sums}" + (f", {kept}" if is_set else "")
 
     def _parities(self, formula: f.Formula) -> Iterator[str]:
-        """The parity of each recursive atom of a rule."""
+        """Yield the parity of each recursive atom of a rule."""
         result = ((f.text(o.atom), _parity(o)) for o in f.occurrences(formula) if o.atom.relation in self.heads)
         yield from (f"  {atom} stands {parity}" for atom, parity in dict.fromkeys(result))
 
     def _examined(self, name: str, definition: Examined, function: Definition) -> Iterator[str]:
-        """The explanation of a function of each group."""
+        """Yield the explanation of a function of each group."""
         variables = self.variables(name)
         whole = self.formula(name, variables, whole=not self._is_helper(name))
         grouped = isinstance(function, Grouped)
@@ -263,14 +263,14 @@ class StratumFormulas:
         yield f"  ∇, Δ: the old and the new result of {groups}, where rows of it change by {touched}"
 
     def _whole(self, name: str, definition: RelationFunctionDefinition) -> Iterator[str]:
-        """The explanation of a function of whole relations."""
+        """Yield the explanation of a function of whole relations."""
         inputs = ", ".join(definition.inputs)
         yield f"{f.text(f.Holds(name, self.variables(name)))} ← {definition.called} of {inputs}"
         yield f"  ∇, Δ: at each iteration at which one of them changes, {definition.cost}"
 
 
 def _parity(place: f.Occurrence) -> str:
-    """The parity of an atom in a formula, as text."""
+    """Return the parity of an atom in a formula, as text."""
     behind = f"under {count_of(place.negations, 'negation')}" if place.negations else "under no negation"
     if place.aggregates:
         return f"in {', '.join(place.aggregates)}, {behind}: each change of its group is examined"
@@ -278,7 +278,7 @@ def _parity(place: f.Occurrence) -> str:
 
 
 def _closed(terms: Sequence[Term], formula: f.Formula) -> f.Formula:
-    """The formula with all variables quantified that are not in the head."""
+    """Return the formula with all variables quantified that are not in the head."""
     known = {*_of(terms), *f.quantified(formula)}
     return f.some([v for v in f.mentioned(formula) if v not in known], formula)
 
@@ -288,7 +288,7 @@ def _shown(name: str) -> str:
 
 
 def _lost(formula: f.Formula) -> f.Formula:
-    """The formula with deletions in place of insertions."""
+    """Return the formula with deletions in place of insertions."""
     if isinstance(formula, f.Holds):
         return replace(formula, mark="∇") if formula.mark == "Δ" else formula
     if isinstance(formula, f.All):

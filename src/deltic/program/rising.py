@@ -33,7 +33,8 @@ _SAFE = (exp.SafeAdd, exp.SafeSubtract)
 
 
 def rising(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> exp.Expression | None:
-    """The expression if it rises with its one column outside of `limits`, with columns of `limits` replaced; else None.
+    """Return the expression if it rises with its one column outside of `limits`, with columns of `limits` replaced;
+    else None.
 
     `limits` are the greatest values of columns.
     """
@@ -52,7 +53,7 @@ def rising(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> 
 
 
 def _sum(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> exp.Expression | None:
-    """A time or number plus or minus a constant; sums of integers that wrap around may fall."""
+    """Return a time or number plus or minus a constant; sums of integers that wrap around may fall."""
     constant = expression.expression
     if not is_literal(constant) or not (isinstance(expression, _SAFE) or isinstance(constant, exp.Interval)):
         return None
@@ -76,7 +77,9 @@ def _call(expression: exp.Expression, limits: Mapping[str, exp.Expression]) -> e
 
 
 def shifted_back(expression: exp.Expression, least: exp.Expression) -> tuple[str, exp.Expression] | None:
-    """The column of `expression` and its lower bound, if `expression` is the column ± a constant, at least `least`."""
+    """Return the column of `expression` and its lower bound, if `expression` is the column ± a constant, at least
+    `least`.
+    """
     inner = expression.this if isinstance(expression, Checked) else expression
     opposite: dict[type[exp.Expression], type[exp.Expression]] = {
         exp.Add: exp.Sub,
@@ -99,6 +102,6 @@ def _with(expression: exp.Expression, key: str, value: exp.Expression) -> exp.Ex
 
 
 def column_of(expression: exp.Expression) -> str:
-    """The name of the one column of a rising expression."""
+    """Return the name of the one column of a rising expression."""
     (name,) = columns_of(expression)
     return name

@@ -86,7 +86,7 @@ class ProgramBuilder:
         return name
 
     def beginning(self) -> str:
-        """The relation `first`, created on first use."""
+        """Return the relation `first`, created on first use."""
         if not self.first:
             self.first = self.declare(DraftRelation("", Schema(()), FixedRows(((),))))
             self.place(Stratum((self.first,), recursive=False))
@@ -121,7 +121,7 @@ class Scope:
         """The names that nodes want for their relations."""
 
     def bodies(self, number: int) -> list[Body]:
-        """The conjunctions whose changes sum up to the value of node `number`."""
+        """Return the conjunctions whose changes sum up to the value of node `number`."""
         if number in self.whole:
             return [self.atom(self.whole[number], number)]
         node = self.circuit.nodes[number]
@@ -134,7 +134,8 @@ class Scope:
         return [self.atom(self.relation(number), number)]
 
     def _remembered(self, number: int, node: Node) -> list[Body]:
-        """The conjunctions of a join, lowered once: n joins, each of the previous one with itself, would take 2ⁿ steps.
+        """Return the conjunctions of a join, lowered once: n joins, each of the previous one with itself, would take 2ⁿ
+        steps.
 
         Each further use gets fresh variables.
         """
@@ -144,11 +145,13 @@ class Scope:
         return [body.renamed({variable: next(self.drafts.variables) for variable in body.types}) for body in result]
 
     def below(self, number: int) -> list[Body]:
-        """The conjunctions of the input of a map or filter; a relation where too many maps and filters are chained."""
+        """Return the conjunctions of the input of a map or filter; a relation where too many maps and filters are
+        chained.
+        """
         return (self._alone(number) if self._height(number) == HIGHEST else None) or self.bodies(number)
 
     def _height(self, number: int) -> int:
-        """The number of chained maps and filters that end at this node; the count restarts after the limit."""
+        """Return the number of chained maps and filters that end at this node; the count restarts after the limit."""
         path = list[int]()
         while number not in self.heights and isinstance(self.circuit.nodes[number].operator, ops.Map | ops.Filter):
             path.append(number)
@@ -159,25 +162,27 @@ class Scope:
         return height
 
     def factors(self, number: int) -> list[Body]:
-        """The conjunctions of an input of a join or antijoin; a relation where they are too many."""
+        """Return the conjunctions of an input of a join or antijoin; a relation where they are too many."""
         result = self.bodies(number)
         return (self.kept(number) if len(result) > MOST else None) or result
 
     def kept(self, number: int) -> list[Body] | None:
-        """The atom of the relation of a sum.
+        """Return the atom of the relation of a sum.
 
         None in a recursion, and for a join, because conditions may be pushed into it.
         """
         return self._alone(number) if self._is_sum(number) else None
 
     def _alone(self, number: int) -> list[Body] | None:
-        """The atom of the relation of a node; None in a recursion."""
+        """Return the atom of the relation of a node; None in a recursion."""
         if self.component is not None and self.is_recursive(number):
             return None
         return [self.atom(self.relation(number), number)]
 
     def joined(self, number: int) -> list[Body] | None:
-        """The conjunctions of a node with the join below its maps and filters as a relation; None in a recursion."""
+        """Return the conjunctions of a node with the join below its maps and filters as a relation; None in a
+        recursion.
+        """
         if self.component is not None and self.is_recursive(number):
             return None
         inner = number
@@ -196,7 +201,9 @@ class Scope:
         return isinstance(node.operator, ops.Plus)
 
     def relation(self, number: int) -> str:
-        """The relation whose change node `number` carries, created on first use; by default a sum of conjunctions."""
+        """Return the relation whose change node `number` carries, created on first use; by default a sum of
+        conjunctions.
+        """
         if number not in self.made:
             outside, self.drafts.variables = self.drafts.variables, itertools.count()
             try:
@@ -212,7 +219,7 @@ class Scope:
         return self.derived(number, wanted, distinct=False)
 
     def atom(self, relation: str, number: int) -> Body:
-        """The conjunction of one atom of a relation, whose columns are those of node `number`."""
+        """Return the conjunction of one atom of a relation, whose columns are those of node `number`."""
         schema = self.circuit.type_of(number).schema
         variables = [next(self.drafts.variables) for _ in schema]
         return Body(
@@ -222,7 +229,7 @@ class Scope:
         )
 
     def declare(self, wanted: str, number: int, definition: Definition) -> str:
-        """A new relation with the columns of node `number`."""
+        """Return a new relation with the columns of node `number`."""
         return self.drafts.declare(DraftRelation(wanted, self.circuit.type_of(number).schema, definition))
 
     def place(self, name: str) -> None:
@@ -230,7 +237,7 @@ class Scope:
         self.drafts.place(Stratum((name,), recursive=False))
 
     def derived(self, number: int, wanted: str, *, distinct: bool) -> str:
-        """A relation that node `number` is the change of, or of whose derivations, if `distinct`.
+        """Return a relation that node `number` is the change of, or of whose derivations, if `distinct`.
 
         In the body of a fixpoint, a node that depends on no feedback is constant over the iterations: it is a relation
         of a lower stratum, complete before the recursion starts, and so may be negated in it.
@@ -245,7 +252,9 @@ class Scope:
         return name
 
     def passed(self, role: str, number: int, columns: Sequence[str] = ()) -> str:
-        """A relation of some or all columns of a change, which is passed to the relation that is defined next."""
+        """Return a relation of some or all columns of a change, which is passed to the relation that is defined
+        next.
+        """
         schema, bodies = self.circuit.type_of(number).schema, self.bodies(number)
         chosen = schema.part(columns or schema.names)
         name = self.drafts.declare(DraftRelation("", chosen, Derived(distinct=False), role))
@@ -254,7 +263,7 @@ class Scope:
         return name
 
     def defined(self, wanted: str, number: int, definition: Definition) -> str:
-        """A relation with the columns of node `number` and a definition of its own."""
+        """Return a relation with the columns of node `number` and a definition of its own."""
         name = self.declare(wanted, number, definition)
         self.place(name)
         return name
@@ -267,12 +276,12 @@ class Scope:
             self.drafts.rules.setdefault(name, []).append(Rule(name, terms, named))
 
     def _column_names(self, body: Body) -> dict[int, str]:
-        """The names of columns for the variables of atoms."""
+        """Return the names of columns for the variables of atoms."""
         schemas = {atom: self.drafts.relations[atom.relation].schema for atom in body.atoms}
         columns = [(t, c.name) for a in body.atoms for t, c in zip(a.terms, schemas[a], strict=True)]
         return {term: name for term, name in columns if isinstance(term, int)}
 
     def is_recursive(self, number: int) -> bool:
-        """Whether the node depends on a relation of the fixpoint."""
+        """Return whether the node depends on a relation of the fixpoint."""
         assert isinstance(self.circuit, Circuit)
         return any(isinstance(self.circuit.nodes[n].operator, ops.Feedback) for n in self.circuit.ancestors([number]))

@@ -36,7 +36,7 @@ _LINEAR = (ops.Import, ops.Feedback, ops.Map, ops.Filter, ops.Plus, ops.Negate)
 
 
 def lower_signed(drafts: ProgramBuilder, operator: ops.FixpointDelta, imports: Sequence[str]) -> dict[str, str]:
-    """The relations of a fixpoint by their names in its body: their final contents, each from its history."""
+    """Return the relations of a fixpoint by their names in its body: their final contents, each from its history."""
     scope = _Signed(drafts, operator.body, imports)
     histories = scope.lower()
     drafts.place(Stratum(tuple(scope.members), recursive=True, refresh=operator.refresh, signed=True))
@@ -64,7 +64,7 @@ class _Signed(Scope):
         self.improves = improves(body) and not drafts.by_iteration
 
     def lower(self) -> dict[str, str]:
-        """The histories of the sinks, by name."""
+        """Return the histories of the sinks, by name."""
         for name, number in self._body.sinks.items():
             self.feedback[name] = self._member(f"{name}{BY_ITERATION}", number, History(1))
         for name, number in self._body.sinks.items():
@@ -109,14 +109,14 @@ class _Signed(Scope):
         raise in_recursion(number, operator)
 
     def _nested(self, number: int, component: str) -> str:
-        """A relation of a nested fixpoint."""
+        """Return a relation of a nested fixpoint."""
         (bundle,) = self.circuit.nodes[number].inputs
         fixpoint, inputs = self.circuit.nodes[bundle].operator, self.circuit.nodes[bundle].inputs
         assert isinstance(fixpoint, ops.Fixpoint)
         return self._member("", number, Nested(0, self._entered(inputs), fixpoint, component))
 
     def _entered(self, inputs: Sequence[int]) -> tuple[str, ...]:
-        """The histories of the inputs of a function of whole relations."""
+        """Return the histories of the inputs of a function of whole relations."""
         for given in inputs:
             if given not in self.entering:
                 self.entering[given] = self.summed(given, role="rows")
@@ -125,7 +125,7 @@ class _Signed(Scope):
     def summed(
         self, number: int, columns: Sequence[str] = (), role: str = "", admission: PriorityOrder | None = None
     ) -> str:
-        """The history of a node, or of some of its columns."""
+        """Return the history of a node, or of some of its columns."""
         bodies, schema = self.bodies(number), self.circuit.type_of(number).schema
         chosen = schema.part(columns or schema.names)
         name = self.drafts.declare(DraftRelation("", chosen, History(0, admission), role))
@@ -143,7 +143,7 @@ class _Signed(Scope):
         self.drafts.relations[name] = replace(self.drafts.relations[name], definition=definition)
 
     def _few(self, number: int) -> list[Body]:
-        """The conjunctions of a node; many are read as one, the relation of their sum."""
+        """Return the conjunctions of a node; many are read as one, the relation of their sum."""
         bodies = self.bodies(number)
         return bodies if len(bodies) < _MANY else [self.atom(self.relation(number), number)]
 
@@ -180,7 +180,7 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
 
 
 def _admission(calls: Sequence[GroupedAggregate], schema: Schema, columns: Sequence[str]) -> PriorityOrder | None:
-    """The order in which an aggregate's rows enter: that of its first minimum or maximum of a number."""
+    """Return the order in which an aggregate's rows enter: that of its first minimum or maximum of a number."""
     for call in calls:
         like, read = ACCUMULATORS[call.function].like, schema.column(columns[call.columns[0]])
         is_counted = read.type.is_integer and read.type.kind is not Kind.UINT64

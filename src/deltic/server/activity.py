@@ -81,7 +81,7 @@ class Activity:
         work.changed, work.last_epoch = work.changed + rows, epoch
 
     def _by_view(self, report: EpochReport) -> tuple[dict[str, float], dict[str, float]]:
-        """The seconds, and the rows visited, of an epoch by view."""
+        """Return the seconds, and the rows visited, of an epoch by view."""
         seconds, visited = defaultdict[str, float](float), defaultdict[str, float](float)
         for stratum in report.work:
             if any(name not in self._views for name in stratum.relations):
@@ -103,24 +103,24 @@ class Activity:
                 self._errors.popitem(last=False)
 
     def epochs(self, since: int) -> list[dict[str, Any]]:
-        """The epochs after one, the oldest first."""
+        """Return the epochs after one, the oldest first."""
         with self._lock:
             later = takewhile(lambda epoch: epoch["epoch"] > since, reversed(self._epochs))
             return list(later)[::-1]
 
     def minutes(self, since: int) -> list[dict[str, Any]]:
-        """The minutes of a day without those that had ended by an epoch; all for 0."""
+        """Return the minutes of a day without those that had ended by an epoch; all for 0."""
         with self._lock:
             known = next((entry["at"] for entry in self._epochs if entry["epoch"] == since), None)
             return self._minutes.described(known)
 
     def work(self) -> Mapping[str, RelationWork]:
-        """The work on each relation; relations that no epoch reached are left out."""
+        """Return the work on each relation; relations that no epoch reached are left out."""
         with self._lock:
             return {name: RelationWork(**vars(work)) for name, work in self._work.items()}
 
     def errors(self) -> list[LoggedError]:
-        """The last errors, the newest first."""
+        """Return the last errors, the newest first."""
         with self._lock:
             return list(reversed(self._errors.values()))
 
@@ -128,7 +128,7 @@ class Activity:
 def _described(
     at: datetime, report: EpochReport, seconds: Mapping[str, float], visited: Mapping[str, float], writers: int
 ) -> dict[str, Any]:
-    """An epoch as JSON, with the largest entries of each list by view."""
+    """Return an epoch as JSON, with the largest entries of each list by view."""
     changed = {view: counts.inserted + counts.deleted for view, counts in report.changed.items()}
     return {
         "epoch": report.epoch,
@@ -151,5 +151,5 @@ def _described(
 
 
 def _most(amounts: Mapping[str, float]) -> list[str]:
-    """The views with the largest values."""
+    """Return the views with the largest values."""
     return nlargest(_MOST, amounts, key=amounts.__getitem__)

@@ -40,14 +40,14 @@ class AgentTools:
         self._user = User("an agent", Role.WRITER if writes else Role.READER)
 
     def relations(self) -> dict[str, Any]:
-        """All tables and views: columns with types, keys, what views read, and what defines them."""
+        """Return all tables and views: columns with types, keys, what views read, and what defines them."""
         self._catch_up()
         seen = self._service.pipeline.snapshot()
         relations = described_catalog(self._service.pipeline)["relations"]
         return {"epoch": seen.epoch, "relations": [{**each, "rows": len(seen[each["name"]])} for each in relations]}
 
     def query(self, sql: str, args: list[Any] | None = None, limit: int = _ROWS) -> dict[str, Any]:
-        """The rows of a SELECT, SHOW, DESCRIBE or EXPLAIN; `args` are the values of `?` in it."""
+        """Return the rows of a SELECT, SHOW, DESCRIBE or EXPLAIN; `args` are the values of `?` in it."""
         self._catch_up()
         try:
             result = self._service.execute(sql, args or None, user=User("an agent", Role.READER), most=limit)
@@ -61,7 +61,9 @@ class AgentTools:
         return {**fields, "truncated": result.truncated}
 
     def changes(self, view: str, since: int) -> dict[str, Any]:
-        """How each epoch after `since` changed a view: rows with weights, 1 for one that came, -1 for one that went."""
+        """Return how each epoch after `since` changed a view: rows with weights, 1 for one that came, -1 for one that
+        went.
+        """
         self._catch_up()
         with self._service.subscribe(view, since, "an agent") as follower:
             changes = [{"epoch": change.epoch, **weighted(change.to_arrow())} for change in follower]
@@ -73,21 +75,23 @@ class AgentTools:
             }
 
     def why(self, relation: str, row: dict[str, Any], depth: int | None = None) -> dict[str, Any]:
-        """Why a row is there, by values of some of its columns: the rules that make it, down to rows of tables."""
+        """Return why a row is there, by values of some of its columns: the rules that make it, down to rows of
+        tables.
+        """
         pattern = self._pattern(relation, row)
         with self._service.asking():
             explanation = self._service.pipeline.why(relation, pattern, depth=depth, budget=10_000)
         return {"text": str(explanation), "steps": plain(explanation.to_dict()["steps"])}
 
     def why_not(self, relation: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Why a view has no row with these values: for each rule what holds, what fails, and what is nearest."""
+        """Return why a view has no row with these values: for each rule what holds, what fails, and what is nearest."""
         pattern = self._pattern(relation, row)
         with self._service.asking():
             result = self._service.pipeline.why_not(relation, pattern)
         return {"text": str(result), "ways": plain(result.to_dict()["ways"])}
 
     def plan(self, view: str) -> str:
-        """How a view is kept fresh, and what that costs."""
+        """Return how a view is kept fresh, and what that costs."""
         self._catch_up()
         return str(self._service.pipeline.explain(view))
 
@@ -115,7 +119,7 @@ def _saying_why(tool: Callable[P, T]) -> Callable[P, T]:
 
 
 def mcp_server(service: Service, writes: bool, catch_up: Callable[[], object]) -> MCPServer:
-    """The server of a service's tools; without `writes` it has only those that read."""
+    """Return the server of a service's tools; without `writes` it has only those that read."""
     tools = AgentTools(service, writes, catch_up)
     server: MCPServer = MCPServer("deltic", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     for read in (tools.relations, tools.query, tools.changes, tools.why, tools.why_not, tools.plan):

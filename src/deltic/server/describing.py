@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def described_catalog(pipeline: Pipeline) -> dict[str, Any]:
-    """The readable tables and views with their definitions, and the names of SQL functions."""
+    """Return the readable tables and views with their definitions, and the names of SQL functions."""
     seen = pipeline.snapshot()
     relations = [_relation(pipeline, seen.catalog, name, schema) for name, schema in (seen.tables | seen.views).items()]
     functions = sorted({name for each in listed() for name in each.languages.get("SQL", ())})
@@ -49,7 +49,7 @@ def _relation(pipeline: Pipeline, catalog: Catalog, name: str, schema: Schema) -
 
 
 def described_plan(pipeline: Pipeline, view: str) -> dict[str, Any]:
-    """The plan of a view: as text, and by relation with the costs of each query."""
+    """Return the plan of a view: as text, and by relation with the costs of each query."""
     return {
         "view": view,
         "text": str(pipeline.explain(view)),
@@ -59,7 +59,7 @@ def described_plan(pipeline: Pipeline, view: str) -> dict[str, Any]:
 
 
 def described_status(service: Service, program: str, since: int) -> dict[str, Any]:
-    """The status of the server, with the epochs after a given one."""
+    """Return the status of the server, with the epochs after a given one."""
     pipeline, activity, sizes, disk = service.pipeline, service.activity, service.sizes(), service.disk()
     return {
         "program": program,
@@ -81,7 +81,7 @@ def described_status(service: Service, program: str, since: int) -> dict[str, An
 
 
 def _costs(service: Service, sizes: Mapping[str, int], disk: Status | None) -> Iterator[dict[str, Any]]:
-    """Each table and view with its rows, memory, disk space and costs."""
+    """Yield each table and view with its rows, memory, disk space and costs."""
     work, seen = service.activity.work(), service.pipeline.snapshot()
     kept = {relation.name: relation.bytes for relation in disk.relations} if disk else {}
     for name, kind in (dict.fromkeys(seen.tables, "table") | dict.fromkeys(seen.views, "view")).items():
@@ -97,7 +97,7 @@ def _costs(service: Service, sizes: Mapping[str, int], disk: Status | None) -> I
 
 
 def _rejected(service: Service) -> Iterator[dict[str, Any]]:
-    """The number of rejected rows of streams, and the tables that hold them."""
+    """Yield the number of rejected rows of streams, and the tables that hold them."""
     work, seen = service.activity.work(), service.pipeline.snapshot()
     for table, kept in tables_of_rejects(seen.tables).items():
         last = work.get(kept, RelationWork()).last_epoch

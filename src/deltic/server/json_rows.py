@@ -60,7 +60,7 @@ def _column(column: pa.ChunkedArray) -> list[Any]:
 
 
 def columns_of(rows: pa.Table) -> list[dict[str, str]]:
-    """The names and types of columns."""
+    """Return the names and types of columns."""
     schema = Schema.of_arrow(rows.schema)
     return [{"name": column.name, "type": str(column.type)} for column in schema]
 

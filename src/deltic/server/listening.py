@@ -42,7 +42,7 @@ class Address:
             return self.host == "localhost"
 
     def check(self, tls: Tls | None, has_users: bool) -> None:
-        """Raises DelticError where other machines could reach it without TLS or without authentication."""
+        """Raise DelticError where other machines could reach it without TLS or without authentication."""
         if not self.is_loopback and (tls is None or not has_users):
             raise DelticError(
                 f"{self.host} is reached from other machines: that takes TLS and users, --tls-cert, --tls-key and "
@@ -50,7 +50,7 @@ class Address:
             )
 
     def bound(self) -> socket.socket:
-        """A socket that listens there; raises DelticError.
+        """Return a socket that listens there; raises DelticError.
 
         What is sent on its connections does not wait until the client has acknowledged what went before (TCP_NODELAY).
         """

@@ -42,7 +42,7 @@ class Minute:
             sums.update(parts)
 
     def described(self) -> dict[str, Any]:
-        """The minute as JSON."""
+        """Return the minute as JSON."""
         most = {name: dict(getattr(self, name).most_common(_MOST)) for name in ("work", "tables", "phases")}
         return {**vars(self), **most}
 
@@ -61,6 +61,6 @@ class Minutes:
         self._minutes[-1].add(report, work)
 
     def described(self, since: datetime | None) -> list[dict[str, Any]]:
-        """The minutes as JSON, without those that had ended by a time; all for None."""
+        """Return the minutes as JSON, without those that had ended by a time; all for None."""
         begin = None if since is None else since - timedelta(minutes=1)
         return [minute.described() for minute in self._minutes if begin is None or minute.at > begin]

@@ -59,7 +59,7 @@ class Refreshing:
         self.close = Repeating(self._refresh, seconds, "deltic refresh").close
 
     def described(self) -> list[dict[str, Any]]:
-        """Each table with a source: its place, and the outcome of the last refresh."""
+        """Return each table with a source: its place, and the outcome of the last refresh."""
         return [
             {"table": table, "from": str(place), "rows_read": self._read.get(table, 0)} | self._state(table)
             for table, place in self._service.pipeline.sources.items()

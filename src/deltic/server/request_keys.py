@@ -37,7 +37,9 @@ class RequestKeys:
             self.remember(position["epoch"], position["keys"])
 
     def applied(self, key: str, digest: str) -> AppliedRequest | None:
-        """The change that was applied with a key, if any is remembered; raises ChangeError where it was another one."""
+        """Return the change that was applied with a key, if any is remembered; raises ChangeError where it was another
+        one.
+        """
         result = self._applied.get(key)
         if result is not None and result.digest != digest:
             raise ChangeError(
@@ -47,7 +49,7 @@ class RequestKeys:
         return result
 
     def positions(self, epoch: int, keys: Mapping[str, str]) -> dict[str, Any]:
-        """The position of an epoch that applies changes with these keys and digests."""
+        """Return the position of an epoch that applies changes with these keys and digests."""
         return {self._slot(epoch): {"epoch": epoch, "keys": dict(keys)}} if keys else {}
 
     def remember(self, epoch: int, keys: Mapping[str, str]) -> None:
@@ -63,6 +65,6 @@ class RequestKeys:
 
 
 def check_key(key: str) -> None:
-    """Raises ChangeError for a key that is too long."""
+    """Raise ChangeError for a key that is too long."""
     if len(key) > _LONGEST:
         raise ChangeError(f"an idempotency key has at most {_LONGEST} characters, found {len(key):,}")

@@ -141,7 +141,9 @@ class Service:
             raise MemoryLimitError("the question takes more memory than there is: ask for less") from error
 
     def signal(self, seconds: float | None = None) -> StopSignal:
-        """A signal that stops a statement at its time limit, or after fewer seconds; `stop` cancels the statement."""
+        """Return a signal that stops a statement at its time limit, or after fewer seconds; `stop` cancels the
+        statement.
+        """
         return StopSignal(min(self.limits.seconds, seconds or self.limits.seconds))
 
     # Changes
@@ -190,7 +192,7 @@ class Service:
             return self.limited(last, self.pipeline.epoch, begun, most)
 
     def require(self, user: User, planned: PlannedText) -> None:
-        """Raises NotAllowedError where a user may not run statements, or nobody may change definitions."""
+        """Raise NotAllowedError where a user may not run statements, or nobody may change definitions."""
         if planned.only_asks:
             require(user, Role.READER, "a question")
         elif planned.only_changes:
@@ -262,7 +264,7 @@ class Service:
         return follower
 
     def _changes(self, view: str, since: int | None) -> Subscription:
-        """The changes of a view; raises CutOffError where they cannot begin after that epoch."""
+        """Return the changes of a view; raises CutOffError where they cannot begin after that epoch."""
         now = self.pipeline.changes(view)
         try:
             return now if since is None else self.pipeline.changes(view, since)
@@ -276,7 +278,7 @@ class Service:
     # Running
 
     def check_ready(self) -> None:
-        """Raises DelticError where the service is stopping, its rows are outdated, or the pipeline is broken."""
+        """Raise DelticError where the service is stopping, its rows are outdated, or the pipeline is broken."""
         if self.is_closing:
             raise BusyError("the server is stopping")
         if self.behind:
@@ -289,12 +291,12 @@ class Service:
         return self.writer.is_closing
 
     def following(self) -> list[Follower]:
-        """The open subscriptions."""
+        """Return the open subscriptions."""
         with self._lock:
             return sorted(self.followers, key=lambda follower: follower.begun)
 
     def epochs_behind(self) -> int:
-        """How many epochs the slowest subscriber is behind."""
+        """Return how many epochs the slowest subscriber is behind."""
         return max((self.pipeline.epoch - each.position for each in self.following()), default=0)
 
     async def in_thread(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -22,7 +22,7 @@ _PATIENCE = 0.05
 
 
 def sizes_of(pipeline: Pipeline) -> dict[str, int]:
-    """The bytes of memory of each table and view, with their shares of hidden relations; raises BusyError."""
+    """Return the bytes of memory of each table and view, with their shares of hidden relations; raises BusyError."""
     result, views = Counter[str](), pipeline.views_by_relation()
     for row in pipeline.sizes(timeout=_PATIENCE):
         owners = views.get(row.relation, (row.relation,))
@@ -32,7 +32,7 @@ def sizes_of(pipeline: Pipeline) -> dict[str, int]:
 
 
 def disk_of(pipeline: Pipeline) -> Status | None:
-    """The state's files on the local disk; None where it has none there."""
+    """Return the state's files on the local disk; None where it has none there."""
     place = pipeline.place
     return None if place is None or not Path(place).is_dir() else status_of(place)
 
@@ -61,7 +61,7 @@ class CachedCounts:
         self._counted: dict[str, tuple[int | None, int]] = {}
 
     def of(self, name: str, last_epoch: int | None, seen: Snapshot) -> int:
-        """The number of rows of a relation that epoch `last_epoch` was the last to change."""
+        """Return the number of rows of a relation that epoch `last_epoch` was the last to change."""
         known = self._counted.get(name)
         if known is None or known[0] != last_epoch:
             known = self._counted[name] = last_epoch, len(seen[name])

@@ -59,7 +59,7 @@ def trace_epoch(report: EpochReport) -> None:
 
 
 def here() -> Any:
-    """The current span context of this thread, for `within`."""
+    """Return the current span context of this thread, for `within`."""
     return None if _TRACER is None else context.get_current()
 
 

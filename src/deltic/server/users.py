@@ -57,7 +57,7 @@ class NotAllowedError(DelticError):
 
 
 def require(user: User, role: Role, what: str) -> None:
-    """Raises NotAllowedError where a user has a lesser role."""
+    """Raise NotAllowedError where a user has a lesser role."""
     if user.role < role:
         raise NotAllowedError(
             f"{user.name} is a {user.role.name.lower()}, and {what} takes the role {role.name.lower()}: the file of "
@@ -74,7 +74,7 @@ class Users:
 
     @classmethod
     def load(cls, path: Path) -> Users:
-        """The users of a file; raises DelticError, which names the entry that is wrong."""
+        """Return the users of a file; raises DelticError, which names the entry that is wrong."""
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -84,11 +84,11 @@ class Users:
         return cls({name: _user(path, name, entry) for name, entry in content.items()})
 
     def named(self, name: str) -> User | None:
-        """The user of that name."""
+        """Return the user of that name."""
         return self._by_name.get(name)
 
     def with_token(self, token: str) -> User | None:
-        """The user who has a token."""
+        """Return the user who has a token."""
         return self._by_token.get(_digest(token))
 
 
@@ -127,7 +127,7 @@ def new_entry(name: str, role: Role) -> tuple[str, str]:
 
 
 def verifier(password: str) -> str:
-    """The verifier of a password for SCRAM-SHA-256, in PostgreSQL's form [RFC 5802, RFC 7677]."""
+    """Return the verifier of a password for SCRAM-SHA-256, in PostgreSQL's form [RFC 5802, RFC 7677]."""
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
     client = hmac.digest(salted, b"Client Key", "sha256")

@@ -95,7 +95,7 @@ class ServiceWriter:
         return len(self._waiting)
 
     def writers_of(self, epoch: int) -> int:
-        """The number of transactions in the last epoch; 1 for other epochs."""
+        """Return the number of transactions in the last epoch; 1 for other epochs."""
         number, writers = self._last
         return writers if epoch == number else 1
 
@@ -149,7 +149,7 @@ class ServiceWriter:
                 first.verdict.set_result(first.run())
 
     def _next(self) -> list[_Write | _Work]:
-        """The next step: one piece of work, or the transactions before it; nothing at the end."""
+        """Return the next step: one piece of work, or the transactions before it; nothing at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self.is_closing)
             is_work = bool(self._waiting) and isinstance(self._waiting[0], _Work)
@@ -157,7 +157,7 @@ class ServiceWriter:
             return [self._waiting.popleft() for _ in range(count)]
 
     def _writes(self) -> Iterator[_Write]:
-        """The transactions that wait before other work, up to the first repeated key."""
+        """Yield the transactions that wait before other work, up to the first repeated key."""
         keys = set[str]()
         for item in self._waiting:
             if isinstance(item, _Work) or item.key in keys:
@@ -174,7 +174,9 @@ class ServiceWriter:
             self._commit_group([by_transaction[id(transaction)] for transaction in group])
 
     def _is_known(self, write: _Write) -> bool:
-        """Whether a change needs no commit, because it was applied before or is wrong; it has its verdict then."""
+        """Return whether a change needs no commit, because it was applied before or is wrong; it has its verdict
+        then.
+        """
         try:
             with write.signal.heeded():
                 known = self._keys.applied(write.key, write.digest) if write.key else None

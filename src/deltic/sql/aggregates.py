@@ -41,7 +41,7 @@ class AggregateColumn:
     parameters: tuple[Parameter, ...] = ()
 
     def over(self, columns: Sequence[str], name: str) -> ops.AggregateCall:
-        """The aggregate of these columns of the circuit."""
+        """Return the aggregate of these columns of the circuit."""
         first, *others = columns or [""]
         return ops.AggregateCall(self.function, first, name, tuple(others), self.parameters)
 
@@ -65,7 +65,7 @@ def aggregate_name(node: exp.Expression) -> str:
 
 
 def is_aggregate(node: exp.Expression) -> bool:
-    """Whether a node is an aggregate, possibly with FILTER, WITHIN GROUP or IGNORE NULLS."""
+    """Return whether a node is an aggregate, possibly with FILTER, WITHIN GROUP or IGNORE NULLS."""
     if isinstance(node, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
         return True
     if isinstance(node, exp.Any):
@@ -76,7 +76,9 @@ def is_aggregate(node: exp.Expression) -> bool:
 
 
 def in_order_of_rows(call: exp.Expression) -> exp.Expression | None:
-    """What an aggregate of Spark has in the order of rows, where the call names no other; None for other aggregates."""
+    """Return what an aggregate of Spark has in the order of rows, where the call names no other; None for other
+    aggregates.
+    """
     if not is_aggregate(call):
         return None
     asked = _Asked.of(call, lambda _: NULL, SourceText("", ""))
@@ -158,7 +160,7 @@ class _Asked:
         return cls(node, name, tuple(arguments), value, source, is_distinct, tuple(order))
 
     def error(self, message: str, hint: str = "") -> Exception:
-        """The error about the call."""
+        """Return the error about the call."""
         return self.source.error(self.call, message, hint)
 
     def take(self, least: int, most: int) -> None:
@@ -169,19 +171,19 @@ class _Asked:
             raise self.error(f"{self.name} takes {wanted} argument{'s' * (most != 1)}, not {count}")
 
     def any(self, node: exp.Expression) -> Typed:
-        """The value of an argument of any type."""
+        """Return the value of an argument of any type."""
         result = self.value(node)
         return coerced(NULL, Type.BOOLEAN) if result.is_null else result
 
     def ordered(self, node: exp.Expression) -> Typed:
-        """The value of an argument of any ordered type."""
+        """Return the value of an argument of any ordered type."""
         result = self.any(node)
         if not result.type.type.is_ordered:
             raise self._mismatch(node, "values that have an order", result)
         return result
 
     def one_of(self, node: exp.Expression, what: str, fits: Callable[[Type], bool], otherwise: Type) -> Typed:
-        """The value of an argument of a type that `fits`; texts and a bare NULL get the type `otherwise`."""
+        """Return the value of an argument of a type that `fits`; texts and a bare NULL get the type `otherwise`."""
         result = self.value(node)
         if result.is_null or (result.type.type is Type.STRING and otherwise.is_numeric):
             return coerced(result, otherwise)
@@ -190,7 +192,7 @@ class _Asked:
         return coerced(result, as_signed(result.type.type))
 
     def typed(self, node: exp.Expression, type_: Type) -> Typed:
-        """The value of an argument, coerced as arguments of functions are."""
+        """Return the value of an argument, coerced as arguments of functions are."""
         result = self.value(node)
         try:
             return to(result, type_)
@@ -198,38 +200,38 @@ class _Asked:
             raise self.source.error(node, f"{self.name}: {mismatch}") from None
 
     def double(self, node: exp.Expression) -> Typed:
-        """The value of an argument as a DOUBLE."""
+        """Return the value of an argument as a DOUBLE."""
         return coerced(self.number(node), Type.FLOAT64)
 
     def number(self, node: exp.Expression) -> Typed:
-        """The value of an argument that is a number."""
+        """Return the value of an argument that is a number."""
         return self.one_of(node, "a number", lambda type_: type_.is_numeric, Type.FLOAT64)
 
     def number_or_time(self, node: exp.Expression) -> Typed:
-        """The value of an argument that is a number, a date or a time."""
+        """Return the value of an argument that is a number, a date or a time."""
         times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
         return self.one_of(node, "a number, a date or a time", lambda t: t.is_numeric or t in times, Type.FLOAT64)
 
     def number_or_interval(self, node: exp.Expression) -> Typed:
-        """The value of an argument that is a number, or an interval; an instant is one in seconds since 1970."""
+        """Return the value of an argument that is a number, or an interval; an instant is one in seconds since 1970."""
         result = self.one_of(
             node, "a number, an interval or a TIMESTAMP", lambda t: t.is_numeric or t in _ADDED, Type.FLOAT64
         )
         return coerced(result, Type.FLOAT64) if result.type.type is Type.TIMESTAMP else result
 
     def integer(self, node: exp.Expression) -> Typed:
-        """The value of an argument that is an integer."""
+        """Return the value of an argument that is an integer."""
         return self.one_of(node, "an integer", lambda type_: type_.is_integer, Type.INT64)
 
     def condition_of(self, node: exp.Expression) -> Typed:
-        """The value of an argument that is a condition."""
+        """Return the value of an argument that is a condition."""
         result = self.value(node)
         if result.type.type is Type.STRING:
             return coerced(result, Type.BOOLEAN)
         return self.one_of(node, "a condition", lambda type_: type_ is Type.BOOLEAN, Type.BOOLEAN)
 
     def constant(self, node: exp.Expression, target: Type, what: str) -> object:
-        """The value of an argument that is the same for all rows; None for NULL."""
+        """Return the value of an argument that is the same for all rows; None for NULL."""
         result = self.value(node)
         fits = result.is_null or result.type.type is target or (target.is_numeric and result.type.type.is_numeric)
         if result.expression.find(exp.Column) or not fits:
@@ -245,7 +247,7 @@ _ADDED = (*INTERVALS, Type.TIMESTAMP)
 
 
 def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
-    """A single aggregate of the circuit, whose result is the value."""
+    """Return a single aggregate of the circuit, whose result is the value."""
     if any(text.collation for text in inputs):
         function, inputs = _in_collation(function, inputs)
     call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
@@ -253,7 +255,7 @@ def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) 
 
 
 def _in_collation(function: str, inputs: tuple[Typed, ...]) -> tuple[str, tuple[Typed, ...]]:
-    """An aggregate of texts with a collation, and its arguments: what it compares are keys."""
+    """Return an aggregate of texts with a collation, and its arguments: what it compares are keys."""
     match function:
         case "min" | "max":
             return f"{function}_by", (inputs[0], comparable(inputs[0]))
@@ -296,7 +298,7 @@ def _count_if(asked: _Asked) -> LoweredAggregates:
 
 
 def _sum(asked: _Asked) -> LoweredAggregates:
-    """The sum; one that does not fit is NULL for `try_sum`."""
+    """Return the sum; one that does not fit is NULL for `try_sum`."""
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
     if number.type.type.is_float:
@@ -317,13 +319,13 @@ def _is_tried(asked: _Asked) -> bool:
 
 
 def _interval(units: Typed, type_: Type, is_tried: bool = False) -> Typed:
-    """An interval from a number of months or microseconds; NULL where there is none, if it `is_tried`."""
+    """Return an interval from a number of months or microseconds; NULL where there is none, if it `is_tried`."""
     name = f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}"
     return (attempt if is_tried else apply)(name, units)
 
 
 def _avg(asked: _Asked) -> LoweredAggregates:
-    """The mean; one that does not fit is NULL for `try_avg`."""
+    """Return the mean; one that does not fit is NULL for `try_avg`."""
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
     if number.type.type in INTERVALS:
@@ -334,7 +336,7 @@ def _avg(asked: _Asked) -> LoweredAggregates:
 
 
 def _mean_interval(span: Typed, is_tried: bool) -> LoweredAggregates:
-    """The mean of intervals, rounded to whole months or microseconds."""
+    """Return the mean of intervals, rounded to whole months or microseconds."""
 
     def mean(results: Sequence[Typed]) -> Typed:
         total, count = results
@@ -349,7 +351,7 @@ Taken = Callable[[_Asked, exp.Expression], Typed]
 
 
 def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
-    """A single aggregate whose arguments are read by these methods; arguments up to `most` are ignored."""
+    """Return a single aggregate whose arguments are read by these methods; arguments up to `most` are ignored."""
 
     def rule(asked: _Asked) -> LoweredAggregates:
         asked.take(len(takes), max(most, len(takes)))
@@ -359,12 +361,12 @@ def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
 
 
 def _of_doubles(function: str, count: int) -> Rule:
-    """A function of this many columns of DOUBLE."""
+    """Return a function of this many columns of DOUBLE."""
     return _of(function, *[_Asked.double] * count)
 
 
 def _of_maps(rule: Rule) -> Rule:
-    """A rule whose first argument may have maps, too."""
+    """Return a rule whose first argument may have maps, too."""
 
     def over_entries(asked: _Asked) -> LoweredAggregates:
         maps: list[Type] = []
@@ -391,7 +393,7 @@ def _collect(asked: _Asked) -> LoweredAggregates:
 
 
 def _collect_union(asked: _Asked) -> LoweredAggregates:
-    """The different elements of all arrays, without NULL."""
+    """Return the different elements of all arrays, without NULL."""
     asked.take(1, 1)
     (argument,) = asked.arguments
     found = _one("collect_set", asked.one_of(argument, "an array", lambda t: t.kind is Kind.ARRAY, _NO_ARRAY))
@@ -421,7 +423,7 @@ _MOST_BY = 100_000
 
 
 def _several_by(falls: bool, value: Typed, key: Typed, count: int) -> LoweredAggregates:
-    """The array of n values with the least or greatest keys, the extreme first."""
+    """Return the array of n values with the least or greatest keys, the extreme first."""
     pair = struct(["key", "value"], [key, value])
     found = _one("collect_list", case([(operators.logic(exp.Not, [is_null(key)]), pair)], None))
 
@@ -453,13 +455,13 @@ def _string_agg(asked: _Asked) -> LoweredAggregates:
 
 
 def direction(ordered: exp.Ordered) -> str:
-    """The direction of a sort key as text."""
+    """Return the direction of a sort key as text."""
     way = "DESC" if ordered.args.get("desc") else "ASC"
     return f"{way} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
 
 
 def _bitmap(asked: _Asked) -> LoweredAggregates:
-    """A bitmap of positions, or the union or intersection of bitmaps."""
+    """Return a bitmap of positions, or the union or intersection of bitmaps."""
     asked.take(1, 1)
     (argument,) = asked.arguments
     if asked.name == "bitmap_construct_agg":
@@ -530,7 +532,7 @@ def _at_parts_of(asked: _Asked, function: str, column: Typed, node: exp.Expressi
 
 
 def _all_or_null(results: Sequence[Typed]) -> Typed:
-    """The array of results, which are NULL together or not at all."""
+    """Return the array of results, which are NULL together or not at all."""
     return case([(is_null(results[0]), coerced(NULL, (result := RULES["array"](*results)).type.type))], result)
 
 
@@ -564,7 +566,7 @@ def _approx_percentile(asked: _Asked) -> LoweredAggregates:
 
 
 def _part(asked: _Asked, node: exp.Expression) -> float:
-    """The fraction of a percentile."""
+    """Return the fraction of a percentile."""
     part = asked.constant(node, Type.FLOAT64, "the percentage")
     if not isinstance(part, float) or not 0 <= part <= 1:
         raise asked.source.error(
@@ -585,7 +587,7 @@ def _mode(asked: _Asked) -> LoweredAggregates:
 
 
 def _own(asked: _Asked) -> LoweredAggregates:
-    """A user-defined aggregate."""
+    """Return a user-defined aggregate."""
     own = aggregate_called(asked.name)
     assert own is not None
     asked.take(len(own.of), len(own.of))

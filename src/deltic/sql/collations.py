@@ -23,7 +23,9 @@ _DEFAULTS = frozenset({"CS", "AS"})
 
 @cache
 def maker() -> str:
-    """What makes ICU's keys: part of each call, so that a state with keys of another version computes them again."""
+    """Return what makes ICU's keys: part of each call, so that a state with keys of another version computes them
+    again.
+    """
     return f"DuckDB {version('duckdb')}"
 
 
@@ -41,7 +43,7 @@ class Collation:
 
     @classmethod
     def named(cls, name: str) -> Collation | None:
-        """The collation of a name in any case; None where there is none, or none that is supported."""
+        """Return the collation of a name in any case; None where there is none, or none that is supported."""
         base = next((base for base in _BASES if f"{name.upper()}_".startswith(f"{base}_")), "")
         parts = name.upper().removeprefix(base).split("_")[1:]
         ignored = frozenset(parts) - _DEFAULTS - {"RTRIM"}
@@ -67,7 +69,7 @@ class Collation:
         return self.base == "UTF8_BINARY" and not self.trims
 
     def as_explicit(self, is_explicit: bool = True) -> Collation:
-        """The same collation, named by COLLATE or not."""
+        """Return the same collation, named by COLLATE or not."""
         return replace(self, is_explicit=is_explicit)
 
 

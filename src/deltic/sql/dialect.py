@@ -62,7 +62,7 @@ def _part_of_window(parser: SparkParser, name: str, part: str) -> exp.Dot:
 def _table_function(
     name: str, table: exp.Table, others: Sequence[exp.Expr], is_time: list[bool], has_keys: bool
 ) -> exp.Anonymous:
-    """A call of a table function; `partition` has the columns of PARTITION BY after the table."""
+    """Return a call of a table function; `partition` has the columns of PARTITION BY after the table."""
     count = is_time.index(True) if has_keys and any(is_time) else 0
     call = exp.Anonymous(this=name, expressions=[table, *others[count:]])
     keys = (part.unnest() for part in others[:count])
@@ -166,7 +166,7 @@ BEHIND_A_NAME = {
 
 
 def _step(part: exp.JSONPathPart) -> str:
-    """A step of a path as variant_get has it."""
+    """Return a step of a path as variant_get has it."""
     if isinstance(part, exp.JSONPathKey):
         return f".{part.this}" if str(part.this).isidentifier() else f"['{part.this}']"
     return f"[{part.this}]"
@@ -208,7 +208,7 @@ class DelticParser(SparkParser):
     PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.PRIMARY_PARSERS, TokenType.NULL: _null}
 
     def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
-        """A list, which no comma ends."""
+        """Return a list, which no comma ends."""
         start = self._index
         result = super()._parse_csv(parse_method, sep)
         if sep is TokenType.COMMA and self._index > start and self._prev and self._prev.token_type is sep:
@@ -424,7 +424,7 @@ class DelticParser(SparkParser):
 
 
 def taken() -> set[str]:
-    """The lower-case names of SQL functions, which Python functions cannot have."""
+    """Return the lower-case names of SQL functions, which Python functions cannot have."""
     return {
         name.lower()
         for name in (*_SCALAR, *SparkParser.FUNCTIONS, *DelticParser.FUNCTION_PARSERS, "window", "session_window")

@@ -14,7 +14,9 @@ NO_DATABASE = "leave it out; a relation of Datalog whose name has dots is writte
 
 
 def field_name(part: exp.Expression) -> str:
-    """The name that an expression gives to its field of a struct: as a column, a field, or a placeholder of one."""
+    """Return the name that an expression gives to its field of a struct: as a column, a field, or a placeholder of
+    one.
+    """
     if isinstance(part, exp.Alias):
         return part.alias
     if isinstance(part, exp.Bracket) and len(part.expressions) == 1 and part.expressions[0].is_string:
@@ -26,7 +28,7 @@ def field_name(part: exp.Expression) -> str:
 
 
 def spelt(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that equal a name up to case."""
+    """Return the known names that equal a name up to case."""
     lowered = name.lower()
     return [other for other in known if other.lower() == lowered]
 
@@ -40,14 +42,14 @@ class Spellings:
             self._by_lower.setdefault(name.lower(), []).append(name)
 
     def meant(self, tables: Iterable[exp.Table]) -> list[str]:
-        """The known names that tables may mean, each once."""
+        """Return the known names that tables may mean, each once."""
         return list(dict.fromkeys(name for table in tables for name in self._by_lower.get(table.name.lower(), ())))
 
 
 def find_name(
     name: exp.Identifier | exp.Table, kind: str, known: Iterable[str], source: SourceText, remedy: str = ""
 ) -> str:
-    """The known name that a name means; raises ProgramError where there is none, or several that differ by case.
+    """Return the known name that a name means; raises ProgramError where there is none, or several that differ by case.
 
     `remedy` is the hint of the error, if any.
     """
@@ -63,7 +65,7 @@ def find_name(
 
 
 def ambiguous(name: exp.Identifier | exp.Table, found: Iterable[str], source: SourceText) -> ProgramError:
-    """The error for a name that fits several relations, which Datalog distinguishes by case."""
+    """Return the error for a name that fits several relations, which Datalog distinguishes by case."""
     message = " or ".join(sorted(found))
     return source.error(
         name,
@@ -94,7 +96,7 @@ def _names_read(query: exp.Expression, own: frozenset[str]) -> Iterator[exp.Tabl
 
 
 def reads_column(query: exp.Expression, table: str, column: str) -> bool:
-    """Whether a query names something that may be this column of a table."""
+    """Return whether a query names something that may be this column of a table."""
     meant = [node for node in names_read(query) if node.name.lower() == table.lower()]
     called = {(node.alias or node.name).lower() for node in meant} | {""}
     for node in query.find_all(exp.Column):

@@ -85,7 +85,7 @@ _FILE = re.compile(r"\.(csv|tsv|parquet|jsonl?|ndjson|gz)$", re.IGNORECASE)
 
 
 def of_relation(node: exp.Expression) -> str:
-    """The remedy for an unknown name in FROM; "" for none."""
+    """Return the remedy for an unknown name in FROM; "" for none."""
     name, database = node.name.lower(), node.text("db").lower()
     around = node.find_ancestor(exp.CTE)
     while around is not None:
@@ -100,10 +100,10 @@ def of_relation(node: exp.Expression) -> str:
 
 
 def of_function(name: str) -> str:
-    """The remedy for an unknown function; "" for none."""
+    """Return the remedy for an unknown function; "" for none."""
     return f"write {FUNCTIONS[name]}" if name in FUNCTIONS else ""
 
 
 def of_type(name: str) -> str:
-    """The remedy for an unknown type; "" for none."""
+    """Return the remedy for an unknown type; "" for none."""
     return f"use {TYPES[name.upper()]}" if name.upper() in TYPES else ""

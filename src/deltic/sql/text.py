@@ -23,18 +23,20 @@ class SourceText:
     file: str = "<sql>"
 
     def error(self, node: exp.Expression | None, message: str, hint: str = "") -> ProgramError:
-        """The error about a node, with its place."""
+        """Return the error about a node, with its place."""
         return ProgramError([self.diagnostic(node, message, hint)])
 
     def diagnostic(self, node: exp.Expression | None, message: str, hint: str = "") -> Diagnostic:
-        """The finding about a node, with its place: what is around a node without one, or where the text begins."""
+        """Return the finding about a node, with its place: what is around a node without one, or where the text
+        begins.
+        """
         span = self._around(node)
         if span is None and (self.file == BUILT_IN or not self.text.strip()):
             return Diagnostic(message, self.file, hint=hint)
         return self.at(*(span or self._beginning()), message, hint)
 
     def at(self, start: int, end: int, message: str, hint: str = "") -> Diagnostic:
-        """The finding about the characters from offset `start` up to, but not, `end`."""
+        """Return the finding about the characters from offset `start` up to, but not, `end`."""
         line = self.text.count("\n", 0, start) + 1
         first = self.text.rfind("\n", 0, start) + 1
         source = self.text[first:].partition("\n")[0].rstrip("\r")
@@ -42,12 +44,12 @@ class SourceText:
         return Diagnostic(message, self.file, line, start - first + 1, source, length, hint)
 
     def written(self, node: exp.Expression) -> str:
-        """The node as it was written, or as sqlglot writes it where it has no place."""
+        """Return the node as it was written, or as sqlglot writes it where it has no place."""
         span = self.span(node)
         return node.sql(dialect="spark").replace("\0", "") if span is None else self.text[span[0] : span[1]]
 
     def _around(self, node: exp.Expr | None) -> tuple[int, int] | None:
-        """The offsets of a node, or of the nearest one around it that has some."""
+        """Return the offsets of a node, or of the nearest one around it that has some."""
         while isinstance(node, exp.Expression):
             if (span := self.span(node)) is not None:
                 return span
@@ -55,13 +57,15 @@ class SourceText:
         return None
 
     def _beginning(self) -> tuple[int, int]:
-        """The offsets of the first word."""
+        """Return the offsets of the first word."""
         word = re.search(r"\S+", self.text)
         assert word is not None
         return word.span()
 
     def span(self, node: exp.Expression) -> tuple[int, int] | None:
-        """The offsets of a node's first character and after its last, with its function's name and parentheses."""
+        """Return the offsets of a node's first character and after its last, with its function's name and
+        parentheses.
+        """
         span = span_of(node)
         if span is None:
             return None
@@ -83,7 +87,7 @@ class SourceText:
 
 
 def _after_closing(text: str, start: int) -> int:
-    """Where a parenthesis ends that is open at an offset; the offset itself where none closes it."""
+    """Return where a parenthesis ends that is open at an offset; the offset itself where none closes it."""
     depth = 1
     for offset in range(start, len(text)):
         depth += (text[offset] == "(") - (text[offset] == ")")
@@ -93,7 +97,7 @@ def _after_closing(text: str, start: int) -> int:
 
 
 def _unopened(text: str) -> int:
-    """How many parentheses are closed in a text before they are opened."""
+    """Return how many parentheses are closed in a text before they are opened."""
     depth = least = 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -102,7 +106,7 @@ def _unopened(text: str) -> int:
 
 
 def span_of(node: exp.Expression) -> tuple[int, int] | None:
-    """The offsets that the tokens of a node span, the second after the last; None where none is known.
+    """Return the offsets that the tokens of a node span, the second after the last; None where none is known.
 
     Only names, literals and some functions have places in the tree.
     """

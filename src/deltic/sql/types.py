@@ -58,14 +58,14 @@ _HINT = (
 
 
 def check_order(type_: Type, node: exp.Expression | None, what: str, source: SourceText) -> None:
-    """Raises ProgramError where values of a type without an order would be compared."""
+    """Raise ProgramError where values of a type without an order would be compared."""
     if not type_.is_ordered:
         message = f"{what} compares values, and this has type {written(type_)}: maps have no order"
         raise source.error(node, message, "compare map_entries of them, or GROUP BY the map")
 
 
 def type_of(data_type: exp.DataType, source: SourceText) -> Type:
-    """The type that a statement names, what it holds may be NULL; ProgramError for an unknown type.
+    """Return the type that a statement names, what it holds may be NULL; ProgramError for an unknown type.
 
     VARCHAR(n) and CHAR(n) are those of columns alone, which have a bound for what is stored in them.
     """
@@ -98,7 +98,7 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
 
 
 def collation_of(data_type: exp.DataType, source: SourceText) -> Collation | None:
-    """The collation that a type names: STRING COLLATE UNICODE_CI. Raises ProgramError for an unknown one."""
+    """Return the collation that a type names: STRING COLLATE UNICODE_CI. Raises ProgramError for an unknown one."""
     named = data_type.args.get("collate")
     result = None if named is None else Collation.named(named.name)
     if named is not None and result is None:
@@ -107,7 +107,7 @@ def collation_of(data_type: exp.DataType, source: SourceText) -> Collation | Non
 
 
 def written(type_: Type) -> str:
-    """The name of a type in SQL; that of the next wider one for an unsigned integer."""
+    """Return the name of a type in SQL; that of the next wider one for an unsigned integer."""
     match type_.kind:
         case Kind.DECIMAL:
             return f"DECIMAL({type_.precision},{type_.scale})"
@@ -122,7 +122,9 @@ def written(type_: Type) -> str:
 
 
 def simple_string(type_: Type, collation: Collation | None = None) -> str:
-    """The name of a type as Spark's `typeof` and DESCRIBE have it: in lower case, except for the names of fields."""
+    """Return the name of a type as Spark's `typeof` and DESCRIBE have it: in lower case, except for the names of
+    fields.
+    """
     if collation is not None and collation.name != "UTF8_BINARY":
         return f"string collate {collation.name}"
     match type_.kind:

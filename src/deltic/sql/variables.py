@@ -66,7 +66,7 @@ def keeping() -> Iterator[None]:
 
 
 def variable_of(reference: exp.Expr | None) -> SessionVariable | None:
-    """The variable that a name means, if any: `x`, `session.x` or `system.session.x`."""
+    """Return the variable that a name means, if any: `x`, `session.x` or `system.session.x`."""
     if not isinstance(reference, exp.Column) or not (known := _KNOWN.get()):
         return None
     *scope, name = (part.name.lower() for part in reference.parts)
@@ -74,14 +74,14 @@ def variable_of(reference: exp.Expr | None) -> SessionVariable | None:
 
 
 def refuse_in_definition(variable: SessionVariable, place: exp.Expression | None, source: SourceText) -> None:
-    """Raises ProgramError where a definition is read."""
+    """Raise ProgramError where a definition is read."""
     if _KEEPING.get():
         message = f"{variable.name} is a variable of this session, and a view or function outlives it"
         raise source.error(place, message, "write its value, or keep it in a table of one row")
 
 
 def constant_of(value: Any, type_: Type) -> exp.Expression:
-    """The constant of SQL for a value of a row."""
+    """Return the constant of SQL for a value of a row."""
     return exp.cast(_untyped(value, type_), written(type_), dialect="spark")
 
 

@@ -62,7 +62,7 @@ class WindowColumn:
     ignores_nulls: bool = False
 
     def over(self, columns: Sequence[str], name: str) -> ops.WindowCall:
-        """The function of these columns of the circuit."""
+        """Return the function of these columns of the circuit."""
         return ops.WindowCall(self.function, tuple(columns), name, self.parameters, self.frame, self.ignores_nulls)
 
 
@@ -76,7 +76,7 @@ class LoweredWindow:
 
 
 def lowered_window(window: exp.Window, order: Sequence[Typed], value: Value, source: SourceText) -> LoweredWindow:
-    """A window function, in whose window a named one has been put in its place.
+    """Return a window function, in whose window a named one has been put in its place.
 
     `order` are the values of ORDER BY's keys and `value` gives those of other expressions of the window, constants and
     arguments of functions. Raises ProgramError at the place of what is not supported, or of what Spark refuses.
@@ -106,7 +106,7 @@ class _Window:
         return self._aggregate()
 
     def error(self, node: exp.Expression, message: str, hint: str = "") -> Exception:
-        """The error about a part of the window."""
+        """Return the error about a part of the window."""
         return self.source.error(node, message, hint)
 
     def _one(
@@ -173,7 +173,9 @@ class _Window:
         return LoweredWindow(result.inputs, tuple(calls), result.result)
 
     def _in_order(self, found: LoweredAggregates) -> LoweredAggregates:
-        """An aggregate that puts values one after the other: in the order of the window, unless it has its own."""
+        """Return an aggregate that puts values one after the other: in the order of the window, unless it has its
+        own.
+        """
         has_own = self.node.find(exp.WithinGroup, exp.ArgMax, exp.ArgMin) is not None
         if not self.order or has_own or found.calls[0].function not in _IN_ORDER:
             return found
@@ -190,7 +192,7 @@ class _Window:
         return self._listed(found, keys)
 
     def _listed(self, found: LoweredAggregates, keys: Sequence[exp.Ordered]) -> LoweredAggregates:
-        """An array in the order of the window: of structs that begin with its keys, which are in this order.
+        """Return an array in the order of the window: of structs that begin with its keys, which are in this order.
 
         Of one that falls it is the array turned round.
         """
@@ -212,12 +214,12 @@ class _Window:
     # Arguments
 
     def _any(self, node: exp.Expression) -> Typed:
-        """The value of an argument of any type."""
+        """Return the value of an argument of any type."""
         result = self.value(node)
         return coerced(NULL, Type.BOOLEAN) if result.is_null else result
 
     def _constant(self, node: exp.Expression, what: str) -> tuple[Any, Type]:
-        """A value that is the same for all rows, and its type."""
+        """Return a value that is the same for all rows, and its type."""
         result = self.value(node)
         if result.is_null or result.expression.find(exp.Column):
             raise self.error(node, f"{what} is a constant that is not NULL")
@@ -227,14 +229,14 @@ class _Window:
             raise self.error(node, str(error)) from None
 
     def _whole(self, node: exp.Expression, what: str) -> int:
-        """A constant that is a whole number."""
+        """Return a constant that is a whole number."""
         result, type_ = self._constant(node, what)
         if not type_.is_integer:
             raise self.error(node, f"{what} is a whole number, and {self.source.written(node)} is {written(type_)}")
         return int(result)
 
     def _above_zero(self, node: exp.Expression | None, what: str) -> int:
-        """A constant that is a whole number above zero; one where none is given."""
+        """Return a constant that is a whole number above zero; one where none is given."""
         number = 1 if node is None else self._whole(node, what)
         if node is not None and number < 1:
             raise self.error(node, f"{what} is above zero")
@@ -243,7 +245,7 @@ class _Window:
     # Frames
 
     def _frame(self) -> ops.Frame:
-        """The frame that is written, or SQL's own: with an order all up to the current row and its peers."""
+        """Return the frame that is written, or SQL's own: with an order all up to the current row and its peers."""
         spec = self.window.args.get("spec")
         if spec is None:
             return SO_FAR if self.order else PARTITION
@@ -262,7 +264,7 @@ class _Window:
         return frame
 
     def _bound(self, spec: exp.WindowSpec, side: str, unit: ops.Unit) -> tuple[Distance, bool]:
-        """How far a frame goes to one side, and whether that is in months."""
+        """Return how far a frame goes to one side, and whether that is in months."""
         amount, direction = spec.args.get(side), spec.args.get(f"{side}_side")
         if amount is None or amount == "CURRENT ROW":
             return 0, False
@@ -278,7 +280,7 @@ class _Window:
         return -distance if is_back else distance, is_months
 
     def _range(self, amount: exp.Expression, spec: exp.WindowSpec) -> tuple[int | Decimal, bool]:
-        """A distance in the values of the order, and whether that is in months."""
+        """Return a distance in the values of the order, and whether that is in months."""
         if len(self.order) != 1:
             raise self.error(spec, "a frame by RANGE with distances needs one column to order by", "write ROWS")
         result, type_ = self._constant(amount, "a distance")

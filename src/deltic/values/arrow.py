@@ -17,7 +17,7 @@ _OTHER = (Kind.YEAR_MONTH_INTERVAL, Kind.ARRAY, Kind.STRUCT, Kind.MAP)
 
 
 def from_arrow(column: pa.Array | pa.ChunkedArray, type_: Type) -> list[Any]:
-    """The values of a column of the type, in the form of rows."""
+    """Return the values of a column of the type, in the form of rows."""
     if type_.kind in _TIMES:  # by numpy, which makes Python's times of them ten times as fast
         times: list[Any] = column.cast(type_.arrow).to_numpy(zero_copy_only=False).tolist()
         return [t and t.replace(tzinfo=UTC) for t in times] if type_.kind is Kind.TIMESTAMP else times
@@ -28,13 +28,13 @@ def from_arrow(column: pa.Array | pa.ChunkedArray, type_: Type) -> list[Any]:
 
 
 def to_arrow(values: Iterable[Any], type_: Type) -> pa.Array:
-    """An Arrow column of values from rows."""
+    """Return an Arrow column of values from rows."""
     given = (to_python(value, type_) for value in values) if type_.kind in _OTHER else values
     return pa.array(list(given), type_.arrow)
 
 
 def numbers_of(column: pa.Array, type_: Type) -> Any:
-    """The numbers of a column without NULL as a numpy array; times are days or microseconds since 1970."""
+    """Return the numbers of a column without NULL as a numpy array; times are days or microseconds since 1970."""
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return np.array(from_arrow(column, type_), np.int64)
     is_time = type_.kind in _TIMES or type_ is Type.TIME
@@ -43,7 +43,7 @@ def numbers_of(column: pa.Array, type_: Type) -> Any:
 
 
 def of_numbers(numbers: Any, type_: Type, undefined: Any = None) -> pa.Array:
-    """The inverse of `numbers_of`; NULL where `undefined`."""
+    """Return the inverse of `numbers_of`; NULL where `undefined`."""
     if type_ is Type.YEAR_MONTH_INTERVAL:
         missing = np.zeros(len(numbers), bool) if undefined is None else undefined
         return to_arrow((None if gone else n for n, gone in zip(numbers.tolist(), missing, strict=True)), type_)

@@ -72,7 +72,7 @@ def _hashed(columns: Sequence[pa.ChunkedArray | pa.Array], count: int, function:
 
 
 def _fold(column: pa.Array, hashes: Hashes, function: _Function) -> Hashes:
-    """The hashes of rows extended by one more column."""
+    """Return the hashes of rows extended by one more column."""
     type_ = type_of_arrow(column.type)
     if type_.kind is Kind.MAP:
         return hashes
@@ -211,7 +211,7 @@ def _with_word(hashes: Hashes, words: Hashes) -> Hashes:
 
 
 def _bytes(values: Bytes, seeds: Hashes) -> Hashes:
-    """The hashes of values of one length, uint8[n, length]."""
+    """Return the hashes of values of one length, uint8[n, length]."""
     count, length = values.shape
     words = np.ascontiguousarray(values[:, : length // 8 * 8]).view(np.uint64).reshape(count, length // 8)
     at = length // 32 * 4
@@ -230,7 +230,7 @@ def _bytes(values: Bytes, seeds: Hashes) -> Hashes:
 
 
 def _stripes(words: Hashes, seeds: Hashes) -> Hashes:
-    """The hash of the 32-byte blocks, in four lanes."""
+    """Return the hash of the 32-byte blocks, in four lanes."""
     lanes = [seeds + _P1 + _P2, seeds + _P2, seeds, seeds - _P1]
     for start in range(0, words.shape[1], 4):
         lanes = [_rotated(lane + words[:, start + i] * _P2, 31) * _P1 for i, lane in enumerate(lanes)]
@@ -244,7 +244,7 @@ def _stripes(words: Hashes, seeds: Hashes) -> Hashes:
 
 
 def _mixed_in(hashes: Hashes, words: Hashes) -> Hashes:
-    """The hashes with one more 32-bit word mixed in."""
+    """Return the hashes with one more 32-bit word mixed in."""
     words = _rotated(words * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
     return _rotated(hashes ^ words, 13) * np.uint32(5) + np.uint32(0xE6546B64)
 

@@ -14,13 +14,13 @@ EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 
 
 def wrap(value: int, type_: Type) -> int:
-    """An integer reduced to the bits of an integer type, in two's complement."""
+    """Return an integer reduced to the bits of an integer type, in two's complement."""
     value &= (1 << type_.bits) - 1
     return value - (1 << type_.bits) if type_.signed and value >> type_.bits - 1 else value
 
 
 def convert_number(value: Any, source: Type, target: Type) -> Any:
-    """A number as another numeric type: integers keep their low bits, other numbers lose their fraction.
+    """Return a number as another numeric type: integers keep their low bits, other numbers lose their fraction.
 
     None where the result does not fit into the target.
     """
@@ -35,7 +35,7 @@ def convert_number(value: Any, source: Type, target: Type) -> Any:
 
 
 def to_decimal(value: Decimal | int, type_: Type) -> Decimal | None:
-    """The nearest decimal of the type, half away from zero; None where it has too many digits."""
+    """Return the nearest decimal of the type, half away from zero; None where it has too many digits."""
     exact = Decimal(value)
     if not exact.is_finite() or exact.adjusted() > 2 * type_.precision:
         return None
@@ -44,7 +44,7 @@ def to_decimal(value: Decimal | int, type_: Type) -> Decimal | None:
 
 
 def round_float(value: float, type_: Type) -> float:
-    """The nearest float of the type, infinite beyond its range; always the same NaN object."""
+    """Return the nearest float of the type, infinite beyond its range; always the same NaN object."""
     if math.isnan(value):
         return math.nan
     if type_ is Type.FLOAT64:

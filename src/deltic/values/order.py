@@ -13,7 +13,7 @@ from typing import Any
 
 
 def in_order(value: Any) -> Any:
-    """A sort key: compares with Python's operators as the value does; None stays None.
+    """Return a sort key: compares with Python's operators as the value does; None stays None.
 
     >>> sorted([(2, None), (1,), (2, math.nan), (2, 7.0)], key=in_order)
     [(1,), (2, None), (2, 7.0), (2, nan)]

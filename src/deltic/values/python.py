@@ -24,26 +24,26 @@ LONGEST = timedelta(days=106_751_990)
 
 
 def of_python(value: Any, type_: Type) -> Any:
-    """The row form of an ordinary Python value of the type; None stays None."""
+    """Return the row form of an ordinary Python value of the type; None stays None."""
     convert = None if value is None else _OF.get(type_.kind)
     return convert(value, type_) if convert else value
 
 
 def to_python(value: Any, type_: Type) -> Any:
-    """The inverse of `of_python`: the value as Arrow would return it."""
+    """Return the inverse of `of_python`: the value as Arrow would return it."""
     convert = None if value is None else _TO.get(type_.kind)
     return convert(value, type_) if convert else value
 
 
 def as_decimal(value: Any) -> Decimal:
-    """A number as a decimal; a float is the number that its shortest decimal text says, as in SQL."""
+    """Return a number as a decimal; a float is the number that its shortest decimal text says, as in SQL."""
     if isinstance(value, Decimal):
         return value
     return Decimal(int(value) if isinstance(value, Integral) else repr(float(value)))
 
 
 def _map(value: Any, type_: Type) -> tuple[Any, ...]:
-    """The pairs in their order; those of a dict, whose equality ignores order, sorted by key."""
+    """Return the pairs in their order; those of a dict, whose equality ignores order, sorted by key."""
     items = value.items() if isinstance(value, Mapping) else value
     pairs = [(of_python(k, type_.key), of_python(v, type_.value.type)) for k, v in items]
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])) if isinstance(value, Mapping) else pairs)

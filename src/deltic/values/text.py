@@ -24,7 +24,7 @@ _TIMES: dict[Kind, type[date] | type[time]] = {
 
 
 def to_literal(value: Any, type_: Type) -> Any:
-    """A value from a row as a literal."""
+    """Return a value from a row as a literal."""
     if value is None or not isinstance(value, date | time | timedelta | Decimal | tuple):
         return value
     if isinstance(value, tuple):
@@ -35,7 +35,7 @@ def to_literal(value: Any, type_: Type) -> Any:
 
 
 def of_literal(literal: Any, type_: Type) -> Any:
-    """The inverse of `to_literal`; ValueError for a text that is no date or time."""
+    """Return the inverse of `to_literal`; ValueError for a text that is no date or time."""
     if literal is None:
         return None
     if isinstance(literal, tuple):
@@ -64,7 +64,7 @@ def of_exact_text(text: str, type_: Type) -> Any:
 
 
 def _parts(type_: Type, count: int) -> list[Type]:
-    """The types of the `count` parts of a composite value."""
+    """Return the types of the `count` parts of a composite value."""
     if type_.kind is Kind.STRUCT:
         return [column.type for column in type_.fields]
     if type_.kind is Kind.ARRAY:
@@ -73,5 +73,5 @@ def _parts(type_: Type, count: int) -> list[Type]:
 
 
 def _entry(type_: Type) -> list[Column]:
-    """The two fields of a map's entries."""
+    """Return the two fields of a map's entries."""
     return [Column("key", type_.key), Column("value", type_.value.type, type_.value.nullable)]

@@ -22,12 +22,12 @@ WRITTEN = r'(?:"(?:[^"]|"")*"|[^\W\d]\w*)'
 
 
 def is_plain(name: str) -> bool:
-    """Whether the name is written without quotes."""
+    """Return whether the name is written without quotes."""
     return _PLAIN.fullmatch(name) is not None and name not in SYNTAX
 
 
 def word(name: str) -> str:
-    """The name as it is written in the text form.
+    """Return the name as it is written in the text form.
 
     >>> word("edge"), word("a b"), word('6" pipe')
     ('edge', '"a b"', '"6"" pipe"')
@@ -36,16 +36,16 @@ def word(name: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """The name in quotes, as in SQL."""
+    """Return the name in quotes, as in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def unquoted(text: str) -> str:
-    """The name of a text that `word` wrote."""
+    """Return the name of a text that `word` wrote."""
     return text[1:-1].replace('""', '"') if text.startswith('"') else str(text)  # a token is a text, too
 
 
 def some_of(names: Sequence[str], most: int) -> str:
-    """The first names, and how many others there are."""
+    """Return the first names, and how many others there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -78,7 +78,7 @@ class WhyNot:
     ways: tuple[FailedWay, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The view, the values, and the ways with their parts as texts."""
+        """Return the view, the values, and the ways with their parts as texts."""
         ways = [
             {"rule": way.rule, "place": way.place, "holds": list(way.holds), "fails": str(way.fails)}
             | {"nearest": list(way.nearest), "because": [line for step in way.because for line in lines_of(step)]}
@@ -94,7 +94,7 @@ class WhyNot:
         return "\n".join([str(Absence(self.view, self.pattern)), *(f"{way}" for way in self.ways)])
 
     def _repr_html_(self) -> str:
-        """The text for notebooks."""
+        """Return the text for notebooks."""
         return preformatted(str(self))
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class WhyNot:
 
 
 def why_not(search: ExplanationSearch, name: str, pattern: Mapping[str, Any]) -> WhyNot:
-    """Why no row of a view has these values; raises DelticError if one has."""
+    """Return why no row of a view has these values; raises DelticError if one has."""
     relation = search.relation(name)
     if rows := search.evaluator.rows_of(relation, pattern):
         message = ", ".join(map(shown, next(iter(rows))))
@@ -129,7 +129,7 @@ class _Failing:
         self.search, self.of = search, search.evaluator
 
     def ways(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
-        """What fails below a node that has no row with these values."""
+        """Yield what fails below a node that has no row with these values."""
         leaf = self.of.leaf(scope, number)
         if leaf is None:
             yield from self._of_operator(scope, number, bound)
@@ -172,7 +172,7 @@ class _Failing:
             raise unexplained(operator)
 
     def _of_exclusion(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[FailedWay]:
-        """The condition that is false, or the row that must be absent; else what fails in the input."""
+        """Yield the condition that is false, or the row that must be absent; else what fails in the input."""
         operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         if isinstance(operator, ops.Filter):
             bound = restricted(operator, scope.circuit.type_of(number).schema, bound)
@@ -194,7 +194,7 @@ class _Failing:
         yield FailedWay("", "", self._told(scope, inputs[0], rows)[:1], fails, because=because)
 
     def _of_filter(self, operator: ops.Filter, scope: RelationScope, below: int, rows: Rows) -> FailedWay:
-        """The conditions that are false of the row that meets the most of them."""
+        """Return the conditions that are false of the row that meets the most of them."""
         schema = scope.circuit.type_of(below).schema
         parts = [(part, meaning(part, schema.types)) for part in conjuncts(operator.predicate)]
 
@@ -252,7 +252,7 @@ class _Failing:
             yield from self.ways(scope, below, passed)
 
     def _of_join(self, scope: RelationScope, inputs: Sequence[int], bound: Bound) -> FailedWay:
-        """The partial join that matches the most inputs, and what fails in the next input."""
+        """Return the partial join that matches the most inputs, and what fails in the next input."""
         best: tuple[tuple[int, ...], dict[str, Any], int] = ((), dict(bound), inputs[0])
         pending: list[tuple[tuple[int, ...], dict[str, Any]]] = [((), dict(bound))]
         while pending:
@@ -283,14 +283,14 @@ class _Failing:
         return tuple(islice(result, _NEAREST))
 
     def _value(self, scope: RelationScope, name: str, expression: exp.Expression) -> str:
-        """A computed column: its expression, or its name if that is no column's value or not the user's."""
+        """Return a computed column: its expression, or its name if that is no column's value or not the user's."""
         words = self.of.words(scope)
         if words.texts.columns.get(name) or not columns_of(expression):
             return words.column(name) or name
         return condition_of(expression, words)
 
     def _told(self, scope: RelationScope, number: int, rows: Iterable[Row]) -> tuple[str, ...]:
-        """The first rows of a node, by the names of a relation's columns or the user's words for others."""
+        """Return the first rows of a node, by the names of a relation's columns or the user's words for others."""
         words, names = self.of.words(scope), scope.circuit.type_of(number).schema.names
         is_own = isinstance(self.of.leaf(scope, number), SourceTable | DefinedView)
         listed = (
@@ -301,7 +301,7 @@ class _Failing:
 
 
 def _compared(part: exp.Expression, row: Row, schema: Schema) -> str:
-    """The values of both sides of a comparison, for a row."""
+    """Return the values of both sides of a comparison, for a row."""
     if type(part) not in _SIGNS:
         return ""
     sides = (meaning(side, schema.types)(named(row, schema)) for side in (part.this, part.expression))

@@ -34,7 +34,9 @@ _MOST_TRIED = 200
 def additions(
     search: ExplanationSearch, name: str, pattern: Bound, most: int, makes: Callable[[Additions], bool]
 ) -> list[Additions]:
-    """The smallest sets of rows, with at most `most` rows, that derive a row with these values; `makes` tries one."""
+    """Return the smallest sets of rows, with at most `most` rows, that derive a row with these values; `makes` tries
+    one.
+    """
     for size in range(1, most + 1):
         found = _Completing(search, most).relation(search.relation(name), pattern, size, ())
         candidates = dict.fromkeys(rows for _, rows in found if len(rows) == size)
@@ -113,7 +115,7 @@ class _Completing:
     def _mapped(
         self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
     ) -> Iterator[_Completion]:
-        """The rows that a map computes from those of its input."""
+        """Yield the rows that a map computes from those of its input."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         assert isinstance(node.operator, ops.Map)
         passed, source = self.of.passed(scope, number, bound), scope.circuit.type_of(node.inputs[0]).schema
@@ -139,7 +141,7 @@ class _Completing:
         above: _Above,
         equal: _Equal,
     ) -> Iterator[_Completion]:
-        """The joined values of all inputs.
+        """Yield the joined values of all inputs.
 
         Rows of `waiting` inputs are inserted after the others have bound their columns.
         """
@@ -161,14 +163,14 @@ class _Completing:
 
 
 def _equalities(operator: ops.Filter) -> Iterator[tuple[str, str]]:
-    """The pairs of columns that a condition requires to be equal."""
+    """Yield the pairs of columns that a condition requires to be equal."""
     for part in conjuncts(operator.predicate):
         if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
             yield part.this.name, part.expression.name
 
 
 def _closed(values: Bound, equal: _Equal, names: Collection[str] | None = None) -> dict[str, Any]:
-    """The values extended to equal columns, restricted to `names`."""
+    """Return the values extended to equal columns, restricted to `names`."""
     result = dict(values)
     for a, b in (*equal, *equal):
         for one, other in ((a, b), (b, a)):

@@ -21,7 +21,7 @@ _AT = "%at"
 
 
 def deciding(operator: ops.Operator, row: Row, group: Rows, schema: Schema, evaluate: Evaluate) -> tuple[str, Rows]:
-    """The rows of a group that determine a row of the operator's output, and a text about them.
+    """Return the rows of a group that determine a row of the operator's output, and a text about them.
 
     `schema` is that of the group's rows; `evaluate` applies an operator to rows.
     """
@@ -40,7 +40,7 @@ def deciding(operator: ops.Operator, row: Row, group: Rows, schema: Schema, eval
 
 
 def _extreme(operator: ops.Aggregate, row: Row, group: Rows, schema: Schema) -> Rows:
-    """The rows with an extreme value of one of the calls, once each; all rows if other functions are called."""
+    """Return the rows with an extreme value of one of the calls, once each; all rows if other functions are called."""
     if not operator.calls or not all(call.function in ("min", "max") for call in operator.calls):
         return group
     extremes = list(zip((schema.index(call.column) for call in operator.calls), row[len(operator.keys) :], strict=True))
@@ -56,7 +56,7 @@ class _Stretch(NamedTuple):
 
 
 def _seen(operator: ops.Over, row: Row, group: Rows, schema: Schema, evaluate: Evaluate) -> _Stretch:
-    """The consecutive rows that contain all window frames of a row."""
+    """Return the consecutive rows that contain all window frames of a row."""
     numbered = _numbered(operator, group, schema, evaluate)
     ends = [
         WindowCall(function, (_AT,), f"%{function}{i}", frame=_frame(call))
@@ -73,7 +73,7 @@ def _seen(operator: ops.Over, row: Row, group: Rows, schema: Schema, evaluate: E
 
 
 def _leading(operator: ops.Top, row: Row, group: Rows, schema: Schema, evaluate: Evaluate) -> _Stretch:
-    """The row itself with the rows before it that the offset skips."""
+    """Return the row itself with the rows before it that the offset skips."""
     numbered = _numbered(operator, group, schema, evaluate)
     at = next(
         number for *own, number in sorted(numbered, key=lambda each: each[-1] <= operator.offset) if (*own,) == row
@@ -82,7 +82,7 @@ def _leading(operator: ops.Top, row: Row, group: Rows, schema: Schema, evaluate:
 
 
 def _numbered(operator: ops.Over | ops.Top, group: Rows, schema: Schema, evaluate: Evaluate) -> Rows:
-    """The rows of a partition with their numbers, from one on."""
+    """Return the rows of a partition with their numbers, from one on."""
     number = WindowCall("row_number", (), _AT)
     return evaluate(ops.Over(operator.keys, operator.order, (number,)), group, schema)
 
@@ -93,7 +93,7 @@ def _stretch(numbered: Rows, first: int, last: int, at: int) -> _Stretch:
 
 
 def _frame(call: WindowCall) -> Frame:
-    """The rows on which the value of a call depends, as a frame."""
+    """Return the rows on which the value of a call depends, as a frame."""
     if call.frame is not None:
         return call.frame
     if call.function in ("row_number", "rank", "dense_rank"):

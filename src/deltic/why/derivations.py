@@ -54,7 +54,7 @@ class Derivation:
     """The part of the outermost union that derives the row, and the number of its parts."""
 
     def with_(self, other: Derivation) -> Derivation:
-        """The conjunction of both derivations; what both need is a premise once."""
+        """Return the conjunction of both derivations; what both need is a premise once."""
         more = (each for each in other.premises if each not in self.premises)
         premises, variables = (*self.premises, *more), {**self.variables, **other.variables}
         lasts, is_whole = self.lasts and other.lasts, self.is_whole and other.is_whole
@@ -73,7 +73,7 @@ class RowDerivations:
         self.copies = self if of_copies else RowDerivations(evaluator, of_copies=True)
 
     def of_row(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The derivations of a row of a node; none if the row is absent."""
+        """Yield the derivations of a row of a node; none if the row is absent."""
         leaf = self.of.leaf(scope, number)
         type_ = scope.circuit.type_of(number)
         if isinstance(leaf, tuple):
@@ -95,11 +95,11 @@ class RowDerivations:
             yield Derivation()
 
     def of_passed(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The same row of the input."""
+        """Return the same row of the input."""
         return self.of_row(scope, scope.circuit.nodes[number].inputs[0], row)
 
     def of_filter(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, and the condition without what the premises show: equal columns, IS NOT NULL."""
+        """Yield the row of the input, and the condition without what the premises show: equal columns, IS NOT NULL."""
         if self.of.condition(scope.circuit, number)(row):
             values = named(row, scope.circuit.type_of(number).schema)
             calls = [call(values) for call in self.of.calls(scope.circuit, number)]
@@ -109,7 +109,7 @@ class RowDerivations:
             yield from (below.with_(condition) for below in self.of_passed(scope, number, row))
 
     def of_plus(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of one of the inputs; if other inputs subtract copies, a note with the counts."""
+        """Yield the row of one of the inputs; if other inputs subtract copies, a note with the counts."""
         inputs, left = scope.circuit.nodes[number].inputs, Derivation()
         if any(subtracts(scope, i) for i in inputs):
             copies, text = self.copies_left(scope, number, row)
@@ -121,7 +121,7 @@ class RowDerivations:
                 yield replace(way.with_(left), part=(place, len(inputs)))
 
     def copies_left(self, scope: RelationScope, number: int, row: Row) -> tuple[int, str]:
-        """The number of copies of a row that a sum leaves if inputs of it subtract, and a text about them."""
+        """Return the number of copies of a row that a sum leaves if inputs of it subtract, and a text about them."""
         inputs, values = scope.circuit.nodes[number].inputs, named(row, scope.circuit.type_of(number).schema)
         counts = [self.of.rows(scope, i, values).get(row, 0) for i in inputs]
         there, less = sum(c for c in counts if c > 0), -sum(c for c in counts if c < 0)
@@ -129,13 +129,13 @@ class RowDerivations:
         return there - less, f"{there:,} cop{'y' if there == 1 else 'ies'} of it, less {less:,} for rows of {of}"
 
     def of_differentiate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, whose weight was smaller an epoch earlier."""
+        """Yield the row of the input, whose weight was smaller an epoch earlier."""
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
             new = Derivation((Note("more of it than an epoch earlier"),))
             yield from (below.with_(new) for below in self.of_passed(scope, number, row))
 
     def of_integrate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input in this epoch, if it is there, and how many copies all epochs add up to."""
+        """Yield the row of the input in this epoch, if it is there, and how many copies all epochs add up to."""
         values = named(row, scope.circuit.type_of(number).schema)
         total = self.of.rows(scope, number, values).get(row, 0)
         if total <= 0:
@@ -147,7 +147,7 @@ class RowDerivations:
         yield from (below.with_(note) for below in ways)
 
     def of_window(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input, its timestamp, and the first time that the window includes."""
+        """Yield the row of the input, its timestamp, and the first time that the window includes."""
         operator = scope.circuit.nodes[number].operator
         assert isinstance(operator, ops.Window)
         if self.of.is_recent(scope, number, row):
@@ -158,7 +158,7 @@ class RowDerivations:
             yield from (below.with_(note) for below in self.of_passed(scope, number, row))
 
     def of_custom(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The inputs of the user's function: all of their rows."""
+        """Yield the inputs of the user's function: all of their rows."""
         node = scope.circuit.nodes[number]
         assert isinstance(node.operator, ops.Apply)
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
@@ -182,7 +182,7 @@ class RowDerivations:
         return iter(())
 
     def of_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input from which it is computed, and the results of users' functions."""
+        """Yield the row of the input from which it is computed, and the results of users' functions."""
         (below,) = scope.circuit.nodes[number].inputs
         schema, calls = scope.circuit.type_of(below).schema, self.of.calls(scope.circuit, number)
         passed = self.of.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
@@ -195,13 +195,13 @@ class RowDerivations:
                 yield from (way.with_(notes) for way in self.of_row(scope, below, origin))
 
     def of_join(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """A row of each input."""
+        """Yield a row of each input."""
         values = named(row, scope.circuit.type_of(number).schema)
         for derivation in self._all(scope, scope.circuit.nodes[number].inputs, values):
             yield derivation.with_(Derivation((), values))
 
     def of_antijoin(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the first input, and that the second has no match."""
+        """Yield the row of the first input, and that the second has no match."""
         left, right = scope.circuit.nodes[number].inputs
         values = named(row, scope.circuit.type_of(number).schema)
         absent = self.absent(scope, right, {name: values[name] for name in scope.circuit.type_of(right).schema.names})
@@ -209,7 +209,7 @@ class RowDerivations:
             yield from (d.with_(absent).with_(Derivation((), values)) for d in self.of_row(scope, left, row))
 
     def of_flat_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The row of the input that generates it."""
+        """Yield the row of the input that generates it."""
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
             yield from self.of_passed(scope, number, row[:-1])
 
@@ -224,7 +224,7 @@ class RowDerivations:
             yield from (derivation.with_(other) for other in self._all(scope, tuple(others), values))
 
     def absent(self, scope: RelationScope, number: int, bound: Bound) -> Derivation | None:
-        """Why there is no row with these values; None if there is one.
+        """Return why there is no row with these values; None if there is one.
 
         If rows are absent because each candidate is excluded, as in "for all", each exclusion is a premise.
         """
@@ -264,7 +264,7 @@ class RowDerivations:
         return Absence(leaf.name, dict(bound), words=words)
 
     def _lacking(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[tuple[int, Bound]]:
-        """The inputs of a node with the values that their rows would have; if one has none, the node has none."""
+        """Yield the inputs of a node with the values that their rows would have; if one has none, the node has none."""
         operator, inputs = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         if isinstance(operator, PASSED):
             yield inputs[0], bound
@@ -294,13 +294,13 @@ class RowDerivations:
         return result
 
     def names(self, scope: RelationScope, number: int) -> str:
-        """The names of the relations that a node depends on."""
+        """Return the names of the relations that a node depends on."""
         leaves = (self.of.leaf(scope, n) for n in sorted(scope.circuit.ancestors([number])))
         names = [self.names(*leaf) if isinstance(leaf, tuple) else leaf.name for leaf in leaves if leaf is not None]
         return ", ".join(dict.fromkeys(filter(None, names)))
 
     def of_group(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """The rows of the group that determine the result, and the size of the group."""
+        """Yield the rows of the group that determine the result, and the size of the group."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         values = named(row, schema)
         if self.of.rows(scope, number, values).get(row, 0) <= 0:
@@ -345,14 +345,14 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
 
 
 def subtracts(scope: RelationScope, number: int) -> bool:
-    """Whether a node's rows are those of a negation."""
+    """Return whether a node's rows are those of a negation."""
     node = scope.circuit.nodes[number]
     below = node.inputs if isinstance(node.operator, ops.Map | ops.Filter) else ()
     return isinstance(node.operator, ops.Negate) or any(subtracts(scope, i) for i in below)
 
 
 def _conditions(circuit: Circuit, number: int, words: Words) -> Sequence[str]:
-    """The text of a filter's condition, without equalities of columns; empty if nothing is left."""
+    """Return the text of a filter's condition, without equalities of columns; empty if nothing is left."""
     tests = _tests(circuit, number, words, _is_of_columns)
     return [f"where {tests}"] if tests else []
 
@@ -364,7 +364,9 @@ def _tests(
     is_evident: Callable[[exp.Expression], bool] = lambda _: False,
     renamed: Mapping[str, str] = _AS_NAMED,
 ) -> str:
-    """The text of a filter's condition, without what is evident and IS NOT NULL; columns may be `renamed` in it."""
+    """Return the text of a filter's condition, without what is evident and IS NOT NULL; columns may be `renamed` in
+    it.
+    """
     operator = circuit.nodes[number].operator
     assert isinstance(operator, ops.Filter)
     evident = [exp.true(), *(is_not_null(column(name)) for name in columns_of(operator.predicate))]
@@ -373,7 +375,9 @@ def _tests(
 
 
 def _renamed(circuit: Circuit, number: int) -> Mapping[str, str]:
-    """The columns of a node by the names that they have where maps below it begin to rename them, above relations."""
+    """Return the columns of a node by the names that they have where maps below it begin to rename them, above
+    relations.
+    """
     result = {name: name for name in circuit.type_of(number).schema.names}
     while isinstance(circuit.nodes[number].operator, (ops.Map, ops.Filter, *PASSED)):
         above, (number,) = number, circuit.nodes[number].inputs
@@ -386,13 +390,13 @@ def _renamed(circuit: Circuit, number: int) -> Mapping[str, str]:
 
 
 def _is_of_columns(condition: exp.Expression) -> bool:
-    """Whether a condition is an equality of two columns."""
+    """Return whether a condition is an equality of two columns."""
     sides = condition.this, condition.expression
     return isinstance(condition, exp.EQ | exp.NullSafeEQ) and all(isinstance(side, exp.Column) for side in sides)
 
 
 def _beside(one: Derivation, other: Derivation) -> Derivation:
-    """The premises of both, for copies of a row; equal rows are copies, too."""
+    """Return the premises of both, for copies of a row; equal rows are copies, too."""
     rows = tuple(each for each in other.premises if isinstance(each, Fact))
     both = one.with_(replace(other, premises=tuple(each for each in other.premises if not isinstance(each, Fact))))
     return replace(both, premises=(*one.premises, *rows, *both.premises[len(one.premises) :]))

@@ -29,7 +29,7 @@ class Exclusions:
         self._grows = cache(self._is_monotone)
 
     def completed(self, scope: RelationScope, number: int, row: Row, way: Derivation) -> Derivation:
-        """The derivation, with the premises that it lacks to derive the row by itself; the first ten of them."""
+        """Return the derivation, with the premises that it lacks to derive the row by itself; the first ten of them."""
         if not way.is_whole or self._grows(scope, number):
             return way
         facts, values, left = _facts(way), named(row, scope.circuit.type_of(number).schema), SAMPLE
@@ -49,7 +49,7 @@ class Exclusions:
                 return way
 
     def _contents(self, facts: set[Fact]) -> dict[Hashable, Rows]:
-        """The rows of each relation, with all of their copies."""
+        """Return the rows of each relation, with all of their copies."""
         result: dict[Hashable, Rows] = {}
         for fact in facts:
             weight = self.of.read(fact.relation, named(fact.row, fact.relation.schema)).get(fact.row, 1)
@@ -57,7 +57,7 @@ class Exclusions:
         return result
 
     def _is_monotone(self, scope: RelationScope, number: int) -> bool:
-        """Whether fewer rows of relations can only give fewer rows of a node."""
+        """Return whether fewer rows of relations can only give fewer rows of a node."""
         leaf, node = self.of.leaf(scope, number), scope.circuit.nodes[number]
         if isinstance(leaf, tuple):
             return self._grows(*leaf)
@@ -74,7 +74,7 @@ class _Differences:
         self.copies, self.whole, self.alone, self.facts = copies, copies.of, alone, facts
 
     def of(self, place: _Place) -> Iterator[Derivation]:
-        """The derivations without which a node has too many or too few of some rows."""
+        """Yield the derivations without which a node has too many or too few of some rows."""
         scope, number, bound, sign = place
         whole, alone = (each.rows(scope, number, bound) for each in (self.whole, self.alone))
         for row in dict.fromkeys((*whole, *alone)):
@@ -82,7 +82,7 @@ class _Differences:
                 yield from self._of_row(scope, number, row, sign)
 
     def _of_row(self, scope: RelationScope, number: int, row: Row, sign: int) -> Iterator[Derivation]:
-        """The row's derivations that the premises lack, or else those that differ below it."""
+        """Yield the row's derivations that the premises lack, or else those that differ below it."""
         ways = self.copies.of_row(scope, number, row) if sign < 0 else iter(())
         lacking = [way for way in ways if not _facts(way) <= self.facts]
         yield from lacking
@@ -90,7 +90,7 @@ class _Differences:
             yield from self.of(below)
 
     def _below(self, scope: RelationScope, number: int, row: Row, sign: int) -> Iterator[_Place]:
-        """The inputs of a node whose rows can be the cause."""
+        """Yield the inputs of a node whose rows can be the cause."""
         leaf, node, schema = self.whole.leaf(scope, number), scope.circuit.nodes[number], scope.circuit.type_of(number)
         operator, inputs, values = node.operator, node.inputs, named(row, schema.schema)
         if isinstance(leaf, tuple):
@@ -113,7 +113,7 @@ class _Differences:
                 yield scope, i, known, -sign if negates else sign
 
     def _origins(self, scope: RelationScope, number: int, row: Row) -> Iterator[Bound]:
-        """The rows of a map's input from which it computes a row."""
+        """Yield the rows of a map's input from which it computes a row."""
         (below,) = scope.circuit.nodes[number].inputs
         passed = self.whole.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
         compute, schema = self.whole.mapping(scope.circuit, number), scope.circuit.type_of(below).schema

@@ -55,7 +55,7 @@ class Absence:
         return f"no row of {self.relation}" + (f" with {having}" if having else "") + where + until
 
     def _repeats(self, name: str) -> bool:
-        """Whether a column has the name, with a number, and the value of another one, to which it is joined."""
+        """Return whether a column has the name, with a number, and the value of another one, to which it is joined."""
         column = _COLUMN.fullmatch(name)
         return column is not None and (column[1], self.pattern[name]) in self.pattern.items()
 
@@ -117,7 +117,7 @@ class Explanation:
         return self.root.height
 
     def steps(self) -> list[ExplanationStep]:
-        """All steps, each once, premises before conclusions."""
+        """Return all steps, each once, premises before conclusions."""
         done: dict[int, ExplanationStep] = {}
         pending = [(self.root, False)]
         while pending:
@@ -131,22 +131,22 @@ class Explanation:
         return list(done.values())
 
     def leaves(self) -> list[tuple[str, tuple[Any, ...]]]:
-        """The rows of tables in which the explanation ends: (table, row), each once."""
+        """Return the rows of tables in which the explanation ends: (table, row), each once."""
         return [(step.relation, step.row) for step in self.steps() if step.by == "table"]
 
     def alternatives(self) -> Iterator[Explanation]:
-        """An iterator over explanations by other derivations of the row, from the lowest iterations on.
+        """Return an iterator over explanations by other derivations of the row, from the lowest iterations on.
 
         A derivation whose premises rest on the row itself is left out. `.root.at` stays the row's first iteration.
         """
         return (Explanation(root, self.epoch, self._others) for root in self._others(True))
 
     def count(self) -> int:
-        """The number of derivations of the row at its iteration: those whose premises appear before it."""
+        """Return the number of derivations of the row at its iteration: those whose premises appear before it."""
         return 1 + sum(1 for _ in self._others(False))
 
     def to_dict(self) -> dict[str, Any]:
-        """The steps by number, first that of the row: relation, row, by, place, at, variables, and premises.
+        """Return the steps by number, first that of the row: relation, row, by, place, at, variables, and premises.
 
         A premise is the number of a step, or the text of an absence or note.
         """
@@ -159,7 +159,7 @@ class Explanation:
         return json.dumps(self.to_dict(), default=str, ensure_ascii=False)
 
     def to_dot(self) -> str:
-        """The graph for Graphviz, an arrow from each row to its premises."""
+        """Return the graph for Graphviz, an arrow from each row to its premises."""
         steps = self.steps()[::-1]
         numbers = {id(step): number for number, step in enumerate(steps)}
         lines = ["digraph why {", "  node [shape=box];"]
@@ -173,7 +173,7 @@ class Explanation:
         return "\n".join([*lines, "}"])
 
     def to_svg(self) -> str:
-        """The graph as a picture: each row above its premises, rows of tables with a frame of their own."""
+        """Return the graph as a picture: each row above its premises, rows of tables with a frame of their own."""
         steps = self.steps()[::-1]
         numbers = {id(step): number for number, step in enumerate(steps)}
         panels = [_panel(step) for step in steps]
@@ -188,12 +188,12 @@ class Explanation:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """The tree for notebooks, each step to be unfolded."""
+        """Return the tree for notebooks, each step to be unfolded."""
         return "".join(_folds(self.root))
 
 
 def _panel(step: ExplanationStep) -> Panel:
-    """The row, its rule, and its premises that are not rows."""
+    """Return the row, its rule, and its premises that are not rows."""
     others = [str(premise) for premise in step.premises if not isinstance(premise, ExplanationStep)]
     below = [
         *([] if step.by == "table" else wrapped(brief(step.by))),
@@ -204,12 +204,12 @@ def _panel(step: ExplanationStep) -> Panel:
 
 
 def brief(rule: str) -> str:
-    """The text of a rule, on one line and not too long."""
+    """Return the text of a rule, on one line and not too long."""
     return shorten(rule, _RULE, placeholder=" …")
 
 
 def as_written(text: str, rule: str) -> str:
-    """A condition or an operator with the user's names: those of functions and columns that the rule has."""
+    """Return a condition or an operator with the user's names: those of functions and columns that the rule has."""
 
     def name(call: re.Match[str]) -> str:
         function = call[1].lower()
@@ -225,7 +225,7 @@ def as_written(text: str, rule: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as people read it: texts in quotes, NULL for None."""
+    """Return a value as people read it: texts in quotes, NULL for None."""
     if value is None:
         return "NULL"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
@@ -248,12 +248,12 @@ def _head(step: ExplanationStep) -> str:
 
 
 def lines_of(root: ExplanationStep) -> list[str]:
-    """The lines of the indented tree of a step."""
+    """Return the lines of the indented tree of a step."""
     return ["  " * depth + line for line, depth in _walk(root)]
 
 
 def _walk(root: ExplanationStep) -> Iterator[tuple[str, int]]:
-    """The lines of the tree with their depths; a repeated step is shown without its premises."""
+    """Yield the lines of the tree with their depths; a repeated step is shown without its premises."""
     shown_before: set[int] = set()
     pending: list[tuple[ExplanationStep | Absence | Note | str, int]] = [(root, 0)]
     while pending:
@@ -269,7 +269,7 @@ def _walk(root: ExplanationStep) -> Iterator[tuple[str, int]]:
 
 
 def _folded(step: ExplanationStep, depth: int) -> Sequence[ExplanationStep | Absence | Note | str]:
-    """The premises; below a long chain of one relation, the one where it ends is near."""
+    """Return the premises; below a long chain of one relation, the one where it ends is near."""
     if depth != _CHAIN:
         return step.premises
     chain = [step]

@@ -29,7 +29,7 @@ _MOST_ROWS = 2_000
 
 
 def lasting(roots: Sequence[Fact], evaluator: Evaluator, ways_of: Callable[[Fact], Iterator[Way]]) -> Ranks:
-    """The ranks of rows at the end of a recursion, and of the rows that they depend on."""
+    """Return the ranks of rows at the end of a recursion, and of the rows that they depend on."""
     pending, ways, since = [*roots], dict[tuple[str, Row], list[Way]](), dict[tuple[str, Row], int]()
     while pending:
         fact, key = pending[-1], _key(pending.pop())
@@ -46,7 +46,7 @@ def lasting(roots: Sequence[Fact], evaluator: Evaluator, ways_of: Callable[[Fact
 
 
 def _ranks(ways: dict[tuple[str, Row], list[Way]], since: dict[tuple[str, Row], int], roots: Sequence[Fact]) -> Ranks:
-    """The least ranks, found by iterating over all rows until none changes."""
+    """Return the least ranks, found by iterating over all rows until none changes."""
     recursion = next(f.relation.recursion for f in roots if isinstance(f.relation, RecursiveRelation))
     below = {key: [[*map(_key, _recursive(way, recursion))] for way in each] for key, each in ways.items()}
     ranks: Ranks = {}
@@ -63,7 +63,7 @@ def _ranks(ways: dict[tuple[str, Row], list[Way]], since: dict[tuple[str, Row], 
 
 
 def _recursive(way: Way, recursion: RecursionBody) -> Iterator[Fact]:
-    """The premises from the recursion."""
+    """Return the premises from the recursion."""
     facts = (premise for premise in way[2].premises if isinstance(premise, Fact))
     return (f for f in facts if isinstance(f.relation, RecursiveRelation) and f.relation.recursion is recursion)
 

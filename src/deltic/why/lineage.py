@@ -43,7 +43,7 @@ Origin = tuple[Row, str, Row]
 
 
 def lineage(search: ExplanationSearch, name: str, bound: Bound) -> Iterator[Origin]:
-    """The rows of tables that the rows of a view with these values rest on."""
+    """Yield the rows of tables that the rows of a view with these values rest on."""
     try:
         tracing = _Tracing(search)
         tracing.finish(search.relation(name))
@@ -57,7 +57,7 @@ def lineage(search: ExplanationSearch, name: str, bound: Bound) -> Iterator[Orig
 
 
 def possibly_needed(search: ExplanationSearch, name: str, bound: Bound) -> Iterator[Origin]:
-    """The rows of tables among which are all without which the rows of a view with these values would go."""
+    """Yield the rows of tables among which are all without which the rows of a view with these values would go."""
     schema = search.relation(name).schema
     for row in search.rows_with(name, bound):
         leaves = ((row, table, leaf) for table, leaf in search.why(name, row).leaves())
@@ -84,7 +84,7 @@ class _Tracing:
             self.builder.add(ops.Sink(table), self.builder.add(ops.Distinct(), node))
 
     def evaluated(self, bound: Bound) -> dict[str, Sequence[Row]]:
-        """The rows of the sinks with these values: by look-ups, or all of them by an engine."""
+        """Return the rows of the sinks with these values: by look-ups, or all of them by an engine."""
         circuit = self.builder.build()
         if bound:
             views = (v for v in self.search.catalog.views.values() if v.name in self._tables)
@@ -102,13 +102,13 @@ class _Tracing:
         return {name for name, relation in self.sources.items() if isinstance(relation, SourceTable)}
 
     def read(self, relation: SourceTable | DefinedView, is_set: bool) -> int:
-        """The source that reads a table, or a view as a whole."""
+        """Return the source that reads a table, or a view as a whole."""
         if relation.back or self.sources.setdefault(relation.name, relation) != relation:
             raise _NotTraced
         return self.builder.add(ops.Source(relation.name, relation.schema, is_set))
 
     def copied(self, scope: RelationScope, number: int) -> int:
-        """The same node in this circuit."""
+        """Return the same node in this circuit."""
         if (id(scope), number) not in self.copies:
             self.copies[id(scope), number] = self._copied(scope, number)
         return self.copies[id(scope), number]
@@ -175,7 +175,9 @@ class _Tracing:
         raise _NotTraced
 
     def excluding(self, scope: RelationScope, number: int) -> _Parts:
-        """The rows of tables without which a node would have more rows, beside those of its columns that they have."""
+        """Return the rows of tables without which a node would have more rows, beside those of its columns that they
+        have.
+        """
         leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
         operator, inputs = node.operator, node.inputs
         if isinstance(leaf, tuple):
@@ -216,7 +218,7 @@ class _Tracing:
         return self._together([(t, self._only(schema.names, t, each, schema)) for t, each in joined])
 
     def _mapped(self, operator: ops.Map, table: str, below: int) -> int:
-        """The columns that a map computes from those of a node, with the table's beside them."""
+        """Return the columns that a map computes from those of a node, with the table's beside them."""
         beside, there = self._beside(table), {*self.builder.type_of(below).schema.names}
         pairs = zip(operator.columns, operator.expressions, strict=True)
         kept = [(column_, each) for column_, each in pairs if there.issuperset(columns_of(each))]
@@ -231,7 +233,7 @@ class _Tracing:
         return result
 
     def _only(self, names: Sequence[str], table: str, node: int, schema: Schema = _NO_COLUMNS) -> int:
-        """Those of the columns that a node has, of the types in `schema`, with the table's beside them."""
+        """Return those of the columns that a node has, of the types in `schema`, with the table's beside them."""
         there = self.builder.type_of(node).schema.names
         kept = [name for name in (*names, *self._beside(table)) if name in there]
         columns = tuple(schema.column(name) if name in schema.names else self._column(node, name) for name in kept)
@@ -241,7 +243,7 @@ class _Tracing:
         return self.builder.type_of(node).schema.column(name)
 
     def _beside(self, table: str) -> list[str]:
-        """The names of a table's columns beside those of a node."""
+        """Return the names of a table's columns beside those of a node."""
         return [_name(i) for i in range(len(self.search.catalog.tables[table].schema))]
 
 
@@ -254,5 +256,5 @@ _COPIED = (
 
 
 def _name(number: int) -> str:
-    """The name of a column of a table beside those of a node."""
+    """Return the name of a column of a table beside those of a node."""
     return f"%{number}"

@@ -68,7 +68,7 @@ class RowHistory:
         return weight
 
     def span(self, at: int | None) -> tuple[int, int | None]:
-        """The first and last iteration of the interval of presence that contains `at`; None for the end."""
+        """Return the first and last iteration of the interval of presence that contains `at`; None for the end."""
         weight, since = 0, 0
         for iteration, change in self.changes:
             was_there, weight = weight > 0, weight + change
@@ -79,7 +79,7 @@ class RowHistory:
         return since, None
 
     def comes(self, at: int) -> int | None:
-        """The first iteration after `at` at which the row is present; it is absent at `at`."""
+        """Return the first iteration after `at` at which the row is present; it is absent at `at`."""
         return next((i for i, _ in self.changes if i > at and self.weight(i) > 0), None)
 
 
@@ -96,7 +96,7 @@ class RecursionBody:
     scopes: dict[int | None, RelationScope] = field(default_factory=dict)
 
     def after(self, at: int | None) -> RelationScope:
-        """The body, reading the rows of an iteration, or those of the end (None)."""
+        """Return the body, reading the rows of an iteration, or those of the end (None)."""
         made = RelationScope(self.operator.body, self.outer.definition, self, at, self.outer.back)
         return self.scopes.setdefault(at, made)
 
@@ -127,7 +127,7 @@ Relation = SourceTable | DefinedView | RecursiveRelation
 
 
 def identity(relation: Relation) -> tuple[object, ...]:
-    """A key for a relation, without its columns."""
+    """Return a key for a relation, without its columns."""
     if isinstance(relation, RecursiveRelation):
         return relation.recursion, relation.name, relation.at
     return type(relation), relation.name, relation.back
@@ -154,7 +154,7 @@ class RelationScope:
         return RelationScope(self.circuit, self.definition, back=self.back + 1)
 
     def recursion_of(self, number: int) -> RecursionBody:
-        """The recursion of a fixpoint node."""
+        """Return the recursion of a fixpoint node."""
         return self.recursions.setdefault(number, RecursionBody(self, number))
 
 
@@ -172,14 +172,14 @@ class VersionReader:
         return {name: definition for definition in definitions for name in definition.names}
 
     def relation(self, name: str) -> DefinedView | SourceTable:
-        """The view of that name, or the table."""
+        """Return the view of that name, or the table."""
         if name not in self._definitions:
             return SourceTable(name, self.catalog.tables[name].schema)
         views = {view.name: view for view in self._definitions[name].views}
         return DefinedView(name, views[name].schema)
 
     def version(self, back: int = 0) -> Version:
-        """The version `back` epochs ago. Raises UnsupportedError if it can no longer be read."""
+        """Return the version `back` epochs ago. Raises UnsupportedError if it can no longer be read."""
         while len(self._versions) <= back:
             epoch = self._versions[-1].epoch - 1
             try:
@@ -189,7 +189,7 @@ class VersionReader:
         return self._versions[back]
 
     def scope(self, view: str, back: int = 0) -> RelationScope:
-        """The circuit that defines a view, with calls inlined."""
+        """Return the circuit that defines a view, with calls inlined."""
         definition = self._definitions[view]
         first = definition.names[0]
         if first not in self._scopes:
@@ -200,20 +200,20 @@ class VersionReader:
         return scope
 
     def is_shown(self, name: str) -> bool:
-        """Whether the view has readable rows; other views exist only inside their readers."""
+        """Return whether the view has readable rows; other views exist only inside their readers."""
         return name in self.catalog.view_schemas
 
     def rows(self, relation: SourceTable | DefinedView, bound: Bound) -> Rows:
-        """The rows of a table or view with these values."""
+        """Return the rows of a table or view with these values."""
         return agreeing(self.rows_with_one_of(relation, [bound]), relation.schema, _compared(bound, relation.schema))
 
     def rows_with_one_of(self, relation: SourceTable | DefinedView, bounds: Sequence[Bound]) -> Rows:
-        """The rows of a table or view with one of these sets of values, and maybe others."""
+        """Return the rows of a table or view with one of these sets of values, and maybe others."""
         keys, is_table = keys_of(bounds, relation.schema), isinstance(relation, SourceTable)
         return self.version(relation.back).find(relation.name, keys, table=is_table)
 
     def is_the_view(self, relation: RecursiveRelation) -> bool:
-        """Whether the view of the relation's name is this relation itself, not a query over it."""
+        """Return whether the view of the relation's name is this relation itself, not a query over it."""
         scope, name = relation.recursion.outer, relation.name
         if scope.recursion is not None or name not in scope.definition.names or not self.is_shown(name):
             return False
@@ -223,7 +223,9 @@ class VersionReader:
 
 
 def read_history(reader: VersionReader, relation: RecursiveRelation, bounds: Sequence[Bound]) -> Entries | None:
-    """The stored history entries of rows with one of these sets of values, and maybe of others; None if not stored."""
+    """Return the stored history entries of rows with one of these sets of values, and maybe of others; None if not
+    stored.
+    """
     if not reader.is_the_view(relation):
         return None
     return entries_of(reader.version(relation.recursion.outer.back), relation, bounds)
@@ -244,7 +246,7 @@ def keys_of(bounds: Sequence[Bound], schema: Schema) -> dict[str, list[Any]]:
 
 
 def histories_of(entries: Entries, relation: RecursiveRelation, bound: Bound) -> Histories:
-    """The histories of the rows with these values."""
+    """Return the histories of the rows with these values."""
     changes: dict[Row, list[tuple[int, int]]] = defaultdict(list)
     for row, iteration, change in entries:
         changes[row].append((iteration, change))
@@ -253,12 +255,12 @@ def histories_of(entries: Entries, relation: RecursiveRelation, bound: Bound) ->
 
 
 def _compared(bound: Bound, schema: Schema) -> Bound:
-    """The values of columns that are not looked up."""
+    """Return the values of columns that are not looked up."""
     return {name: value for name, value in bound.items() if schema.types[name].kind not in _LOOKED_UP}
 
 
 def agreeing(rows: dict[Row, Value], schema: Schema, bound: Bound) -> dict[Row, Value]:
-    """The entries of the rows that have these values."""
+    """Return the entries of the rows that have these values."""
     if not rows or not bound:
         return rows
     places, wanted = [schema.index(name) for name in bound], [*bound.values()]
@@ -266,10 +268,10 @@ def agreeing(rows: dict[Row, Value], schema: Schema, bound: Bound) -> dict[Row, 
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal as keys: NULL equals NULL."""
+    """Return whether two values are equal as keys: NULL equals NULL."""
     return a is b or a == b
 
 
 def named(row: Row, schema: Schema) -> dict[str, Any]:
-    """The values of a row by column."""
+    """Return the values of a row by column."""
     return dict(zip(schema.names, row, strict=True))

@@ -88,13 +88,13 @@ class Evaluator:
         self._copied, self._relation_below = cache(copied), cache(self._relation_found)
 
     def over(self, given: Mapping[Hashable, Rows]) -> Evaluator:
-        """An evaluator for relations with the given rows only, by `identity`."""
+        """Return an evaluator for relations with the given rows only, by `identity`."""
         other = copy(self)
         other._rows, other._given = {}, given
         return other
 
     def _leaf(self, scope: RelationScope, number: int) -> Relation | tuple[RelationScope, int] | None:
-        """The relation or node of another circuit that a leaf reads; None for other operators."""
+        """Return the relation or node of another circuit that a leaf reads; None for other operators."""
         operator = scope.circuit.nodes[number].operator
         if isinstance(operator, ops.Source):
             return self._source(scope, operator)
@@ -122,7 +122,7 @@ class Evaluator:
         return hidden, hidden.circuit.sinks[name]
 
     def rows_of(self, relation: Relation, bound: Bound) -> Rows:
-        """The rows of a relation with these values."""
+        """Return the rows of a relation with these values."""
         if isinstance(relation, DefinedView) and not self.reader.is_shown(relation.name):
             scope = self.reader.scope(relation.name, relation.back)
             return self.rows(scope, scope.circuit.sinks[relation.name], bound)
@@ -140,40 +140,42 @@ class Evaluator:
         return {row: weight for row, weight in weights.items() if weight}
 
     def entries(self, relation: RecursiveRelation, bound: Bound) -> Entries:
-        """The history entries of the rows with these values, and maybe others; if not stored, the recursion is run."""
+        """Return the history entries of the rows with these values, and maybe others; if not stored, the recursion is
+        run.
+        """
         asked = relation.recursion, relation.name, tuple(bound.items())
         if asked not in self._entries:
             self._entries[asked] = self._looked_up(relation, [bound])
         return self._entries[asked]
 
     def histories(self, relation: RecursiveRelation, bound: Bound) -> Histories:
-        """The histories of the rows with these values."""
+        """Return the histories of the rows with these values."""
         return histories_of(self.entries(relation, bound), relation, bound)
 
     def history(self, relation: RecursiveRelation, row: Row) -> RowHistory:
-        """The history of a row; without changes if it is never present."""
+        """Return the history of a row; without changes if it is never present."""
         known = self._histories[relation.recursion, relation.name]
         if row not in known:
             known[row] = self.histories(relation, named(row, relation.schema)).get(row, NEVER)
         return known[row]
 
     def in_the_end(self, relation: Relation, row: Row) -> bool:
-        """Whether a present row is also present at the end of the recursion."""
+        """Return whether a present row is also present at the end of the recursion."""
         if not isinstance(relation, RecursiveRelation) or relation.at is None or relation.recursion.is_monotone:
             return True
         return self.history(relation, row).weight(None) > 0
 
     def until(self, relation: RecursiveRelation, row: Row) -> int | None:
-        """The last iteration at which a row is present that is absent at the end; None for other rows."""
+        """Return the last iteration at which a row is present that is absent at the end; None for other rows."""
         return None if self.in_the_end(relation, row) else self.history(relation, row).span(relation.at)[1]
 
     def end_of(self, scope: RelationScope) -> RelationScope:
-        """The same body, reading the rows of the end; the scope itself if rows are never deleted."""
+        """Return the same body, reading the rows of the end; the scope itself if rows are never deleted."""
         recursion = scope.recursion
         return scope if recursion is None or scope.at is None or recursion.is_monotone else recursion.after(None)
 
     def absent_until(self, relation: Relation, bound: Bound) -> int | None:
-        """The last iteration without a row of these values, if one has them at the end; else None."""
+        """Return the last iteration without a row of these values, if one has them at the end; else None."""
         if not isinstance(relation, RecursiveRelation) or relation.at is None:
             return None
         if not self.rows_of(replace(relation, at=None), bound):
@@ -182,7 +184,7 @@ class Evaluator:
         return min((iteration - 1 for iteration in comes if iteration is not None), default=None)
 
     def _looked_up(self, relation: RecursiveRelation, bounds: Sequence[Bound]) -> Entries:
-        """The history entries of the rows with one of these sets of values, and maybe others."""
+        """Return the history entries of the rows with one of these sets of values, and maybe others."""
         kept = read_history(self.reader, relation, bounds)
         if kept is None:
             kept = entries_of(run_of(relation.recursion, self), relation, bounds)
@@ -190,7 +192,7 @@ class Evaluator:
         return kept
 
     def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
-        """The rows of a node with these values, with their weights; cached, because a search repeats them."""
+        """Return the rows of a node with these values, with their weights; cached, because a search repeats them."""
         asked = scope, number, tuple(bound.items())
         if asked not in self._rows:
             self._rows[asked] = self._computed(scope, number, bound)
@@ -208,7 +210,9 @@ class Evaluator:
         return agreeing(_ROWS[type(operator)](self, scope, number, bound), scope.circuit.type_of(number).schema, bound)
 
     def read(self, relation: Relation, bound: Bound) -> Rows:
-        """The rows of a relation with these values; a single row is not looked up again if a search has read it."""
+        """Return the rows of a relation with these values; a single row is not looked up again if a search has read
+        it.
+        """
         if self._given is not None:
             return agreeing(self._given.get(identity(relation), {}), relation.schema, bound)
         if len(bound) == len(relation.schema):
@@ -221,7 +225,7 @@ class Evaluator:
         return rows
 
     def _weight(self, relation: Relation, row: Row) -> int:
-        """The weight of a row; 0 if it is absent."""
+        """Return the weight of a row; 0 if it is absent."""
         if isinstance(relation, RecursiveRelation):
             return self.history(relation, row).weight(relation.at)
         known = self._known[identity(relation)]
@@ -230,7 +234,7 @@ class Evaluator:
         return known[row]
 
     def _weights(self, relation: Relation, rows: list[Row]) -> list[int]:
-        """The weights of rows; those of a table or a recursive relation are looked up at once."""
+        """Return the weights of rows; those of a table or a recursive relation are looked up at once."""
         if isinstance(relation, RecursiveRelation):
             histories = self._histories[relation.recursion, relation.name]
             if unknown := [named(row, relation.schema) for row in rows if row not in histories]:
@@ -253,31 +257,31 @@ class Evaluator:
             self._weights(relation, [tuple([row[i] for i in places]) for row in rows])
 
     def below(self, scope: RelationScope, number: int, bound: Bound, index: int = 0) -> Rows:
-        """The rows of an input of a node with these values."""
+        """Return the rows of an input of a node with these values."""
         return self.rows(scope, scope.circuit.nodes[number].inputs[index], bound)
 
     def evaluated(self, operator: ops.Operator, rows: Rows, type_: ZSetType) -> Rows:
-        """The result of an operator for these rows, by an epoch of an engine that is rolled back."""
+        """Return the result of an operator for these rows, by an epoch of an engine that is rolled back."""
         batch = TableBatch(to_arrow(ZSet(rows), type_.schema))
         with _ONE_AT_A_TIME, _engine_of(operator, type_).prepare({"input": batch}, "trust") as epoch:
             return dict(from_arrow(epoch.version.read("output", counted=True)))
 
     def begin_of(self, scope: RelationScope, number: int) -> Any:
-        """The first timestamp that a window includes, from the rows of its clock; None if it has none."""
+        """Return the first timestamp that a window includes, from the rows of its clock; None if it has none."""
         operator, (_, clock) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         assert isinstance(operator, ops.Window)
         times = [time for (time,) in self.rows(scope, clock, {}) if time is not None]
         return operator.begin(max(times)) if times else None
 
     def is_recent(self, scope: RelationScope, number: int, row: Row) -> bool:
-        """Whether a row is in a window."""
+        """Return whether a row is in a window."""
         operator, begin = scope.circuit.nodes[number].operator, self.begin_of(scope, number)
         assert isinstance(operator, ops.Window)
         time = named(row, scope.circuit.type_of(number).schema)[operator.column]
         return time is not None and (begin is None or time >= begin)
 
     def passed(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any] | None:
-        """The bound values in terms of a map's input columns that it copies; None if two contradict."""
+        """Return the bound values in terms of a map's input columns that it copies; None if two contradict."""
         result: dict[str, Any] = {}
         for name, origin in self._copied(scope.circuit, number):
             if name in bound and not same(result.setdefault(origin, bound[name]), bound[name]):
@@ -285,7 +289,7 @@ class Evaluator:
         return result
 
     def stream(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[Row]:
-        """The rows of a node with these values, lazily: joins are evaluated only as far as rows are consumed."""
+        """Yield the rows of a node with these values, lazily: joins are evaluated only as far as rows are consumed."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         if isinstance(node.operator, ops.Join | ops.Semijoin):
             yield from (row for row, weight in self.joined(scope, number, bound) if weight > 0)
@@ -297,13 +301,13 @@ class Evaluator:
             yield from (row for row, weight in self.rows(scope, number, bound).items() if weight > 0)
 
     def grouped(self, scope: RelationScope, number: int, bound: Bound) -> dict[str, Any]:
-        """The bound values of an operator's grouping columns, which its input has, too."""
+        """Return the bound values of an operator's grouping columns, which its input has, too."""
         operator, (below,) = scope.circuit.nodes[number].operator, scope.circuit.nodes[number].inputs
         keys = scope.circuit.type_of(below).schema.names if isinstance(operator, ops.FlatMap) else operator.keys  # type: ignore[attr-defined]
         return {name: value for name, value in bound.items() if name in keys}
 
     def joined(self, scope: RelationScope, number: int, bound: Bound) -> Iterator[tuple[Row, int]]:
-        """The rows of a join with these values, lazily, each with its weight."""
+        """Yield the rows of a join with these values, lazily, each with its weight."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
         for values, weight in self._matches(scope, list(node.inputs), dict(bound), 1):
             yield tuple(values[name] for name in schema.names), weight
@@ -311,7 +315,7 @@ class Evaluator:
     def _matches(
         self, scope: RelationScope, inputs: list[int], values: dict[str, Any], weight: int
     ) -> Iterator[tuple[dict[str, Any], int]]:
-        """The values of the joined rows, starting with the input with the fewest free columns."""
+        """Yield the values of the joined rows, starting with the input with the fewest free columns."""
         if not inputs:
             yield values, weight
             return
@@ -326,7 +330,7 @@ class Evaluator:
                 yield from self._matches(scope, others, more, both)
 
     def _promising(self, scope: RelationScope, inputs: list[int], bindings: list[_Binding]) -> list[_Binding]:
-        """The bindings for which the next input may have a row, by one look-up if that input is a relation.
+        """Return the bindings for which the next input may have a row, by one look-up if that input is a relation.
 
         If they bind whole rows of it, the rows found are remembered.
         """
@@ -353,7 +357,7 @@ class Evaluator:
         return [binding for binding, key in zip(bindings, keys, strict=True) if key in known]
 
     def _relation_found(self, scope: RelationScope, number: int) -> tuple[Relation, dict[str, str]] | None:
-        """The relation whose rows a node has, and its columns by those of the node; None for other nodes."""
+        """Return the relation whose rows a node has, and its columns by those of the node; None for other nodes."""
         names = {name: name for name in scope.circuit.type_of(number).schema.names}
         while (leaf := self.leaf(scope, number)) is None or isinstance(leaf, tuple):
             if leaf is not None:
@@ -369,14 +373,16 @@ class Evaluator:
         return leaf, names
 
     def _with_one_of(self, relation: Relation, bounds: list[dict[str, Any]]) -> Iterable[Row] | None:
-        """The rows with one of these values, and maybe others; None if they must be looked up one by one."""
+        """Return the rows with one of these values, and maybe others; None if they must be looked up one by one."""
         if isinstance(relation, RecursiveRelation):
             entries = read_history(self.reader, relation, bounds)
             return None if entries is None else (row for row, _, _ in entries)
         return self.reader.rows_with_one_of(relation, bounds) if isinstance(relation, SourceTable) else None
 
     def _fewest(self, scope: RelationScope, inputs: Sequence[int], values: Bound) -> int:
-        """The input with the fewest free columns; of several recursive relations, one with few rows, or the fewest."""
+        """Return the input with the fewest free columns; of several recursive relations, one with few rows, or the
+        fewest.
+        """
         freedom = {i: self.freedom(scope, i, values) for i in inputs}
         least = min(freedom.values())
         first = [i for i, each in freedom.items() if each == least]
@@ -390,7 +396,7 @@ class Evaluator:
         return min(first, key=lambda i: sizes[i])
 
     def _size(self, scope: RelationScope, number: int, values: Bound) -> int:
-        """The number of history entries of a recursive relation with these values; 0 for other nodes."""
+        """Return the number of history entries of a recursive relation with these values; 0 for other nodes."""
         relation, names = self._relation_below(scope, number) or (None, {})
         if not isinstance(relation, RecursiveRelation):
             return 0
@@ -398,7 +404,7 @@ class Evaluator:
         return len(self.entries(relation, bound))
 
     def freedom(self, scope: RelationScope, number: int, values: Bound) -> tuple[bool, bool, int]:
-        """A sort key for inputs by expected rows: unbound ones and recursive ones last, then by free columns."""
+        """Return a sort key for inputs by expected rows: unbound ones and recursive ones last, then by free columns."""
         names = scope.circuit.type_of(number).schema.names
         free = sum(name not in values for name in names)
         return free == len(names) > 0, free > 0 and self.is_recursive(scope.circuit, number), free
@@ -457,7 +463,7 @@ def _differentiate(of: Evaluator, scope: RelationScope, number: int, bound: Boun
 
 
 def _integrate(of: Evaluator, scope: RelationScope, number: int, bound: Bound) -> Rows:
-    """The rows that all epochs add up to, read from the view that has them."""
+    """Return the rows that all epochs add up to, read from the view that has them."""
     circuit = scope.circuit
     views = (name for name, shown in circuit.sinks.items() if shown == number)
     view = next(filter(of.reader.is_shown, views), None)
@@ -504,12 +510,12 @@ def _engine_of(operator: ops.Operator, type_: ZSetType) -> IncrementalEngine:
 
 
 def _is_recursive(circuit: Circuit, number: int) -> bool:
-    """Whether a node of a recursion's body depends on the recursion."""
+    """Return whether a node of a recursion's body depends on the recursion."""
     return any(isinstance(circuit.nodes[i].operator, ops.Feedback) for i in circuit.ancestors([number]))
 
 
 def copied(circuit: Circuit, number: int) -> Sequence[tuple[str, str]]:
-    """The columns that a map copies from its input, each with its name there."""
+    """Return the columns that a map copies from its input, each with its name there."""
     operator = circuit.nodes[number].operator
     assert isinstance(operator, ops.Map)
     pairs = zip(operator.columns, operator.expressions, strict=True)
@@ -517,7 +523,7 @@ def copied(circuit: Circuit, number: int) -> Sequence[tuple[str, str]]:
 
 
 def _condition(circuit: Circuit, number: int) -> Callable[[Row], bool]:
-    """The function that says whether the predicate of a filter is true of a row."""
+    """Return the function that says whether the predicate of a filter is true of a row."""
     operator, schema = circuit.nodes[number].operator, circuit.type_of(number).schema
     assert isinstance(operator, ops.Filter)
     predicate = meaning(operator.predicate, schema.types)
@@ -549,7 +555,7 @@ def _shown_call(name: str, call: exp.Anonymous, types: Mapping[str, Type]) -> Ca
 
 
 def _mapping(circuit: Circuit, number: int) -> Callable[[Row], Row | None]:
-    """The function that computes a map's rows from those of its input; its value is None if it is undefined."""
+    """Return the function that computes a map's rows from those of its input; its value is None if it is undefined."""
     operator, schema = circuit.nodes[number].operator, circuit.type_of(number).schema
     assert isinstance(operator, ops.Map)
     given = circuit.type_of(circuit.nodes[number].inputs[0]).schema
@@ -569,7 +575,7 @@ def _mapping(circuit: Circuit, number: int) -> Callable[[Row], Row | None]:
 
 
 def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:
-    """The bound values, extended by columns that the predicate equates with constants or with bound columns."""
+    """Return the bound values, extended by columns that the predicate equates with constants or with bound columns."""
     result = dict(bound)
     for conjunct in conjuncts(operator.predicate):
         if isinstance(conjunct, exp.EQ):
@@ -584,7 +590,7 @@ def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, 
 
 
 def unexplained(operator: ops.Operator) -> UnsupportedError:
-    """The error for an operator that this package cannot explain."""
+    """Return the error for an operator that this package cannot explain."""
     return UnsupportedError(f"why: {operator.keyword} is not explained; ask for rows of the views that it reads")
 
 

@@ -35,14 +35,14 @@ class NodeRows(Protocol):
     reader: VersionReader
 
     def leaf(self, scope: RelationScope, number: int) -> object:
-        """The relation or node that a leaf of a circuit reads."""
+        """Return the relation or node that a leaf of a circuit reads."""
 
     def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
-        """The rows of a node that have these values, with their weights."""
+        """Return the rows of a node that have these values, with their weights."""
 
 
 def run_of(recursion: RecursionBody, evaluator: NodeRows) -> Version:
-    """A version with the rows of a recursion's relations and their histories."""
+    """Return a version with the rows of a recursion's relations and their histories."""
     remembered = _REMEMBERED.setdefault(evaluator.reader.version(recursion.outer.back), [])
     run = next((run for ran, run in remembered if _is_same(ran, recursion)), None)
     if run is None:
@@ -52,7 +52,7 @@ def run_of(recursion: RecursionBody, evaluator: NodeRows) -> Version:
 
 
 def _is_same(a: RecursionBody, b: RecursionBody) -> bool:
-    """Whether both are the same recursion over the same rows; a nested one reads the rows of an iteration."""
+    """Return whether both are the same recursion over the same rows; a nested one reads the rows of an iteration."""
     if a is b:
         return True
     is_outer = a.outer.recursion is None and b.outer.recursion is None
@@ -82,7 +82,7 @@ def _run(recursion: RecursionBody, evaluator: NodeRows) -> Version:
 
 
 def _rows(scope: RelationScope, number: int, evaluator: NodeRows) -> pa.Table:
-    """The rows of a leaf of a circuit, with their weights."""
+    """Return the rows of a leaf of a circuit, with their weights."""
     leaf, version = evaluator.leaf(scope, number), evaluator.reader.version(scope.back)
     if isinstance(leaf, SourceTable):
         return version.read(leaf.name, table=True, counted=True)

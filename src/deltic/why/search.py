@@ -56,7 +56,7 @@ class ExplanationSearch:
         self._branches: dict[tuple[object, str], Sequence[tuple[int, str, str]]] = {}
 
     def row_with(self, name: str, bound: Bound) -> Row:
-        """The first row with these values; raises DelticError if there is none."""
+        """Return the first row with these values; raises DelticError if there is none."""
         rows = self.rows_with(name, bound)
         if not rows:
             message = ", ".join(f"{column} = {shown(value)}" for column, value in bound.items())
@@ -65,29 +65,29 @@ class ExplanationSearch:
         return rows[0]
 
     def rows_with(self, name: str, bound: Bound) -> list[Row]:
-        """The rows with these values, in order."""
+        """Return the rows with these values, in order."""
         rows = self.evaluator.rows_of(self.relation(name), bound)
         there = (row for row, weight in rows.items() if weight > 0)
         return sorted(there, key=in_order)
 
     def relation(self, name: str) -> DefinedView | SourceTable:
-        """The view of that name, or the table."""
+        """Return the view of that name, or the table."""
         return self.evaluator.reader.relation(name)
 
     def why(self, name: str, row: Row, depth: int | None = None, budget: int = 100_000) -> Explanation:
-        """The explanation of a present row, of least height by iterations."""
+        """Return the explanation of a present row, of least height by iterations."""
         fact = Fact(self.relation(name), row)
         root = self.step_of(fact, depth, budget)
         return Explanation(root, self.version.epoch, lambda higher: self._others(fact, depth, budget, higher))
 
     def step_of(self, fact: Fact, depth: int | None, budget: int = 100_000) -> ExplanationStep:
-        """The step of a present row with those below it."""
+        """Return the step of a present row with those below it."""
         root = self._explained(fact, depth, budget)
         assert root is not None
         return root
 
     def _others(self, fact: Fact, depth: int | None, budget: int, higher: bool) -> Iterator[ExplanationStep]:
-        """The steps of the row's other derivations; with `higher` also of those from rows that appear later."""
+        """Yield the steps of the row's other derivations; with `higher` also of those from rows that appear later."""
         root = self._identified(fact)
         ways = (way for way in self.derivations_of(root) if way != self._way(root))
         for way in chain(ways, self._later(root) if higher else ()):
@@ -95,7 +95,9 @@ class ExplanationSearch:
                 yield step
 
     def _later(self, root: Fact) -> Iterator[Way]:
-        """The derivations from rows of the end that appear with or after the row, in the order of their iterations."""
+        """Yield the derivations from rows of the end that appear with or after the row, in the order of their
+        iterations.
+        """
         relation = root.relation
         if not isinstance(relation, RecursiveRelation):
             return
@@ -109,7 +111,7 @@ class ExplanationSearch:
     def _explained(
         self, asked: Fact, depth: int | None, budget: int, first: Way | None = None
     ) -> ExplanationStep | None:
-        """The step of a row with those below it; a row that several steps need becomes one step.
+        """Return the step of a row with those below it; a row that several steps need becomes one step.
 
         `first` derives the row itself; then the result is None if a premise of it rests on the row.
         """
@@ -163,7 +165,9 @@ class ExplanationSearch:
                 self.evaluator.look_up(scope, number, rows)
 
     def _identified(self, fact: Fact) -> Fact:
-        """The fact at its own first iteration; a view that is a relation of a recursion becomes that relation."""
+        """Return the fact at its own first iteration; a view that is a relation of a recursion becomes that
+        relation.
+        """
         relation = fact.relation
         if isinstance(relation, DefinedView):
             scope = self.evaluator.reader.scope(relation.name, relation.back)
@@ -195,7 +199,7 @@ class ExplanationSearch:
         return bool(self._ranked[relation.recursion])
 
     def derivations_of(self, fact: Fact) -> Iterator[Way]:
-        """The derivations of a row at its iteration, each with the rule and its position in the source.
+        """Yield the derivations of a row at its iteration, each with the rule and its position in the source.
 
         In a monotone recursion, a rule that reads none of its relations derives all of its rows at the first iteration.
         """
@@ -212,7 +216,7 @@ class ExplanationSearch:
                 yield *by, replace(completed, variables=bound_of(completed.variables, self.evaluator.words(scope)))
 
     def _way(self, fact: Fact) -> Way | None:
-        """The derivation that explains a row: of the first ones, one that lasts if possible."""
+        """Return the derivation that explains a row: of the first ones, one that lasts if possible."""
         relation = fact.relation
         if isinstance(relation, RecursiveRelation):
             ranked = self._ranked.get(relation.recursion, {}).get((relation.name, fact.row))
@@ -232,14 +236,14 @@ class ExplanationSearch:
         return step
 
     def _parts(self, scope: RelationScope, name: str) -> Rules:
-        """The rules of a view, or the queries of another recursive relation."""
+        """Return the rules of a view, or the queries of another recursive relation."""
         if name in scope.definition.names:
             view = self.catalog.views.get(name)
             return () if view is None else view.rules
         return self.evaluator.words(scope).texts.rules.get(name, ())
 
     def rules(self, relation: Relation) -> Sequence[tuple[RelationScope, int, str, str]]:
-        """The nodes that derive rows of a relation, each with its rule's text and position in the source."""
+        """Return the nodes that derive rows of a relation, each with its rule's text and position in the source."""
         if isinstance(relation, SourceTable):
             return ()
         if isinstance(relation, DefinedView):
@@ -252,7 +256,7 @@ class ExplanationSearch:
         return [(scope, *branch) for branch in self._branches[place]]
 
     def _branches_of(self, scope: RelationScope, relation: Relation) -> Sequence[tuple[int, str, str]]:
-        """The nodes of a scope that derive rows of a relation, as `rules` has them."""
+        """Return the nodes of a scope that derive rows of a relation, as `rules` has them."""
         number = scope.circuit.sinks[relation.name]
         while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | ops.Keep):
             (number,) = scope.circuit.nodes[number].inputs
@@ -271,21 +275,21 @@ class ExplanationSearch:
 
 
 def _in_words(premise: Absence | Note, rule: str) -> Absence | Note:
-    """A premise with the names that the rule has."""
+    """Return a premise with the names that the rule has."""
     if isinstance(premise, Note):
         return Note(as_written(premise.text, rule))
     return replace(premise, where=as_written(premise.where, rule)) if premise.where else premise
 
 
 def _unknown_rules(name: str, text: str, place: str, count: int) -> Sequence[tuple[str, str]]:
-    """The text and place of a definition, or the number of each of its parts."""
+    """Return the text and place of a definition, or the number of each of its parts."""
     if count == 1:
         return [(text or f"the definition of {name}", place)]
     return [(f"branch {number} of {count} of {name}", place) for number in range(1, count + 1)]
 
 
 def _is_initial(relation: Relation) -> bool:
-    """Whether it is a relation of a recursion at the first iteration."""
+    """Return whether it is a relation of a recursion at the first iteration."""
     return isinstance(relation, RecursiveRelation) and relation.at == 1
 
 
@@ -294,7 +298,7 @@ def _key(fact: Fact) -> _Key:
 
 
 def _until_one_lasts(ways: Iterator[Way]) -> Iterator[Way]:
-    """The derivations up to the first one whose premises all hold at the end."""
+    """Yield the derivations up to the first one whose premises all hold at the end."""
     for way in ways:
         yield way
         if way[2].lasts:

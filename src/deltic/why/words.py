@@ -21,12 +21,12 @@ _AS_NAMED: Mapping[str, str] = {}
 
 
 def words_of(definition: ViewDefinitions) -> Words:
-    """The words of a definition; if it has none, those of its aggregates."""
+    """Return the words of a definition; if it has none, those of its aggregates."""
     return definition.words or Words(lambda: QueryTexts(_of_one_text(_calls(definition.inlined))), known=False)
 
 
 def _of_one_text(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The keys with their texts, without keys of several texts."""
+    """Return the keys with their texts, without keys of several texts."""
     known = dict.fromkeys(pairs)
     count = Counter(key for key, _ in known)
     return {key: text for key, text in known if count[key] == 1}
@@ -46,13 +46,13 @@ def _calls(circuit: Circuit) -> Iterator[tuple[str, str]]:
 
 
 def call_of(call: ops.AggregateCall | ops.WindowCall, computed: Mapping[str, str]) -> str:
-    """A call without the name of its result, over expressions that are `computed` for its columns."""
+    """Return a call without the name of its result, over expressions that are `computed` for its columns."""
     text = str(call).removesuffix(f" AS {word(call.name)}")
     return re.sub(r"\b\w+\b(?!\()", lambda name: computed.get(name[0], name[0]), text) if call.columns else text
 
 
 def condition_of(expression: exp.Expression, words: Words, renamed: Mapping[str, str] = _AS_NAMED) -> str:
-    """An expression as the user wrote it, or with the texts of its parts; columns may be `renamed` first."""
+    """Return an expression as the user wrote it, or with the texts of its parts; columns may be `renamed` first."""
     around = exp.Paren(this=expression.copy())
     pending: list[exp.Expression] = [around.this]
     while pending:
@@ -68,7 +68,7 @@ def condition_of(expression: exp.Expression, words: Words, renamed: Mapping[str,
 
 
 def pairs_of(names: Iterable[str], row: Iterable[Any], words: Words) -> dict[str, Any]:
-    """The values of a row by the texts of its columns, without columns that the user did not write."""
+    """Return the values of a row by the texts of its columns, without columns that the user did not write."""
     result: dict[str, Any] = {}
     for name, value in zip(names, row, strict=True):
         if text := words.column(name):
@@ -82,7 +82,7 @@ def bound_of(bound: Bound, words: Words) -> Mapping[str, Any]:
 
 
 def called(operator: ops.Operator, words: Words) -> str:
-    """An operator over groups: its functions and keys; empty if the user did not write it."""
+    """Return an operator over groups: its functions and keys; empty if the user did not write it."""
     if isinstance(operator, ops.Top) and words.known:
         return _first(operator, words)
     if isinstance(operator, ops.FlatMap) and words.known:

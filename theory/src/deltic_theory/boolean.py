@@ -27,7 +27,7 @@ class Change(Generic[L]):
     down: L
 
     def inverse(self) -> Change[L]:
-        """The change with the two exchanged."""
+        """Return the change with the two exchanged."""
         return Change(self.down, self.up)
 
 
@@ -46,7 +46,7 @@ class BooleanAction(Generic[L]):
     algebra: GeneralizedBooleanAlgebra[L]
 
     def change(self, up: L, down: L) -> Change[L]:
-        """The change (up, down); ValueError where the two are not disjoint."""
+        """Return the change (up, down); ValueError where the two are not disjoint."""
         if self.algebra.meet(up, down) != self.algebra.bottom:
             raise ValueError(f"a change adds and removes disjoint parts, but {up!r} and {down!r} overlap")
         return Change(up, down)
@@ -65,26 +65,26 @@ class BooleanAction(Generic[L]):
         return self.algebra.without(self.algebra.join(value, change.up), change.down)
 
     def minus(self, target: L, source: L) -> Change[L]:
-        """The precise difference (a ∧ ¬b, b ∧ ¬a): its parts are as small as possible [FIX Prop. 23]."""
+        """Return the precise difference (a ∧ ¬b, b ∧ ¬a): its parts are as small as possible [FIX Prop. 23]."""
         return Change(self.algebra.without(target, source), self.algebra.without(source, target))
 
     def leq(self, left: L, right: L) -> bool:
         return below(self.algebra, left, right)
 
     def change_leq(self, left: Change[L], right: Change[L]) -> bool:
-        """The change order ≤_Δ, which here is that of L × L^op: more added, less removed."""
+        """Return the change order ≤_Δ, which here is that of L × L^op: more added, less removed."""
         return self.leq(left.up, right.up) and self.leq(right.down, left.down)
 
     def pointwise_leq(self, left: Change[L], right: Change[L]) -> bool:
-        """The order ≤_pt of L × L: more added, more removed [FIX Def. 22]."""
+        """Return the order ≤_pt of L × L: more added, more removed [FIX Def. 22]."""
         return self.leq(left.up, right.up) and self.leq(left.down, right.down)
 
     def greatest_minus(self, target: L, source: L) -> Change[L]:
-        """The greatest difference a ⊖_⊤ b = (a, b ∧ ¬a) [FIX Prop. 20]."""
+        """Return the greatest difference a ⊖_⊤ b = (a, b ∧ ¬a) [FIX Prop. 20]."""
         return Change(target, self.algebra.without(source, target))
 
     def is_precise(self, value: L, change: Change[L]) -> bool:
-        """Whether `change` adds only what `value` lacks and removes only what it has."""
+        """Return whether `change` adds only what `value` lacks and removes only what it has."""
         return self.minus(self.plus(value, change), value) == change
 
 
@@ -123,7 +123,7 @@ class CompleteBooleanAction(BooleanAction[L]):
         return Change(self.algebra.without(up, down), down)
 
     def least_minus(self, target: L, source: L) -> Change[L]:
-        """The least difference a ⊖_⊥ b = (a ∧ ¬b, ¬a) [FIX Prop. 20]."""
+        """Return the least difference a ⊖_⊥ b = (a ∧ ¬b, ¬a) [FIX Prop. 20]."""
         return Change(self.algebra.without(target, source), self.algebra.complement(target))
 
 

@@ -26,38 +26,38 @@ class Monoid(Protocol[D]):
         """The neutral element of `compose`, written 0."""
 
     def compose(self, first: D, second: D) -> D:
-        """The product first · second; among changes: first the one, then the other."""
+        """Return the product first · second; among changes: first the one, then the other."""
 
 
 class ChangeAction(Monoid[D], Protocol[A, D]):
     """A monoid of changes with its action on values [FIX Def. 1]."""
 
     def plus(self, value: A, change: D) -> A:
-        """The changed value, value ⊕ change."""
+        """Return the changed value, value ⊕ change."""
 
 
 class Complete(ChangeAction[A, D], Protocol[A, D]):
     """A change action with a minus operator: between any two values there is a change [FIX Def. 4, 5]."""
 
     def minus(self, target: A, source: A) -> D:
-        """A change target ⊖ source with source ⊕ (target ⊖ source) = target."""
+        """Return a change target ⊖ source with source ⊕ (target ⊖ source) = target."""
 
 
 class Thin(ChangeAction[A, D], Protocol[A, D]):
     """A change action with at most one change between two values, so that derivatives into it are unique [FIX §2.2]."""
 
     def between(self, source: A, target: A) -> D | None:
-        """The only change with source ⊕ change = target; None where there is none."""
+        """Return the only change with source ⊕ change = target; None where there is none."""
 
 
 class Ordered(ChangeAction[A, D], Protocol[A, D]):
     """A change action over partial orders, its operations monotone in each argument [FIX Def. 14]."""
 
     def leq(self, left: A, right: A) -> bool:
-        """Whether left ≤ right among values."""
+        """Return whether left ≤ right among values."""
 
     def change_leq(self, left: D, right: D) -> bool:
-        """Whether left ≤ right among changes."""
+        """Return whether left ≤ right among changes."""
 
 
 class Continuous(Ordered[A, D], Protocol[A, D]):
@@ -72,14 +72,14 @@ class Continuous(Ordered[A, D], Protocol[A, D]):
         """The least change; in general not the empty one."""
 
     def supremum(self, values: Sequence[A]) -> A:
-        """The least upper bound of a directed family of values."""
+        """Return the least upper bound of a directed family of values."""
 
     def change_supremum(self, changes: Sequence[D]) -> D:
-        """The least upper bound of a directed family of changes."""
+        """Return the least upper bound of a directed family of changes."""
 
 
 def plus_all(action: ChangeAction[A, D], value: A, changes: Iterable[D]) -> A:
-    """The value after all of `changes`, applied in order.
+    """Return the value after all of `changes`, applied in order.
 
     >>> from deltic_theory.monoids import NATURALS
     >>> plus_all(NATURALS, 1, [2, 3])
@@ -91,7 +91,7 @@ def plus_all(action: ChangeAction[A, D], value: A, changes: Iterable[D]) -> A:
 
 
 def compose_all(monoid: Monoid[D], changes: Iterable[D]) -> D:
-    """The product of `changes` in order; the empty change for none.
+    """Return the product of `changes` in order; the empty change for none.
 
     >>> from deltic_theory.monoids import WORDS
     >>> compose_all(WORDS, [("a",), ("b", "c")])

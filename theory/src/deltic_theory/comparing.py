@@ -13,7 +13,7 @@ from deltic_theory.variables import A, B, D, E
 
 
 def coarser(left: Finite[A, D], right: Finite[A, E]) -> bool:
-    """Whether what one change of `left` does to a value, some change of `right` does too [FIX Def. 10].
+    """Return whether what one change of `left` does to a value, some change of `right` does too [FIX Def. 10].
 
     >>> from deltic_theory.finite import boolean_changes, join_changes
     >>> from deltic_theory.lattices import Powerset
@@ -25,17 +25,17 @@ def coarser(left: Finite[A, D], right: Finite[A, E]) -> bool:
 
 
 def finer(left: Finite[A, D], right: Finite[A, E]) -> bool:
-    """Whether `right` is coarser than `left`."""
+    """Return whether `right` is coarser than `left`."""
     return coarser(right, left)
 
 
 def equivalent(left: Finite[A, D], right: Finite[A, E]) -> bool:
-    """Whether each is coarser than the other: the same functions are differentiable [FIX §2.4]."""
+    """Return whether each is coarser than the other: the same functions are differentiable [FIX §2.4]."""
     return coarser(left, right) and coarser(right, left)
 
 
 def reachability(finite: Finite[A, D]) -> set[tuple[A, A]]:
-    """The reachability preorder as its pairs: the functor Reach on objects [CS §3.1].
+    """Return the reachability preorder as its pairs: the functor Reach on objects [CS §3.1].
 
     >>> from deltic_theory.finite import join_changes
     >>> from deltic_theory.lattices import Powerset
@@ -46,22 +46,24 @@ def reachability(finite: Finite[A, D]) -> set[tuple[A, A]]:
 
 
 def is_monotone(function: Callable[[A], B], source: set[tuple[A, A]], target: set[tuple[B, B]]) -> bool:
-    """Whether `function` maps pairs of one relation to pairs of another: what Reach asks of morphisms [CS §3.1]."""
+    """Return whether `function` maps pairs of one relation to pairs of another: what Reach asks of morphisms [CS
+    §3.1].
+    """
     return all((function(a), function(b)) in target for a, b in source)
 
 
 def is_ascending(finite: Finite[A, D], leq: Callable[[A, A], bool]) -> bool:
-    """Whether a ≤ b implies that a reaches b [CS §4.1]."""
+    """Return whether a ≤ b implies that a reaches b [CS §4.1]."""
     return all(finite.reaches(a, b) for a in finite.values for b in finite.values if leq(a, b))
 
 
 def is_descending(finite: Finite[A, D], leq: Callable[[A, A], bool]) -> bool:
-    """Whether a ≤ b implies that b reaches a [CS §4.1]."""
+    """Return whether a ≤ b implies that b reaches a [CS §4.1]."""
     return all(finite.reaches(b, a) for a in finite.values for b in finite.values if leq(a, b))
 
 
 def kernel(action: ChangeAction[A, D], change: D, values: Sequence[A]) -> set[tuple[A, A]]:
-    """The pairs of values that `change` makes equal: what it forgets [FIX Def. 13].
+    """Return the pairs of values that `change` makes equal: what it forgets [FIX Def. 13].
 
     >>> from deltic_theory.elementary import Full
     >>> len(kernel(Full(), lambda n: n + 1, range(3))), len(kernel(Full(), lambda n: 100, range(3)))
@@ -72,14 +74,14 @@ def kernel(action: ChangeAction[A, D], change: D, values: Sequence[A]) -> set[tu
 
 
 def kernel_leq(action: ChangeAction[A, D], left: D, right: D, values: Sequence[A]) -> bool:
-    """The kernel order: whether `left` forgets no more than `right` [FIX Def. 13]."""
+    """Return the kernel order: whether `left` forgets no more than `right` [FIX Def. 13]."""
     return kernel(action, left, values) <= kernel(action, right, values)
 
 
 def change_order(
     action: ChangeAction[A, D], leq: Callable[[A, A], bool], values: Sequence[A]
 ) -> Callable[[D, D], bool]:
-    """The change order ≤_Δ that an order of the values induces: a ⊕ δa ≤ a ⊕ δb for every value a [FIX Def. 15].
+    """Return the change order ≤_Δ that an order of the values induces: a ⊕ δa ≤ a ⊕ δb for every value a [FIX Def. 15].
 
     A preorder; two changes that act alike are below each other.
 
@@ -93,14 +95,14 @@ def change_order(
 def minus_leq(
     left: Callable[[A, A], D], right: Callable[[A, A], D], change_leq: Callable[[D, D], bool], values: Sequence[A]
 ) -> bool:
-    """The order of minus operators: every difference of one is below the other's [CS §4.1.3]."""
+    """Return the order of minus operators: every difference of one is below the other's [CS §4.1.3]."""
     return all(change_leq(left(a, b), right(a, b)) for a in values for b in values)
 
 
 def is_derivative(
     function: Callable[[A], B], candidate: Callable[[A, D], E], source: Finite[A, D], target: ChangeAction[B, E]
 ) -> bool:
-    """Whether f(a ⊕ δa) = f(a) ⊕ candidate(a, δa) for all values and changes [FIX Def. 2]."""
+    """Return whether f(a ⊕ δa) = f(a) ⊕ candidate(a, δa) for all values and changes [FIX Def. 2]."""
     return all(
         function(source.action.plus(a, change)) == target.plus(function(a), candidate(a, change))
         for a in source.values
@@ -111,7 +113,7 @@ def is_derivative(
 def is_sup_derivative(
     function: Callable[[A], B], candidate: Callable[[A, D], E], source: Finite[A, D], target: Ordered[B, E]
 ) -> bool:
-    """Whether f(a ⊕ δa) ≤ f(a) ⊕ candidate(a, δa): the candidate overshoots at most [CS §4.1.1].
+    """Return whether f(a ⊕ δa) ≤ f(a) ⊕ candidate(a, δa): the candidate overshoots at most [CS §4.1.1].
 
     >>> from deltic_theory.monoids import INTEGERS_ASCENDING
     >>> small = Finite(INTEGERS_ASCENDING, range(-3, 4), range(4))
@@ -128,7 +130,7 @@ def is_sup_derivative(
 def is_sub_derivative(
     function: Callable[[A], B], candidate: Callable[[A, D], E], source: Finite[A, D], target: Ordered[B, E]
 ) -> bool:
-    """Whether f(a ⊕ δa) ≥ f(a) ⊕ candidate(a, δa): the candidate undershoots at most [CS §4.1.1]."""
+    """Return whether f(a ⊕ δa) ≥ f(a) ⊕ candidate(a, δa): the candidate undershoots at most [CS §4.1.1]."""
     return all(
         target.leq(target.plus(function(a), candidate(a, change)), function(source.action.plus(a, change)))
         for a in source.values
@@ -143,7 +145,7 @@ def is_sandwiched(
     source: Finite[A, D],
     change_leq: Callable[[E, E], bool],
 ) -> bool:
-    """Whether the candidate lies between two functions in the change order: the premise of [FIX Thm 17]."""
+    """Return whether the candidate lies between two functions in the change order: the premise of [FIX Thm 17]."""
     return all(
         change_leq(lower(a, change), candidate(a, change)) and change_leq(candidate(a, change), upper(a, change))
         for a in source.values

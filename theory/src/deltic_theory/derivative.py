@@ -33,12 +33,12 @@ class Differentiable(Generic[A, DA, B, DB]):
         return self.function(value)
 
     def then(self, after: Differentiable[B, DB, C, DC]) -> Differentiable[A, DA, C, DC]:
-        """The composite `after` ∘ self; see `compose`."""
+        """Return the composite `after` ∘ self; see `compose`."""
         return compose(after, self)
 
 
 def compose(after: Differentiable[B, DB, C, DC], before: Differentiable[A, DA, B, DB]) -> Differentiable[A, DA, C, DC]:
-    """The composite g ∘ f with the chain rule's derivative g′(f(a), f′(a, δa)) [FIX Thm 3].
+    """Return the composite g ∘ f with the chain rule's derivative g′(f(a), f′(a, δa)) [FIX Thm 3].
 
     >>> square = Differentiable(lambda n: n * n, lambda n, dn: 2 * n * dn + dn * dn)
     >>> fourth_power = compose(square, square)
@@ -52,12 +52,12 @@ def compose(after: Differentiable[B, DB, C, DC], before: Differentiable[A, DA, B
 
 
 def identity() -> Differentiable[A, DA, A, DA]:
-    """The identity; its derivative is the change itself."""
+    """Return the identity; its derivative is the change itself."""
     return Differentiable(lambda a: a, lambda _, change: change)
 
 
 def constant(value: B, target: Monoid[DB]) -> Differentiable[A, DA, B, DB]:
-    """The function with one value only; its derivative is the empty change."""
+    """Return the function with one value only; its derivative is the empty change."""
     return Differentiable(lambda _: value, lambda _, __: target.empty)
 
 
@@ -92,7 +92,7 @@ class Partial(Generic[A, DA, B, DB, C, DC]):
 def total_derivative(
     partial: Partial[A, DA, B, DB, C, DC], first: ChangeAction[A, DA], target: Monoid[DC]
 ) -> Differentiable[tuple[A, B], tuple[DA, DB], C, DC]:
-    """The function of pairs, with ∂₁f(a, δa, b) · ∂₂f(a ⊕ δa, b, δb): first argument first [FIX Prop. 8].
+    """Return the function of pairs, with ∂₁f(a, δa, b) · ∂₂f(a ⊕ δa, b, δb): first argument first [FIX Prop. 8].
 
     >>> from deltic_theory.monoids import INTEGERS_BY_INTEGERS as Z
     >>> times = Partial(lambda a, b: a * b, lambda a, da, b: da * b, lambda a, b, db: a * db)
@@ -110,7 +110,7 @@ def total_derivative(
 def partial_derivatives(
     function: Differentiable[tuple[A, B], tuple[DA, DB], C, DC], first: Monoid[DA], second: Monoid[DB]
 ) -> Partial[A, DA, B, DB, C, DC]:
-    """The partial derivatives of a function of pairs: the other argument's change is empty [FIX Prop. 8]."""
+    """Return the partial derivatives of a function of pairs: the other argument's change is empty [FIX Prop. 8]."""
     return Partial(
         lambda a, b: function((a, b)),
         lambda a, da, b: function.derivative((a, b), (da, second.empty)),

@@ -97,7 +97,7 @@ class Relation(Generic[A]):
         return ()
 
     def step(self, source: A, target: A) -> tuple[Step[A], ...]:
-        """The change from `source` to `target`; ValueError where they are not related."""
+        """Return the change from `source` to `target`; ValueError where they are not related."""
         if not self.related(source, target):
             raise ValueError(f"{source!r} is not related to {target!r}")
         return ((source, target),)
@@ -113,6 +113,6 @@ class Relation(Generic[A]):
 
 
 def relation_of(pairs: Iterable[tuple[A, A]]) -> Relation[A]:
-    """The action of a relation given by its pairs."""
+    """Return the action of a relation given by its pairs."""
     known = list(pairs)
     return Relation(lambda b, c: (b, c) in known)

@@ -34,15 +34,15 @@ class Finite(Generic[A, D]):
         return next((change for change in self.changes if self.action.plus(source, change) == target), None)
 
     def reaches(self, source: A, target: A) -> bool:
-        """The reachability order: whether some change leads from `source` to `target` [CS §3.1]."""
+        """Return the reachability order: whether some change leads from `source` to `target` [CS §3.1]."""
         return any(self.action.plus(source, change) == target for change in self.changes)
 
     def is_complete(self) -> bool:
-        """Whether every value reaches every other [FIX Def. 4]."""
+        """Return whether every value reaches every other [FIX Def. 4]."""
         return all(self.reaches(a, b) for a in self.values for b in self.values)
 
     def is_thin(self) -> bool:
-        """Whether different changes lead every value to different values [FIX §2.2]."""
+        """Return whether different changes lead every value to different values [FIX §2.2]."""
         return all(len({self.action.plus(a, d) for d in self.changes}) == len(set(self.changes)) for a in self.values)
 
 
@@ -94,7 +94,7 @@ class Tables(Generic[A]):
 
 
 def functions(domain: Sequence[A], codomain: Sequence[B]) -> list[Callable[[A], B]]:
-    """All functions from one finite set to another.
+    """Return all functions from one finite set to another.
 
     >>> len(functions("ab", range(3)))
     9
@@ -108,7 +108,7 @@ def functions(domain: Sequence[A], codomain: Sequence[B]) -> list[Callable[[A], 
 def some_derivative(
     function: Callable[[A], B], source: Finite[A, D], target: Finite[B, X]
 ) -> dict[tuple[A, D], X] | None:
-    """A derivative of `function` by search, as a table; None where the function is not differentiable.
+    """Return a derivative of `function` by search, as a table; None where the function is not differentiable.
 
     >>> from deltic_theory.elementary import discrete
     >>> bits, still = full_changes((0, 1)), Finite(discrete(), (0, 1), [()])

@@ -50,7 +50,7 @@ def iterate(function: Callable[[A], A], count: int, bottom: A) -> A:
 
 
 def stationary(values: Iterator[A], limit: int) -> A:
-    """The first of `values` that equals its successor; NoFixpointError after `limit` of them."""
+    """Return the first of `values` that equals its successor; NoFixpointError after `limit` of them."""
     value = next(values)
     for following in islice(values, limit):
         if following == value:
@@ -87,7 +87,7 @@ def derivative_in_count(
 
 
 def recur(function: Differentiable[A, D, A, D], action: Complete[A, D], bottom: A) -> Iterator[tuple[A, D]]:
-    """The pairs (iter(f, n), ∂₂iter(f, n, 1)) for n = 0, 1, …: an accumulator and its next change [FIX §6.2.2].
+    """Return the pairs (iter(f, n), ∂₂iter(f, n, 1)) for n = 0, 1, …: an accumulator and its next change [FIX §6.2.2].
 
     Only the first change is a difference; each further one is the derivative of the last.
 
@@ -123,7 +123,7 @@ def derivative_in_function(
 def recur_in_function(
     function: Callable[[A], A], change: DF, evaluation: Evaluation[A, A, DF, D, D], bottom: A, start: D
 ) -> Iterator[tuple[A, D]]:
-    """The pairs (iter(f, n), ∂₁iter(f, δf, n)) for n = 0, 1, … [FIX §6.2.3]."""
+    """Return the pairs (iter(f, n), ∂₁iter(f, δf, n)) for n = 0, 1, … [FIX §6.2.3]."""
 
     def step(pair: tuple[A, D]) -> tuple[A, D]:
         value, difference = pair
@@ -142,7 +142,7 @@ def adjust(
 def adjustments(
     function: Callable[[A], A], change: DF, fixpoint: A, evaluation: Evaluation[A, A, DF, D, D], start: D
 ) -> Iterator[D]:
-    """The iteration of `adjust` from a given change, without end."""
+    """Return the iteration of `adjust` from a given change, without end."""
     return iterates(adjust(function, change, fixpoint, evaluation), start)
 
 
@@ -155,7 +155,7 @@ def fixpoint_change(
     start: D,
     limit: int = 10_000,
 ) -> D:
-    """A change δw for which fixpoint ⊕ δw is a fixpoint of f ⊕ δf: the pseudo-derivative [FIX Thm 41].
+    """Return a change δw for which fixpoint ⊕ δw is a fixpoint of f ⊕ δf: the pseudo-derivative [FIX Thm 41].
 
     Iterates `adjust` from `start` until the changed value is stationary. It is the least fixpoint, lfp(f ⊕ δf), when
     f ⊕ δf is monotone and fixpoint ⊕ start is below it; nothing less is enough, see `derivative_of_least_fixpoint`.

@@ -65,7 +65,7 @@ class CompletePointwise(Pointwise[A, B, DB]):
 
 
 def evaluate(pair: tuple[Callable[[A], B], A]) -> B:
-    """The evaluation map ev(f, a) = f(a)."""
+    """Return the evaluation map ev(f, a) = f(a)."""
     function, argument = pair
     return function(argument)
 
@@ -104,7 +104,7 @@ def derivative_from_evaluation(
 def curry(
     function: Differentiable[tuple[A, B], tuple[DA, DB], C, DC], empty: DB
 ) -> Differentiable[A, DA, Callable[[B], C], Callable[[B], DC]]:
-    """The function a ↦ (b ↦ f(a, b)) into the pointwise action; `empty` is the empty change of b [CS §3.2].
+    """Return the function a ↦ (b ↦ f(a, b)) into the pointwise action; `empty` is the empty change of b [CS §3.2].
 
     >>> times = Differentiable(lambda p: p[0] * p[1], lambda p, d: d[0] * p[1] + p[0] * d[1] + d[0] * d[1])
     >>> curry(times, 0).derivative(3, 2)(10)

@@ -24,14 +24,14 @@ class AbelianGroup(Protocol[A]):
         """The neutral element of `add`."""
 
     def add(self, left: A, right: A) -> A:
-        """The sum of two elements."""
+        """Return the sum of two elements."""
 
     def negate(self, value: A) -> A:
-        """The inverse of a value: their sum is `zero`."""
+        """Return the inverse of a value: their sum is `zero`."""
 
 
 def subtract(group: AbelianGroup[A], left: A, right: A) -> A:
-    """The difference left − right.
+    """Return the difference left − right.
 
     >>> subtract(INTEGERS, 5, 7)
     -2
@@ -40,7 +40,7 @@ def subtract(group: AbelianGroup[A], left: A, right: A) -> A:
 
 
 def total(group: AbelianGroup[A], values: Iterable[A]) -> A:
-    """The sum of finitely many elements; zero for none.
+    """Return the sum of finitely many elements; zero for none.
 
     >>> total(INTEGERS, [1, 2, 3])
     6

@@ -42,19 +42,19 @@ class IndexedZSet(Generic[K, T]):
         return cls(zset.by(key))
 
     def group(self, key: K) -> ZSet[T]:
-        """The group of a key, zero when absent."""
+        """Return the group of a key, zero when absent."""
         return self._groups.get(key, ZSet())
 
     def keys(self) -> frozenset[K]:
-        """The keys whose group is not zero."""
+        """Return the keys whose group is not zero."""
         return frozenset(self._groups)
 
     def sum(self) -> ZSet[T]:
-        """The sum of all groups, which undoes `by`: Σ k(a) = a [DBSP §8.1.1]."""
+        """Return the sum of all groups, which undoes `by`: Σ k(a) = a [DBSP §8.1.1]."""
         return ZSet(pair for group in self._groups.values() for pair in group)
 
     def join(self, other: IndexedZSet[K, U]) -> IndexedZSet[K, tuple[T, U]]:
-        """The product of both groups of each key. Bilinear; its sum is the join of the sums.
+        """Return the product of both groups of each key. Bilinear; its sum is the join of the sums.
 
         >>> a, b = ZSet.of(["ada", "bob"]), ZSet.of([3, 4])
         >>> IndexedZSet.by(a, len).join(IndexedZSet.by(b, lambda n: n)).sum()
@@ -67,7 +67,7 @@ class IndexedZSet(Generic[K, T]):
         return ZSet.of(function(group) for group in self._groups.values())
 
     def aggregate_change(self, change: IndexedZSet[K, T], function: Callable[[ZSet[T]], U]) -> ZSet[U]:
-        """The change of `aggregate` when `change` is added; visits only the groups of the change.
+        """Return the change of `aggregate` when `change` is added; visits only the groups of the change.
 
         >>> old = IndexedZSet.by(ZSet({(1, "a"): 1, (2, "b"): 1}), lambda row: row[0])
         >>> new = IndexedZSet.by(ZSet({(2, "b"): -1, (1, "c"): 1}), lambda row: row[0])
@@ -79,7 +79,7 @@ class IndexedZSet(Generic[K, T]):
         return ZSet((function(group), sign) for sign, group in (*before, *after) if group)
 
     def map_groups(self, function: Callable[[ZSet[T]], B], values: AbelianGroup[B]) -> Mapping[K, B]:
-        """The function's result for each key, an element of the group `FiniteMaps(values)`; linear if f is.
+        """Return the function's result for each key, an element of the group `FiniteMaps(values)`; linear if f is.
 
         The change of a sum or a number of rows for each key is that of the change; unlike in `aggregate`, a result that
         is zero is the same as no group.
@@ -93,7 +93,7 @@ class IndexedZSet(Generic[K, T]):
         return {k: result for k, result in results if result != values.zero}
 
     def nest(self) -> ZSet[tuple[K, ZSet[T]]]:
-        """The nested relation: the set of the pairs of a key and its group; `unnest` is its inverse.
+        """Return the nested relation: the set of the pairs of a key and its group; `unnest` is its inverse.
 
         >>> IndexedZSet.by(ZSet.of([1, 2, 3]), lambda n: n % 2).nest()
         ZSet({(0, ZSet({2: 1})): 1, (1, ZSet({1: 1, 3: 1})): 1})
@@ -124,7 +124,7 @@ class IndexedZSet(Generic[K, T]):
 
 
 def unnest(nested: ZSet[tuple[K, ZSet[T]]]) -> ZSet[T]:
-    """The sum of the groups, each times its weight. Linear: it is a flatmap [DBSP Prop. 8.1].
+    """Return the sum of the groups, each times its weight. Linear: it is a flatmap [DBSP Prop. 8.1].
 
     >>> unnest(ZSet({("x", ZSet({1: 1})): 2, ("y", ZSet({1: -1, 2: 1})): 1}))
     ZSet({1: 1, 2: 1})

@@ -18,7 +18,7 @@ class JoinSemilattice(Protocol[L]):
         """The least element ⊥."""
 
     def join(self, left: L, right: L) -> L:
-        """The least upper bound left ∨ right."""
+        """Return the least upper bound left ∨ right."""
 
 
 class MeetSemilattice(Protocol[L]):
@@ -29,17 +29,17 @@ class MeetSemilattice(Protocol[L]):
         """The greatest element ⊤."""
 
     def meet(self, left: L, right: L) -> L:
-        """The greatest lower bound left ∧ right."""
+        """Return the greatest lower bound left ∧ right."""
 
 
 class GeneralizedBooleanAlgebra(JoinSemilattice[L], Protocol[L]):
     """A distributive lattice with relative complements: finite sets over an unbounded universe are one."""
 
     def meet(self, left: L, right: L) -> L:
-        """The greatest lower bound left ∧ right."""
+        """Return the greatest lower bound left ∧ right."""
 
     def without(self, left: L, right: L) -> L:
-        """The relative complement left ∧ ¬right."""
+        """Return the relative complement left ∧ ¬right."""
 
 
 class BooleanAlgebra(GeneralizedBooleanAlgebra[L], Protocol[L]):
@@ -50,11 +50,11 @@ class BooleanAlgebra(GeneralizedBooleanAlgebra[L], Protocol[L]):
         """The greatest element ⊤."""
 
     def complement(self, value: L) -> L:
-        """The complement ¬value."""
+        """Return the complement ¬value."""
 
 
 def below(lattice: JoinSemilattice[L], left: L, right: L) -> bool:
-    """The lattice's order: left ≤ right when left ∨ right = right.
+    """Return the lattice's order: left ≤ right when left ∨ right = right.
 
     >>> below(FiniteSets(), frozenset("a"), frozenset("ab"))
     True
@@ -63,7 +63,7 @@ def below(lattice: JoinSemilattice[L], left: L, right: L) -> bool:
 
 
 def join_all(lattice: JoinSemilattice[L], values: Iterable[L]) -> L:
-    """The least upper bound of finitely many elements; ⊥ for none."""
+    """Return the least upper bound of finitely many elements; ⊥ for none."""
     result = lattice.bottom
     for value in values:
         result = lattice.join(result, value)
@@ -110,7 +110,7 @@ class Powerset(FiniteSets[X]):
         return self.universe - value
 
     def elements(self) -> list[frozenset[X]]:
-        """All subsets, smallest first."""
+        """Return all subsets, smallest first."""
         subsets: list[frozenset[X]] = [frozenset()]
         for x in sorted(self.universe, key=repr):
             subsets += [subset | {x} for subset in subsets]

@@ -35,7 +35,7 @@ class Law:
     holds: Equality = operator.eq
 
     def holds_for(self, values: Sequence[object]) -> bool:
-        """Whether the two sides agree when the variables have these values."""
+        """Return whether the two sides agree when the variables have these values."""
         return self.holds(self.left(*values), self.right(*values))
 
 
@@ -86,7 +86,7 @@ def counterexample(law: Law, variables: Mapping[str, Domain[Any]], examples: int
 
 
 def check(laws: Sequence[Law], variables: Mapping[str, Domain[Any]], examples: int = 200) -> None:
-    """Raises LawViolation for the first of `laws` with a counterexample."""
+    """Raise LawViolation for the first of `laws` with a counterexample."""
     for law in laws:
         result = counterexample(law, variables, examples)
         if result is not None:
@@ -94,7 +94,7 @@ def check(laws: Sequence[Law], variables: Mapping[str, Domain[Any]], examples: i
 
 
 def _searched(law: Law, domains: Sequence[Domain[Any]], examples: int) -> tuple[object, ...] | None:
-    """A failing assignment found and shrunk by hypothesis; the search is the same on every run."""
+    """Return a failing assignment found and shrunk by hypothesis; the search is the same on every run."""
     from random import Random
 
     import hypothesis

@@ -80,7 +80,7 @@ def check_change_action(
 
 
 def minus_law(plus: Callable[[A, D], A], minus: Callable[[A, A], D], equal: Equality = operator.eq) -> Law:
-    """The law of a minus operator, in the variables a and b, for any candidate [FIX Def. 5]."""
+    """Return the law of a minus operator, in the variables a and b, for any candidate [FIX Def. 5]."""
     return Law(
         "not a minus operator",
         "a ⊕ (b ⊖ a) = b",
@@ -193,7 +193,7 @@ def derivative_law(
     target: ChangeAction[B, E],
     equal: Equality = operator.eq,
 ) -> Law:
-    """The equation of a derivative, in the variables a and δa [FIX Def. 2]."""
+    """Return the equation of a derivative, in the variables a and δa [FIX Def. 2]."""
     return Law(
         "not a derivative",
         "f(a ⊕ δa) = f(a) ⊕ f′(a, δa)",

@@ -53,19 +53,19 @@ class CompleteProduct(Product[A, DA, B, DB]):
 
 
 def first_projection() -> Differentiable[tuple[A, B], tuple[DA, DB], A, DA]:
-    """The projection π₁, differentiable with derivative π₁."""
+    """Return the projection π₁, differentiable with derivative π₁."""
     return Differentiable(lambda pair: pair[0], lambda _, change: change[0])
 
 
 def second_projection() -> Differentiable[tuple[A, B], tuple[DA, DB], B, DB]:
-    """The projection π₂, differentiable with derivative π₂."""
+    """Return the projection π₂, differentiable with derivative π₂."""
     return Differentiable(lambda pair: pair[1], lambda _, change: change[1])
 
 
 def pairing(
     first: Differentiable[Y, DY, A, DA], second: Differentiable[Y, DY, B, DB]
 ) -> Differentiable[Y, DY, tuple[A, B], tuple[DA, DB]]:
-    """The function ⟨f₁, f₂⟩ into a product; its derivative is the pair of the derivatives [FIX App. A.1]."""
+    """Return the function ⟨f₁, f₂⟩ into a product; its derivative is the pair of the derivatives [FIX App. A.1]."""
     return Differentiable(
         lambda y: (first(y), second(y)),
         lambda y, change: (first.derivative(y, change), second.derivative(y, change)),
@@ -112,19 +112,19 @@ class Sum(Generic[A, DA, B, DB]):
 
 
 def left_injection(right: Monoid[DB]) -> Differentiable[A, DA, Left[A] | Right[B], tuple[DA, DB]]:
-    """The injection ι₁; the other side's change is empty."""
+    """Return the injection ι₁; the other side's change is empty."""
     return Differentiable(Left, lambda _, change: (change, right.empty))
 
 
 def right_injection(left: Monoid[DA]) -> Differentiable[B, DB, Left[A] | Right[B], tuple[DA, DB]]:
-    """The injection ι₂; the other side's change is empty."""
+    """Return the injection ι₂; the other side's change is empty."""
     return Differentiable(Right, lambda _, change: (left.empty, change))
 
 
 def copairing(
     left: Differentiable[A, DA, C, DC], right: Differentiable[B, DB, C, DC]
 ) -> Differentiable[Left[A] | Right[B], tuple[DA, DB], C, DC]:
-    """The function [f, g] out of a disjoint union, by cases, and so its derivative [FIX Prop. 9].
+    """Return the function [f, g] out of a disjoint union, by cases, and so its derivative [FIX Prop. 9].
 
     >>> from deltic_theory.derivative import Differentiable
     >>> length = Differentiable(len, lambda word, suffix: len(suffix))

@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 def multiply(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
-    """The product of weights at each value, which makes Z-sets a ring [DBSP §6.1]; of sets, their intersection.
+    """Return the product of weights at each value, which makes Z-sets a ring [DBSP §6.1]; of sets, their intersection.
 
     Bilinear. The ring has no one unless there are finitely many values: a Z-set is zero almost everywhere.
 
@@ -45,7 +45,7 @@ def difference(left: ZSet[T], right: ZSet[T]) -> ZSet[T]:
 
 
 def positive_part(zset: ZSet[T]) -> ZSet[T]:
-    """The bag of the values with positive weight, each with its weight; for bags what distinct is for sets.
+    """Return the bag of the values with positive weight, each with its weight; for bags what distinct is for sets.
 
     >>> positive_part(ZSet({"a": 2, "b": -1}))
     ZSet({'a': 2})

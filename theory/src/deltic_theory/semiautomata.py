@@ -45,14 +45,14 @@ class WordAction(Generic[State, Letter]):
 
 
 def action_of(automaton: Semiautomaton[State, Letter]) -> WordAction[State, Letter]:
-    """The change action (Q, Σ*, T*) of a semiautomaton."""
+    """Return the change action (Q, Σ*, T*) of a semiautomaton."""
     return WordAction(automaton.transition)
 
 
 def semiautomaton_of(
     action: ChangeAction[State, tuple[Letter, ...]], alphabet: tuple[Letter, ...]
 ) -> Semiautomaton[State, Letter]:
-    """The semiautomaton of an action whose changes are the words over `alphabet`: T(q, σ) = q ⊕ σ.
+    """Return the semiautomaton of an action whose changes are the words over `alphabet`: T(q, σ) = q ⊕ σ.
 
     >>> from deltic_theory.monoids import WORDS
     >>> semiautomaton_of(WORDS, ("a", "b")).transition(("a",), "b")

@@ -85,7 +85,8 @@ def flatten(
     target: ChangeAction[A, F],
     value: A,
 ) -> F:
-    """The derivative of the identity from a free superposition into an action finer than both: the steps' product.
+    """Return the derivative of the identity from a free superposition into an action finer than both: the steps'
+    product.
 
     `first` and `second` are derivatives of the identity from the two parts; each step is taken at the value it meets.
     """
@@ -98,7 +99,7 @@ def flatten(
 
 
 def pair_of(change: tuple[Left[D] | Right[E], ...], compact: CompactSuperposition[A, D, E]) -> tuple[D, E]:
-    """The pair that does what a sequence does: the homomorphism from the free to the compact superposition.
+    """Return the pair that does what a sequence does: the homomorphism from the free to the compact superposition.
 
     >>> from deltic_theory.monoids import INTEGERS_ASCENDING, INTEGERS_DESCENDING
     >>> both = CompactSuperposition(INTEGERS_ASCENDING, INTEGERS_DESCENDING, lambda up, down: up)

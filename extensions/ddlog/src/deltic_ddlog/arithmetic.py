@@ -12,7 +12,7 @@ _COMPARISONS = ORDERED | {"==", "!="}
 
 
 def operation(operator: str, result: DdlogType, types: Sequence[DdlogType], values: Sequence[str]) -> str:
-    """An operator applied to values of types."""
+    """Return an operator applied to values of types."""
     if operator == "not":
         return f"(not {values[0]})"
     if operator in _COMPARISONS:
@@ -29,7 +29,7 @@ def operation(operator: str, result: DdlogType, types: Sequence[DdlogType], valu
 
 
 def wrapped(type_: DdlogType, value: str) -> str:
-    """An integer modulo what its type holds."""
+    """Return an integer modulo what its type holds."""
     match type_:
         case Bit(width):
             return f"({value} & {(1 << width) - 1})"
@@ -76,7 +76,7 @@ def _concatenation(types: Sequence[DdlogType], values: Sequence[str]) -> str:
 
 
 def cast(from_: DdlogType, to: DdlogType, value: str) -> str:
-    """A number as one of another type."""
+    """Return a number as one of another type."""
     if isinstance(to, Float | Double):
         made = value if isinstance(from_, Float | Double) else f"float({value})"
         return f"single({made})" if isinstance(to, Float) and from_ != to else made
@@ -91,7 +91,7 @@ def cast(from_: DdlogType, to: DdlogType, value: str) -> str:
 
 
 def text(type_: DdlogType, value: str) -> str:
-    """The text of a value of a built-in type."""
+    """Return the text of a value of a built-in type."""
     match type_:
         case Bool():
             return f"('true' if {value} else 'false')"

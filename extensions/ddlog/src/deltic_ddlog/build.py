@@ -43,7 +43,7 @@ _SIMPLER = "compute its parts as variables: `var x = ...`"
 
 
 def _absent(annotation: str) -> object:
-    """What a field of that type is where the text has nothing for it."""
+    """Return what a field of that type is where the text has nothing for it."""
     return False if annotation == "bool" else None if "None" in annotation or "tuple" not in annotation else ()
 
 
@@ -105,7 +105,7 @@ class TreeBuilder:
         self.depth = 0
 
     def build(self, part: Part) -> Any:
-        """The node of a tree, or the text of a token. Raises ProgramError."""
+        """Return the node of a tree, or the text of a token. Raises ProgramError."""
         if not isinstance(part, Tree):
             return part and str(part)
         is_level = part.data in _NESTED
@@ -118,16 +118,16 @@ class TreeBuilder:
         return result
 
     def error(self, part: Parsed | Token, message: str, hint: str = "") -> ProgramError:
-        """The error about a part of the text."""
+        """Return the error about a part of the text."""
         return ProgramError([self.span(part).error(message, hint)])
 
     def span(self, part: Parsed | Token, until: Parsed | Token | None = None) -> Span:
-        """The place of a part, or from a part to another one."""
+        """Return the place of a part, or from a part to another one."""
         first, last = (each if isinstance(each, Token) else each.meta for each in (part, until or part))
         return self.source.place(first.start_pos or 0, last.end_pos or 0)
 
     def all(self, parts: Sequence[Part]) -> tuple[Any, ...]:
-        """The nodes of some parts."""
+        """Return the nodes of some parts."""
         return tuple(map(self.build, parts))
 
     def _node(self, parsed: Parsed) -> Any:
@@ -224,7 +224,7 @@ class TreeBuilder:
         return clause_of(self.build(parsed.children[0]), self.span(parsed))
 
     def _atom(self, parsed: Parsed) -> s.AtomClause:
-        """An atom; without parentheses it has no arguments."""
+        """Return an atom; without parentheses it has no arguments."""
         given = {part.type: part for part in parsed.children if isinstance(part, Token)}
         delay = given.get("DELAY") or given.get("LONE_DELAY")
         before = int(delay[1:]) if delay else 0
@@ -295,7 +295,7 @@ class TreeBuilder:
         return s.Sequence(items, span=span)
 
     def _if(self, parsed: Parsed) -> s.If:
-        """A choice; those in a chain of `else if` are on one level."""
+        """Return a choice; those in a chain of `else if` are on one level."""
         condition, then = self.all(parsed.children[:2])
         self.depth -= 1
         otherwise = self.build(parsed.children[2])
@@ -322,7 +322,7 @@ class TreeBuilder:
         return self._joined(waiting, operand, 0).node
 
     def _joined(self, waiting: list[tuple[_Operand, Token, str]], right: _Operand, level: int) -> _Operand:
-        """The operand with those before it that wait for it, at operators at least as tight as `level`."""
+        """Return the operand with those before it that wait for it, at operators at least as tight as `level`."""
         while waiting and _TIGHTNESS[waiting[-1][2]] >= level:
             left, token, operator = waiting.pop()
             if (depth := max(left.depth, right.depth) + 1) > LONGEST:
@@ -335,7 +335,7 @@ class TreeBuilder:
         return self.error(part, f"this is longer than {LONGEST} operations", _SIMPLER)
 
     def _postfix(self, parsed: Parsed) -> s.ParsedExpression:
-        """A term with calls, fields, slices, types and casts after it."""
+        """Return a term with calls, fields, slices, types and casts after it."""
         of, *suffixes = parsed.children
         result: s.ParsedExpression = self.build(of)
         if len(suffixes) > LONGEST:
@@ -359,7 +359,7 @@ class TreeBuilder:
 
 
 def clause_of(expression: s.ParsedExpression, span: Span) -> s.Clause:
-    """The clause of a body that an expression is."""
+    """Return the clause of a body that an expression is."""
     match expression:
         case s.Assign(target, s.CallExpression(s.NameExpression("FlatMap"), arguments) as call):
             _check_arguments(call, 1)
@@ -377,7 +377,7 @@ def _check_arguments(call: s.CallExpression, count: int) -> None:
 
 
 def _links(parts: Sequence[Any]) -> Iterator[tuple[Token, str, Any]]:
-    """The operators of a chain, each with its first token and the operand after it."""
+    """Yield the operators of a chain, each with its first token and the operand after it."""
     tokens = list[Token]()
     for part in parts:
         if isinstance(part, Token):
@@ -388,7 +388,7 @@ def _links(parts: Sequence[Any]) -> Iterator[tuple[Token, str, Any]]:
 
 
 def _number(text: str) -> tuple[int, int | None, bool]:
-    """The value of a number, its width and whether it is signed."""
+    """Return the value of a number, its width and whether it is signed."""
     result = _NUMBER.fullmatch(text)
     assert result
     width, signed, *digits = result.groups()

@@ -23,7 +23,7 @@ class ModuleBuilder(TreeBuilder):
     """Builds modules. What it builds of a statement in a loop is a list of what the statement derives."""
 
     def module(self, parsed: Parsed) -> tuple[s.Item, ...]:
-        """The items of a module. Raises ProgramError with the findings about all of them."""
+        """Return the items of a module. Raises ProgramError with the findings about all of them."""
         items, findings = list[s.Item](), list[Diagnostic]()
         for part in parsed.children:
             self.depth = 0
@@ -36,7 +36,7 @@ class ModuleBuilder(TreeBuilder):
         return tuple(items)
 
     def _loop(self, parsed: Parsed) -> tuple[s.RuleItem, ...]:
-        """The rules of `for (x in R) statement`."""
+        """Return the rules of `for (x in R) statement`."""
         span = self.span(parsed)
         derived = self.build(parsed.children[0])
         return tuple(s.RuleItem((result.head,), result.clauses, span=span) for result in derived)
@@ -101,7 +101,7 @@ def _after(clauses: Sequence[s.Clause], derived: list[_Derived]) -> list[_Derive
 
 
 def _anonymous(pattern: s.ParsedExpression) -> s.ParsedExpression:
-    """The pattern without its variables."""
+    """Return the pattern without its variables."""
     match pattern:
         case s.VariableDeclaration() | s.NameExpression():
             return s.WildcardPattern(span=pattern.span)

@@ -34,16 +34,16 @@ class ResolvedModules:
     functions: FunctionCompiler
 
     def fields(self, type_: Named, constructor: Constructor) -> tuple[DdlogType, ...]:
-        """The types of a constructor's fields in a type."""
+        """Return the types of a constructor's fields in a type."""
         definition = self.types[type_.name]
         return definition.at(type_, dict(definition.constructors)[constructor])
 
     def compile_expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
-        """A function of Python of the values of `names`, in that order, which gives the expression's value."""
+        """Return a function of Python of the values of `names`, in that order, which gives the expression's value."""
         return self.functions.expression(expression, names)
 
     def compile_pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """A function of a value, and then of the values of `names`.
+        """Return a function of a value, and then of the values of `names`.
 
         It gives the values of what the pattern binds, in the order of `core.bound_by`, or None where the value has not
         the pattern.
@@ -57,7 +57,7 @@ def check(
     directories: Sequence[Path] = (),
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> ResolvedModules:
-    """A program of DDlog with its modules, checked.
+    """Return a program of DDlog with its modules, checked.
 
     Modules are sought in `directories`, in that order, and then in the library. `functions` are those of Python behind
     the program's own extern functions, by their names in lower case.
@@ -73,7 +73,7 @@ def check(
 
 
 def check_again(program: c.ResolvedProgram) -> ResolvedModules:
-    """The program of data that come from another process."""
+    """Return the program of data that come from another process."""
     with deep():
         texts = dict(program.texts)
         return _checked(load(texts[""], texts.get), program.functions)

@@ -93,19 +93,21 @@ class Closures:
         self._functions.setdefault(function, self.learn(code))
 
     def taken_apart(self, closure: Closure) -> tuple[ClosureCode, Sequence[Any]]:
-        """The code and the captured values of a closure. Raises EvaluationError for a function of Python."""
+        """Return the code and the captured values of a closure. Raises EvaluationError for a function of Python."""
         name = self._functions.get(closure) or getattr(closure, "__name__", "")
         if name not in self._codes:
             raise EvaluationError(f"the function {name} is no closure of the program, and cannot be stored")
         return self._codes[name], getattr(closure, "__defaults__", None) or () if closure not in self._functions else ()
 
     def key(self, closure: Closure) -> str:
-        """The key by which closures are ordered."""
+        """Return the key by which closures are ordered."""
         code, values = self.taken_apart(closure)
         return f"{code.name}{values!r}"
 
     def of_name(self, name: str) -> tuple[ClosureCode, Callable[..., Closure]] | None:
-        """The code of that name, and a function from captured values to the closure; None if the program has none."""
+        """Return the code of that name, and a function from captured values to the closure; None if the program has
+        none.
+        """
         if name not in self._codes and not self._has_all:
             self._has_all = True
             for code in self._written():
@@ -121,7 +123,7 @@ class Closures:
 def closures_in(
     expression: core.TypedExpression | core.Pattern, given: Mapping[str, DdlogType]
 ) -> Iterable[ClosureCode]:
-    """The closures and functions as values that an expression or pattern says itself."""
+    """Yield the closures and functions as values that an expression or pattern says itself."""
     for node in nodes_in(expression):
         if isinstance(node, core.MakeClosure | core.FunctionValue):
             yield ClosureCode(node, given)

@@ -62,7 +62,9 @@ Command = Updates | Plain | QueryIndex
 
 
 def commands(text: str, file: str, folder: Path | None = None) -> Iterator[Command]:
-    """The commands of a text, each when it is asked for. Raises DataError, with the place, if it is not a command."""
+    """Return the commands of a text, each when it is asked for. Raises DataError, with the place, if it is not a
+    command.
+    """
     return _Parser(ProgramText(file, text), Reader(text, folder)).commands()
 
 
@@ -78,7 +80,7 @@ class _Parser:
                 raise self._error(str(error), error.offset) from error
 
     def _rest(self) -> str:
-        """The rest of the text after blanks and comments."""
+        """Return the rest of the text after blanks and comments."""
         return re.sub(r"\s|#[^\n]*", "", self._source.text[self._reader.offset :])
 
     def _error(self, message: str, offset: int) -> DataError:
@@ -110,7 +112,7 @@ class _Parser:
             self._reader.take(";")
 
     def _argument(self, word: str) -> str | None:
-        """The argument after a word; None if it is not a command."""
+        """Return the argument after a word; None if it is not a command."""
         reader = self._reader
         if word in _PLAIN:
             return ""

@@ -82,7 +82,7 @@ class FunctionCompiler:
         )
 
     def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
-        """A function of the values of `names` that gives the expression's value."""
+        """Return a function of the values of `names` that gives the expression's value."""
         with deep():
             emitter = ExpressionEmitter(self, {})
             value = emitter.value(expression)
@@ -90,7 +90,9 @@ class FunctionCompiler:
             return self._defined("expression", [name_of(name) for name in names], emitter, expression.span)
 
     def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """A function of a value and the values of `names` that returns the bound values, or None without a match."""
+        """Return a function of a value and the values of `names` that returns the bound values, or None without a
+        match.
+        """
         emitter = ExpressionEmitter(self, {})
         conditions, bindings = emitter.tests(pattern, "value")
         if conditions:
@@ -101,7 +103,7 @@ class FunctionCompiler:
         return self._defined("pattern", ["value", *map(name_of, names)], emitter, pattern.span)
 
     def _defined(self, name: str, parameters: Sequence[str], emitter: Emitter, span: Span) -> Callable[..., Any]:
-        """The function of these parameters and statements."""
+        """Return the function of these parameters and statements."""
         source = f"def {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in emitter.lines)
         scope: dict[str, Any] = {}
         try:
@@ -117,7 +119,7 @@ class FunctionCompiler:
     # --- what emitted code names
 
     def constructor(self, constructor: Constructor, *, empty: bool = False) -> str:
-        """The name of a constructor, or of the structure that it makes of nothing.
+        """Return the name of a constructor, or of the structure that it makes of nothing.
 
         One of an expression of another process is the program's own of that name.
         """
@@ -128,12 +130,12 @@ class FunctionCompiler:
         return name
 
     def is_only(self, constructor: Constructor) -> bool:
-        """Whether values of its type have no other constructor."""
+        """Return whether values of its type have no other constructor."""
         entry = self.declarations.constructors.entries[constructor.name]
         return len(self.declarations.types.entries[entry.type].constructors) == 1
 
     def order(self, type_: DdlogType) -> str:
-        """The name of the sort key function; "" for types whose values Python orders correctly."""
+        """Return the name of the sort key function; "" for types whose values Python orders correctly."""
         if type_ not in self._orders:
             name = f"order_{len(self._orders)}" if self._order.has_own(type_) else ""
             if name:
@@ -142,7 +144,7 @@ class FunctionCompiler:
         return self._orders[type_]
 
     def function(self, instance: core.FunctionInstance, span: Span) -> str:
-        """The name of a function at ground types, which is compiled if it was not."""
+        """Return the name of a function at ground types, which is compiled if it was not."""
         if instance not in self._names:
             name = f"{_plain(instance.name)}_{len(self._names)}"
             self._names[instance] = name
@@ -150,21 +152,21 @@ class FunctionCompiler:
         return self._names[instance]
 
     def function_value(self, code: ClosureCode) -> str:
-        """The name of a function that is a value."""
+        """Return the name of a function that is a value."""
         assert isinstance(code.node, core.FunctionValue)
         name = self.function(core.at(code.node.function, code.given), code.node.span)
         self.closures.learn_function(code, self._namespace[name])
         return name
 
     def _closure(self, code: ClosureCode) -> Callable[..., Any]:
-        """A function from captured values to the closure."""
+        """Return a function from captured values to the closure."""
         with deep():
             emitter = ExpressionEmitter(self, code.given)
             emitter.line(f"return {emitter.value(code.node)}")
             return self._defined("captured", [name_of(v.name) for v in code.captured], emitter, code.node.span)
 
     def _written_closures(self) -> Iterator[ClosureCode]:
-        """The closures of the rules, and of the functions that these lead to, at the types of their calls."""
+        """Yield the closures of the rules, and of the functions that these lead to, at the types of their calls."""
         pending: list[tuple[core.TypedExpression, Mapping[str, DdlogType]]] = []
         pending += [(expression, {}) for rule in self.rules for expression in rule.expressions]
         seen = set[core.FunctionInstance]()
@@ -192,7 +194,7 @@ class FunctionCompiler:
         return self._defined(name, parameters, emitter, signature.declaration.span)
 
     def _type_definitions(self) -> Mapping[str, TypeDefinition]:
-        """The types by their names; an alias is none of its own."""
+        """Return the types by their names; an alias is none of its own."""
         result = {}
         for name, entry in self.declarations.types.entries.items():
             constructors = tuple((made.constructor, made.fields) for made in entry.constructors)
@@ -208,7 +210,7 @@ class FunctionCompiler:
         return result
 
     def _key_function(self, module: Module, named: s.ParsedExpression | s.TypeMention | None) -> Callable[..., Any]:
-        """The function that `deserialize_from_array=name()` names. Raises ProgramError where there is none."""
+        """Return the function that `deserialize_from_array=name()` names. Raises ProgramError where there is none."""
         assert isinstance(named, s.ParsedExpression)
         name = (
             named.callee.name
@@ -236,7 +238,7 @@ class FunctionCompiler:
         return self.bodies[key]
 
     def _extern(self, signature: Signature, instance: core.FunctionInstance, span: Span) -> Callable[..., Any]:
-        """The function of Python behind an extern one."""
+        """Return the function of Python behind an extern one."""
         given = self.given.get(_python_name(instance.name))
         if native := NATIVES.get(instance.name):
             if not native.typed:
@@ -250,7 +252,7 @@ class FunctionCompiler:
 
 
 def _promised(function: Callable[..., Any], signature: Signature, result: DdlogType) -> Callable[..., Any]:
-    """A function of the user, whose results are checked to be of the type that its declaration promises."""
+    """Return a function of the user, whose results are checked to be of the type that its declaration promises."""
 
     def called(*values: Any) -> Any:
         found = function(*values)
@@ -262,10 +264,10 @@ def _promised(function: Callable[..., Any], signature: Signature, result: DdlogT
 
 
 def _python_name(name: str) -> str:
-    """The name by which a function of Python is given for an extern one."""
+    """Return the name by which a function of Python is given for an extern one."""
     return name.rpartition("::")[2].lower()
 
 
 def _plain(name: str) -> str:
-    """A name of Python's for one of DDlog's."""
+    """Return a name of Python's for one of DDlog's."""
     return re.sub(r"\W+", "_", name)

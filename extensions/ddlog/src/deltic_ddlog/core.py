@@ -25,7 +25,7 @@ class FunctionInstance:
 
 
 def at(instance: FunctionInstance, given: Mapping[str, DdlogType]) -> FunctionInstance:
-    """The instance at the types that type variables stand for."""
+    """Return the instance at the types that type variables stand for."""
     if not given:
         return instance
     types = tuple(substitute(type_, given) for type_ in instance.parameters)
@@ -251,7 +251,7 @@ class As(Pattern):
 
 
 def bound_by(pattern: Pattern) -> tuple[tuple[str, DdlogType], ...]:
-    """The variables that a pattern binds, with their types, from left to right."""
+    """Return the variables that a pattern binds, with their types, from left to right."""
     match pattern:
         case Bind():
             return ((pattern.name, pattern.type),)
@@ -264,7 +264,7 @@ def bound_by(pattern: Pattern) -> tuple[tuple[str, DdlogType], ...]:
 
 
 def is_place(expression: TypedExpression) -> bool:
-    """Whether an expression is a variable, or a part of one."""
+    """Return whether an expression is a variable, or a part of one."""
     if isinstance(expression, FieldOf | SharedField):
         return is_place(expression.of)
     return isinstance(expression, VariableValue)

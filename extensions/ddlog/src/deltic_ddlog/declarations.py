@@ -153,7 +153,7 @@ class Declarations:
                 self.report(item.span, f"nothing in `{item.name}` is of the type `'{name}`", f"remove `'{name}`")
 
     def _is_alias(self, entry: TypeEntry, definition: tuple[s.ConstructorDeclaration, ...]) -> bool:
-        """Whether a name that could be a constructor is that of another type."""
+        """Return whether a name that could be a constructor is that of another type."""
         only = definition[0]
         if len(definition) > 1 or only.fields or only.name == entry.declaration.name:
             return False
@@ -183,7 +183,7 @@ class Declarations:
             entry.constructors.append(result)
 
     def type(self, mention: s.TypeMention, module: Module, variables: Collection[str] | None) -> t.DdlogType:
-        """The type that a mention means; errors are reported and yield `BROKEN`.
+        """Return the type that a mention means; errors are reported and yield `BROKEN`.
 
         Without `variables` all type variables are known.
         """
@@ -227,7 +227,7 @@ class Declarations:
         return self._expanded(entry, arguments, mention)
 
     def _expanded(self, entry: TypeEntry, arguments: tuple[t.DdlogType, ...], mention: s.TypeReference) -> t.DdlogType:
-        """The type that an alias stands for; any other one with its arguments."""
+        """Return the type that an alias stands for; any other one with its arguments."""
         definition = entry.declaration.definition
         if isinstance(definition, tuple) and not entry.constructors and len(definition) == 1:
             self._is_alias(entry, definition)
@@ -245,12 +245,12 @@ class Declarations:
         return substitute(inside, dict(zip(entry.parameters, arguments, strict=True)))
 
     def struct(self, type_: t.Named) -> TypeEntry | None:
-        """The declaration of a type with constructors."""
+        """Return the declaration of a type with constructors."""
         entry = self.types.entries[type_.name]
         return entry if entry.constructors else None
 
     def fields(self, type_: t.Named, constructor: ConstructorEntry) -> tuple[t.DdlogType, ...]:
-        """The types of a constructor's fields in a type."""
+        """Return the types of a constructor's fields in a type."""
         given = dict(zip(self.types.entries[type_.name].parameters, type_.arguments, strict=True))
         return tuple(substitute(result, given) for result in constructor.fields)
 
@@ -293,7 +293,7 @@ class Declarations:
 
 
 def _element(name: str, parameters: Sequence[str]) -> t.DdlogType | None:
-    """What a loop over one of the library's collections gives."""
+    """Return what a loop over one of the library's collections gives."""
     variables = tuple(map(t.TypeVariable, parameters))
     if name in _COLLECTIONS:
         return variables[0]

@@ -26,7 +26,7 @@ _FIRST = {
 
 
 def default_of(type_: t.DdlogType, types: Mapping[str, TypeDefinition]) -> Any:
-    """The default of a type: zero, empty, or its first constructor with defaults."""
+    """Return the default of a type: zero, empty, or its first constructor with defaults."""
     if isinstance(type_, t.Named) and type_.name in _FIRST:
         return _FIRST[type_.name]
     type_ = t.content(type_)

@@ -93,7 +93,7 @@ class ExpressionEmitter(Emitter):
         return self._called(self.kept(callee), node.arguments, node.mutable)
 
     def _called(self, name: str, arguments: Sequence[core.TypedExpression], mutable: Sequence[bool]) -> str:
-        """A call; the new values of `mut` arguments go back where they came from."""
+        """Return a call; the new values of `mut` arguments go back where they came from."""
         values = self.values(arguments)
         called = f"{name}({', '.join(values)})"
         changed = [argument for argument, is_mut in zip(arguments, mutable, strict=True) if is_mut]
@@ -133,7 +133,7 @@ class ExpressionEmitter(Emitter):
         return self.value(node.items[-1])
 
     def visit_Choose(self, node: core.Choose) -> str:
-        """A choice between two, or a chain of them."""
+        """Return a choice between two, or a chain of them."""
         condition = self.value(node.condition)
         is_unit = self.type(node.type) == UNIT
         then = self.captured(node.then)
@@ -186,7 +186,9 @@ class ExpressionEmitter(Emitter):
         return "()"
 
     def _in_order(self, type_: DdlogType, items: str) -> str:
-        """The items of a collection in the order of loops; sets and maps of interned values keep Python's order."""
+        """Return the items of a collection in the order of loops; sets and maps of interned values keep Python's
+        order.
+        """
         type_ = content(type_)
         if not isinstance(type_, Named) or type_.name not in SORTED:
             return items

@@ -19,7 +19,7 @@ Path = tuple[int, ...]
 
 
 def name_of(name: str) -> str:
-    """The Python name of a variable; its trailing underscore avoids Python's keywords and our names."""
+    """Return the Python name of a variable; its trailing underscore avoids Python's keywords and our names."""
     return f"{name}_"
 
 
@@ -62,12 +62,12 @@ class Emitter:
         self.lines.append(text)
 
     def temporary(self) -> str:
-        """A new name."""
+        """Return a new name."""
         self._temporaries += 1
         return f"_{self._temporaries}"
 
     def kept(self, value: str) -> str:
-        """A name for a value that is computed now."""
+        """Return a name for a value that is computed now."""
         if value.isidentifier():
             return value
         name = self.temporary()
@@ -80,7 +80,7 @@ class Emitter:
             self.line(f"return ({', '.join([value, *self.given_back])})" if self.given_back else f"return {value}")
 
     def has_left(self) -> bool:
-        """Whether code after the last statement is unreachable."""
+        """Return whether code after the last statement is unreachable."""
         return bool(self.lines) and (self.lines[-1] in _LEAVES or self.lines[-1].startswith("return "))
 
     @contextmanager
@@ -95,13 +95,13 @@ class Emitter:
             self.lines += [f"    {line}" for line in inner]
 
     def type(self, type_: DdlogType) -> DdlogType:
-        """A type of the body, in this instance of the function."""
+        """Return a type of the body, in this instance of the function."""
         return substitute(type_, self.given) if self.given else type_
 
     # --- values
 
     def value(self, expression: core.TypedExpression) -> str:
-        """A Python expression for the value; statements that must run before it are added."""
+        """Return a Python expression for the value; statements that must run before it are added."""
         result: str = getattr(self, f"visit_{type(expression).__name__}")(expression)
         return self.kept(result) if len(result) > _LONGEST else result
 
@@ -130,7 +130,7 @@ class Emitter:
             self.line(value)
 
     def captured(self, expression: core.TypedExpression) -> tuple[list[str], str]:
-        """The statements of a branch, and its value after them: "" where it leaves before."""
+        """Return the statements of a branch, and its value after them: "" where it leaves before."""
         outer, self.lines = self.lines, []
         value = self.value(expression)
         result, value = self.lines, "" if self.has_left() else value
@@ -164,7 +164,7 @@ class Emitter:
             self.store(place.of, f"with_item({owner}, {self.offset(place, owner)}, {value})")
 
     def offset(self, field: core.FieldOf | core.SharedField, owner: str) -> str:
-        """Where a field or an item stands in the tuple that its owner is."""
+        """Return where a field or an item stands in the tuple that its owner is."""
         if isinstance(field, core.SharedField):
             *others, (_, last) = field.places
             chosen = (f"{p + 1} if {owner}[0] is {self.compiler.constructor(c)} else " for c, p in others)
@@ -193,7 +193,7 @@ class Emitter:
     # --- patterns
 
     def tests(self, pattern: core.Pattern, path: str) -> tuple[list[str], list[tuple[str, str]]]:
-        """The conditions on the value at `path`, and the paths of the variables that it binds."""
+        """Return the conditions on the value at `path`, and the paths of the variables that it binds."""
         match pattern:
             case core.Bind():
                 return [], [(pattern.name, path)]

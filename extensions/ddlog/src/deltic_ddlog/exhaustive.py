@@ -45,7 +45,7 @@ def check_patterns(declarations: Declarations, expression: core.TypedExpression)
 def uncovered(
     declarations: Declarations, rows: Sequence[Row], types: tuple[DdlogType, ...], within: Row | None = None
 ) -> tuple[str, ...] | None:
-    """An example of values of these types that no row of patterns covers; None where there is none.
+    """Return an example of values of these types that no row of patterns covers; None where there is none.
 
     With a row `within`, of the values that it covers.
     """
@@ -69,12 +69,12 @@ def uncovered(
 
 
 def _is_same(one: core.Pattern, other: core.Pattern) -> bool:
-    """Whether both mean the same value."""
+    """Return whether both mean the same value."""
     return _value(one) is not None and _value(one) == _value(other)
 
 
 def _signature(declarations: Declarations, type_: DdlogType) -> Signature:
-    """The heads of a type's values with the types of their parts; empty if there are too many."""
+    """Return the heads of a type's values with the types of their parts; empty if there are too many."""
     match type_:
         case Bool():
             return ((False, ()), (True, ()))
@@ -100,7 +100,7 @@ def _has_head(pattern: core.Pattern) -> bool:
 
 
 def _value(pattern: core.Pattern) -> object:
-    """The literal value of a pattern, if it has one."""
+    """Return the literal value of a pattern, if it has one."""
     is_literal = isinstance(pattern, core.Equal) and isinstance(pattern.expression, core.LiteralValue)
     return pattern.expression.value if is_literal else None  # type: ignore[attr-defined]
 
@@ -110,7 +110,7 @@ def _head(pattern: core.Pattern) -> Head:
 
 
 def _specialised(rows: Sequence[Row], head: Head, width: int) -> Iterator[Row]:
-    """The rows whose first pattern matches that head, specialised to its parts."""
+    """Yield the rows whose first pattern matches that head, specialised to its parts."""
     for first, *rest in rows:
         if _is_any(first):
             yield (*(core.Anything(first.type, span=first.span) for _ in range(width)), *rest)

@@ -59,7 +59,7 @@ _MOST_TEXT = 30
 
 
 def explain(source: ProgramText, error: UnexpectedToken) -> tuple[Diagnostic, int]:
-    """The finding for a syntax error of lark, and where the text does not fit."""
+    """Return the finding for a syntax error of lark, and where the text does not fit."""
     token = error.token
     at = len(source.text) if token.type == "$END" else token.start_pos or 0
     place = source.place(at, at + max(len(token), 1))

@@ -24,7 +24,7 @@ class FunctionBody:
 
 
 def check_function(declarations: Declarations, signature: Signature, findings: list[Diagnostic]) -> FunctionBody | None:
-    """The body of a function, with types; None, and findings, where something is wrong."""
+    """Return the body of a function, with types; None, and findings, where something is wrong."""
     node = signature.declaration.body
     assert node is not None
     inference = ExpressionInference(declarations, signature.module, signature.result)
@@ -45,12 +45,12 @@ def check_function(declarations: Declarations, signature: Signature, findings: l
 def check_expression(
     declarations: Declarations, expression: core.TypedExpression, parameters: Mapping[str, bool]
 ) -> list[Diagnostic]:
-    """What is wrong with a typed expression: patterns that lack cases, changes of what cannot be changed."""
+    """Return what is wrong with a typed expression: patterns that lack cases, changes of what cannot be changed."""
     return [*check_patterns(declarations, expression), *check_changes(expression, parameters)]
 
 
 def types_given(signature: Signature, instance: core.FunctionInstance) -> Mapping[str, DdlogType]:
-    """What a function's type variables stand for in an instance."""
+    """Return what a function's type variables stand for in an instance."""
     given: dict[str, DdlogType] = {}
     for declared, ground in zip(signature.parameters, instance.parameters, strict=True):
         _match(declared.type, ground, given)

@@ -20,7 +20,7 @@ class CallInference(Inference):
     """Infers calls and closures."""
 
     def _candidates(self, name: str, type_: t.DdlogType | None = None) -> list[Signature]:
-        """The functions that a name may mean here; those of the module that defines a type are among them."""
+        """Return the functions that a name may mean here; those of the module that defines a type are among them."""
         names = self.declarations.functions
         result = names.find_all(self.module, name)
         if isinstance(type_, t.Named) and "::" in type_.name:
@@ -42,7 +42,7 @@ class CallInference(Inference):
         return core.FunctionInstance(signature.name, signature.number, types, mutable, known(result))
 
     def function_value(self, node: s.NameExpression) -> InferredExpression:
-        """A function by its name, as a value."""
+        """Return a function by its name, as a value."""
         candidates = self._candidates(node.name)
         if not candidates:
             self._unknown_function(node.span, node.name)
@@ -101,7 +101,7 @@ class CallInference(Inference):
         arguments: Sequence[InferredExpression],
         spans: Sequence[Span],
     ) -> InferredExpression:
-        """A call of one of several functions."""
+        """Return a call of one of several functions."""
         wanted = self.unknown()
         chosen: list[Callable[[], core.FunctionInstance]] = []
 
@@ -164,7 +164,7 @@ class CallInference(Inference):
         return InferredExpression(result, build)
 
     def visit_LambdaExpression(self, node: s.LambdaExpression) -> InferredExpression:
-        """A closure; it reads the variables around it, and cannot change them."""
+        """Return a closure; it reads the variables around it, and cannot change them."""
         result = self.type(node.result) if node.result else self.unknown()
         outer, self.result = self.result, result
         parameters, names = list[t.FunctionParameter](), list[str]()
@@ -185,7 +185,7 @@ class CallInference(Inference):
         return InferredExpression(type_, build)
 
     def text_of(self, node: s.ParsedExpression, typed: InferredExpression | None = None) -> InferredExpression:
-        """The text of a value: of one that is no built-in one, what `to_string` gives."""
+        """Return the text of a value: of one that is no built-in one, what `to_string` gives."""
         of = typed or self.infer(node)
         chosen: list[InferredExpression] = []
 

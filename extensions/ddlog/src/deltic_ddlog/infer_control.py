@@ -60,7 +60,7 @@ class ExpressionInference(TermInference):
         return self.made(core.ForEach, node.span, UNIT, pattern, items, body)
 
     def element_of(self, span: Span, type_: DdlogType) -> DdlogType:
-        """The type of what a loop over a value gives."""
+        """Return the type of what a loop over a value gives."""
         element = self.unknown()
 
         def decide(found: DdlogType) -> None:

@@ -30,7 +30,7 @@ class PatternOf:
     bound: set[str] = field(default_factory=set)
 
     def of(self, node: s.ParsedExpression, type_: DdlogType) -> InferredPattern:
-        """The pattern for a value of a type."""
+        """Return the pattern for a value of a type."""
         span = node.span
         match node:
             case s.WildcardPattern():
@@ -64,7 +64,7 @@ class PatternOf:
                 return self._equal(node, type_)
 
     def declare(self, name: str, type_: DdlogType) -> str:
-        """A variable that the pattern binds."""
+        """Return a variable that the pattern binds."""
         self.bound.add(name)
         return self.inference.declare(name, type_, mutable=self.mutable).name
 
@@ -106,7 +106,7 @@ class PatternOf:
     def of_fields(
         self, node: SyntaxNode, own: Named, entry: ConstructorEntry, arguments: tuple[s.Argument, ...], name: str
     ) -> InferredPattern:
-        """The pattern of a struct by those of its fields; those that are left out may be anything."""
+        """Return the pattern of a struct by those of its fields; those that are left out may be anything."""
         types = self.inference.declarations.fields(own, entry)
         placed = place_arguments(self.inference, node, name, entry, arguments, complete=False)
         if not placed:
@@ -116,7 +116,7 @@ class PatternOf:
         return self.inference.made(core.StructPattern, node.span, own, entry.constructor, parts)
 
     def _equal(self, node: s.ParsedExpression, type_: DdlogType) -> InferredPattern:
-        """The value of an expression, over what is known before the pattern."""
+        """Return the value of an expression, over what is known before the pattern."""
         if self.mode == "place":
             hint = "assign to a variable, a field of one, or a pattern of these"
             self.inference.report(node.span, "this is no place for a value", hint)
@@ -128,7 +128,7 @@ class PatternOf:
 
 
 def find_constructor(inference: Inference, node: s.Construct) -> ConstructorEntry | None:
-    """The constructor of a name; None, and a finding, where there is none, or several."""
+    """Return the constructor of a name; None, and a finding, where there is none, or several."""
     constructors, report = inference.declarations.constructors, partial(inference.report, node.span)
     return constructors.only(inference.module, node.constructor, "constructor", report)
 
@@ -142,7 +142,7 @@ def place_arguments(
     *,
     complete: bool,
 ) -> dict[int, s.ParsedExpression]:
-    """The arguments by the places of their fields."""
+    """Return the arguments by the places of their fields."""
     fields = entry.constructor.fields
     result: dict[int, s.ParsedExpression] = {}
     named = [argument for argument in arguments if argument.name is not None]

@@ -34,7 +34,7 @@ class TermInference(CallInference):
         return self._integer(node, node.value)
 
     def _integer(self, node: s.IntLiteral, value: int) -> InferredExpression:
-        """An integer: of its own type, or of the one that is expected."""
+        """Return an integer: of its own type, or of the one that is expected."""
         type_: t.DdlogType
         if node.width:
             type_ = t.Signed(node.width) if node.signed else t.Bit(node.width)
@@ -44,7 +44,7 @@ class TermInference(CallInference):
         return self._number(node, type_, value)
 
     def _number(self, node: SyntaxNode, type_: t.DdlogType, value: float) -> InferredExpression:
-        """A number of a type that may be found later."""
+        """Return a number of a type that may be found later."""
 
         def build() -> core.TypedExpression:
             known = self.known(type_)
@@ -106,7 +106,7 @@ class TermInference(CallInference):
     def construct(
         self, node: SyntaxNode, name: str, entry: ConstructorEntry, arguments: tuple[s.Argument, ...]
     ) -> InferredExpression:
-        """A constructor applied to arguments for all of its fields."""
+        """Return a constructor applied to arguments for all of its fields."""
         own = self.unknown_type(entry.type)
         types = self.declarations.fields(own, entry)
         placed = place_arguments(self, node, name, entry, arguments, complete=True)
@@ -338,7 +338,7 @@ def _castable(from_: t.DdlogType, to: t.DdlogType) -> bool:
 
 
 def _remedy(from_: t.DdlogType, to: t.DdlogType) -> str:
-    """How else a number becomes one of another type."""
+    """Return how else a number becomes one of another type."""
     if not (is_number(from_) and is_number(to)):
         return ""
     if isinstance(from_, t.Float | t.Double):
@@ -349,7 +349,7 @@ def _remedy(from_: t.DdlogType, to: t.DdlogType) -> str:
 
 
 def _content(type_: t.DdlogType) -> t.DdlogType:
-    """The value behind references."""
+    """Return the value behind references."""
     type_ = resolve(type_)
     inside = content(type_)
     return type_ if inside is type_ else _content(inside)

@@ -86,19 +86,21 @@ class Inference:
             self._scopes.pop()
 
     def local(self, name: str) -> Local | None:
-        """The variable that a name means here."""
+        """Return the variable that a name means here."""
         return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
 
     def is_fixed(self, name: str) -> bool:
-        """Whether a name means a parameter of the function or a variable of the rule, unless a block has its own."""
+        """Return whether a name means a parameter of the function or a variable of the rule, unless a block has its
+        own.
+        """
         return self.local(name) is not None and self.local(name) is self._scopes[0].get(name)
 
     def locals(self) -> list[str]:
-        """The names of the variables that are known here."""
+        """Return the names of the variables that are known here."""
         return [name for scope in self._scopes for name in scope]
 
     def declare(self, name: str, type_: DdlogType, *, mutable: bool) -> Local:
-        """A new variable."""
+        """Return a new variable."""
         result = Local(self.unique(name), type_, mutable)
         self._scopes[-1][name] = result
         return result
@@ -108,7 +110,7 @@ class Inference:
         self._scopes[-1][name] = Local(name, type_, mutable=False)
 
     def unique(self, name: str) -> str:
-        """The name, or one like it that nothing has yet."""
+        """Return the name, or one like it that nothing has yet."""
         result, number = name, 1
         while result in self._names:
             number += 1
@@ -124,21 +126,21 @@ class Inference:
     # --- types
 
     def unknown(self) -> TypeUnknown:
-        """An unknown type, which inference finds."""
+        """Return an unknown type, which inference finds."""
         return TypeUnknown()
 
     def unknown_type(self, name: str) -> Named:
-        """A type of that name with unknown arguments."""
+        """Return a type of that name with unknown arguments."""
         parameters = self.declarations.types.entries[name].parameters
         return Named(name, tuple(self.unknown() for _ in parameters))
 
     def number(self, unknown: TypeUnknown) -> TypeUnknown:
-        """A number's unknown type; `bigint` if nothing decides."""
+        """Return a number's unknown type; `bigint` if nothing decides."""
         self._numbers.append(unknown)
         return unknown
 
     def type(self, mention: s.TypeMention) -> DdlogType:
-        """The type that is mentioned."""
+        """Return the type that is mentioned."""
         before = len(self.declarations.findings)
         result = self.declarations.type(mention, self.module, self.type_variables)
         self.findings += self.declarations.findings[before:]
@@ -146,7 +148,7 @@ class Inference:
         return result
 
     def instance(self, signature: Signature) -> tuple[list[DdlogType], DdlogType]:
-        """The parameters' types and the result's with unknown types for type variables."""
+        """Return the parameters' types and the result's with unknown types for type variables."""
         given: dict[str, DdlogType] = {}
         for type_ in (*(p.type for p in signature.parameters), signature.result):
             for name in sorted(variables_of(type_)):
@@ -164,18 +166,18 @@ class Inference:
         self.findings.append(span.error(message, hint))
 
     def known(self, type_: DdlogType) -> DdlogType:
-        """The type, once all is decided; what nothing decides does not matter."""
+        """Return the type, once all is decided; what nothing decides does not matter."""
         return resolved(type_, UNIT)
 
     # --- expressions
 
     def infer(self, node: s.ParsedExpression) -> InferredExpression:
-        """The expression's type and builder."""
+        """Return the expression's type and builder."""
         inferred: InferredExpression = getattr(self, f"visit_{type(node).__name__}")(node)
         return inferred
 
     def expect(self, node: s.ParsedExpression, wanted: DdlogType) -> InferredExpression:
-        """The expression, which must be of a type."""
+        """Return the expression, which must be of a type."""
         typed = self.infer(node)
         self.require(node.span, typed.type, wanted)
         return typed
@@ -185,15 +187,17 @@ class Inference:
         return [self.infer(node) for node in nodes]
 
     def made(self, form: Callable[..., FormT], span: Span, type_: DdlogType, *of: Any) -> Inferred[FormT]:
-        """An expression or a pattern of a form and a type, made of parts; those that are inferred are built with it."""
+        """Return an expression or a pattern of a form and a type, made of parts; those that are inferred are built with
+        it.
+        """
         return Inferred(type_, lambda: form(self.known(type_), *map(_built, of), span=span))
 
     def nothing(self, span: Span) -> InferredExpression:
-        """The value of the type `()`."""
+        """Return the value of the type `()`."""
         return self.made(core.MakeTuple, span, UNIT, ())
 
     def broken(self, span: Span) -> InferredExpression:
-        """The placeholder of an expression with a reported error."""
+        """Return the placeholder of an expression with a reported error."""
         return InferredExpression(self.unknown(), self.nothing(span).build)
 
     def wait(
@@ -253,14 +257,14 @@ class Inference:
 
 
 def _built(part: Any) -> Any:
-    """A part of an expression, with what is inferred in it built."""
+    """Return a part of an expression, with what is inferred in it built."""
     if isinstance(part, list | tuple):
         return tuple(map(_built, part))
     return part.build() if isinstance(part, Inferred) else part
 
 
 def variables_of(type_: DdlogType) -> set[str]:
-    """The type variables in a type."""
+    """Return the type variables in a type."""
     type_ = resolve(type_)
     if isinstance(type_, TypeVariable):
         return {type_.name}

@@ -77,7 +77,7 @@ class Input:
             self._set(key, None)
 
     def change(self) -> Counter[Row]:
-        """The weights by which the transaction changes rows; what a stream had goes with the next one."""
+        """Return the weights by which the transaction changes rows; what a stream had goes with the next one."""
         result = Counter(self._weights)
         result.subtract(self._committed)
         for key, before in self._before.items():
@@ -102,7 +102,7 @@ class Input:
         self._weights = Counter() if self.relation.semantics == "stream" else Counter(self._committed)
 
     def _record(self, record: Record) -> Any:
-        """The record that a command gives for the relation: `R(fields)`, `R{fields}`, or `R[record]`."""
+        """Return the record that a command gives for the relation: `R(fields)`, `R{fields}`, or `R[record]`."""
         assert isinstance(record, Made)
         codec = self._lowered.columns.codecs.of(self.form.record)
         if record.is_whole:
@@ -152,7 +152,7 @@ class Input:
             raise ChangeError(f"{update.kind} is for relations with a primary key, and {self.relation.name} has none")
 
     def _present(self, update: RecordUpdate) -> Any:
-        """The present key that an update names."""
+        """Return the present key that an update names."""
         self._keyed(update)
         assert update.key is not None
         key = self._key_codec.read(update.key)
@@ -187,7 +187,8 @@ class Input:
 
 
 def modified(value: Any, change: Record, type_: t.DdlogType, lowered: Lowered) -> Any:
-    """A value changed by a record that says what is new of it: fields of a struct, elements of a set, pairs of a map.
+    """Return a value changed by a record that says what is new of it: fields of a struct, elements of a set, pairs of a
+    map.
 
     Present elements and pairs are removed. Raises RecordError.
     """
@@ -209,7 +210,7 @@ def modified(value: Any, change: Record, type_: t.DdlogType, lowered: Lowered) -
 
 
 def _is_of(change: Made, value: Struct, type_: t.DdlogType, lowered: Lowered) -> bool:
-    """Whether a change is of the value's constructor, which may have any name where it is the only one."""
+    """Return whether a change is of the value's constructor, which may have any name where it is the only one."""
     assert isinstance(type_, t.Named)
     is_only = len(lowered.checked.types[type_.name].constructors) == 1
     names = value.constructor.name, value.constructor.name.rpartition("::")[2]

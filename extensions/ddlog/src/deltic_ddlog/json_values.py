@@ -32,7 +32,7 @@ class Json:
         self._types = types
 
     def of_text(self, type_: t.DdlogType, text: str) -> Any:
-        """The value that a text says. Raises JsonError."""
+        """Return the value that a text says. Raises JsonError."""
         try:
             result = json.loads(text)
         except ValueError as error:
@@ -40,13 +40,13 @@ class Json:
         return self.read(type_, result)
 
     def text(self, type_: t.DdlogType, value: Any) -> str:
-        """The text of a value. Raises JsonError."""
+        """Return the text of a value. Raises JsonError."""
         return json.dumps(self.write(type_, value), ensure_ascii=False, separators=(",", ":"))
 
     # Reading
 
     def read(self, type_: t.DdlogType, given: Any) -> Any:
-        """The value that JSON says. Raises JsonError."""
+        """Return the value that JSON says. Raises JsonError."""
         match t.content(type_):
             case t.Bool():
                 return _of(bool, given, type_)
@@ -87,7 +87,7 @@ class Json:
         return self._read_fields(type_, *self._constructor(type_, form, given))
 
     def _constructor(self, type_: t.Named, form: JsonForm, given: Any) -> tuple[int, Any]:
-        """The place of the constructor that JSON tells, and its fields."""
+        """Return the place of the constructor that JSON tells, and its fields."""
         by_name = {name: i for i, made in enumerate(form.constructors) for name in (*made.others, made.name)}
         if form.tag:
             rest = dict(_of(dict, given, type_))
@@ -102,7 +102,7 @@ class Json:
         return by_name[name], inside
 
     def _read_untagged(self, type_: t.Named, given: Any) -> Struct:
-        """A value of the first constructor whose fields these are."""
+        """Return a value of the first constructor whose fields these are."""
         for place, made in enumerate(self._form(type_).constructors):
             try:
                 return self._read_fields(type_, place, {} if given is None and not made.fields else given)
@@ -132,13 +132,15 @@ class Json:
         return Struct(constructor, result)
 
     def _read_keyed(self, type_: t.DdlogType, key: Callable[[Any], Any], given: Any) -> MapValue:
-        """A map of an array of its values."""
+        """Return a map of an array of its values."""
         assert isinstance(type_, t.Named)
         values = [self.read(type_.arguments[1], each) for each in _of(list, given, type_)]
         return MapValue.of((key(value), value) for value in values)
 
     def _form(self, type_: t.Named) -> JsonForm:
-        """The JSON form of a type with constructors. Raises JsonError for extern types and attributes of Rust code."""
+        """Return the JSON form of a type with constructors. Raises JsonError for extern types and attributes of Rust
+        code.
+        """
         form = self._types[type_.name].json
         if form is None:
             raise JsonError(f"values of the type {type_} are not in JSON")
@@ -166,7 +168,7 @@ class Json:
     # Writing
 
     def write(self, type_: t.DdlogType, value: Any) -> Any:
-        """The JSON of a value. Raises JsonError."""
+        """Return the JSON of a value. Raises JsonError."""
         match t.content(type_):
             case t.Float() | t.Double():
                 return value if math.isfinite(value) else None
@@ -225,7 +227,7 @@ class Json:
 
 
 def plain(value: Struct) -> Any:
-    """The JSON of a `JsonValue`; numbers that JSON cannot express are 0."""
+    """Return the JSON of a `JsonValue`; numbers that JSON cannot express are 0."""
     if not value.fields:
         return None
     (inside,) = value.fields

@@ -41,7 +41,7 @@ SAME_IN_SQL: Mapping[str, str] = {
 
 
 def library_functions() -> Sequence[FunctionName]:
-    """The functions by their names with modules, from every module that has some."""
+    """Return the functions by their names with modules, from every module that has some."""
     for module in walk_packages(library.__path__, f"{library.__name__}."):
         import_module(module.name)
     return [FunctionName(name, SAME_IN_SQL.get(name, "")) for name in NATIVES]

@@ -90,7 +90,7 @@ class Literals:
         raise self._error(start, end, "this string has no end", f"close it by `{sign}`")
 
     def _said(self, part: re.Match[str]) -> str:
-        """The text of a piece of a string."""
+        """Return the text of a piece of a string."""
         if part[0] == "\\" and "letter" in part.re.groupindex:
             raise self._error(part.start(), part.end(), "this escape says nothing", r"write `\\` for a backslash")
         groups = part.groupdict()

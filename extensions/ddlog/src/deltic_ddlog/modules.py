@@ -52,12 +52,12 @@ class Module:
     is_library: bool
 
     def full(self, name: str) -> str:
-        """A name that the module declares, in full."""
+        """Return a name that the module declares, in full."""
         return f"{self.path}::{name}" if self.path else name
 
 
 def load(text: Text, find: Find) -> list[Module]:
-    """The program and all modules that it needs, each after those that it imports where these are no circle.
+    """Return the program and all modules that it needs, each after those that it imports where these are no circle.
 
     Raises ProgramError where a module cannot be read, or is nowhere.
     """
@@ -112,7 +112,7 @@ class _Loader:
         self.modules[path] = Module(path, text, module, (*aliases.items(), *seen), is_library)
 
     def _found(self, path: str, wanted: s.ImportItem | None) -> tuple[Text, s.ModuleFile, bool]:
-        """A module, and whether it is one of ours."""
+        """Return a module, and whether it is one of ours."""
         if text := self.find(path):
             return text, parse(text.text, text.file), False
         result = _library_module(path)
@@ -133,19 +133,19 @@ class _Loader:
 
 @cache
 def _library_module(path: str) -> tuple[Text, s.ModuleFile] | None:
-    """A module of the library, which never changes; None where there is none."""
+    """Return a module of the library, which never changes; None where there is none."""
     text = _library_text(path)
     return None if text is None else (Text(text, f"<{path}>"), parse(text, f"<{path}>"))
 
 
 def library_modules() -> tuple[str, ...]:
-    """The modules of the library."""
+    """Return the modules of the library."""
     root = Path(str(resources.files(_LIBRARY))) if find_spec(_LIBRARY) else Path()
     return tuple(sorted("::".join(file.relative_to(root).with_suffix("").parts) for file in root.rglob("*.dl")))
 
 
 def _library_text(path: str) -> str | None:
-    """The text of a module of the library, None where there is none; its functions of Python are registered."""
+    """Return the text of a module of the library, None where there is none; its functions of Python are registered."""
     if find_spec(_LIBRARY) is None:
         return None
     *folders, name = path.split("::")
@@ -165,14 +165,14 @@ class Names(Generic[EntryT]):
         self.entries: dict[str, EntryT] = {}
 
     def find(self, module: Module, name: str) -> list[str]:
-        """What a name may mean in a module: what is declared there comes before what is imported."""
+        """Return what a name may mean in a module: what is declared there comes before what is imported."""
         own = module.full(name)
         if "::" not in name and own in self.entries:
             return [own]
         return self.find_all(module, name)
 
     def find_all(self, module: Module, name: str) -> list[str]:
-        """All that a name may mean in a module."""
+        """Return all that a name may mean in a module."""
         prefix, _, base = name.rpartition("::")
         if prefix:
             paths = [path for path, alias in module.imports if prefix in (alias, path)]
@@ -190,7 +190,7 @@ class Names(Generic[EntryT]):
         report: Callable[[str, str], None],
         others: Sequence[str] = (),
     ) -> EntryT | None:
-        """The meaning of a name; None, and a finding, if it is unknown or ambiguous."""
+        """Return the meaning of a name; None, and a finding, if it is unknown or ambiguous."""
         found = self.find(module, name)
         if len(found) == 1:
             return self.entries[found[0]]
@@ -202,6 +202,6 @@ class Names(Generic[EntryT]):
         return None
 
     def visible(self, module: Module) -> list[str]:
-        """The names that can be used in a module as they are, for messages."""
+        """Return the names that can be used in a module as they are, for messages."""
         prefixes = {module.path, *(path for path, alias in module.imports if alias is None)}
         return [name.rpartition("::")[2] for name in self.entries if name.rpartition("::")[0] in prefixes]

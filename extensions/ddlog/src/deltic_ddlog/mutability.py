@@ -43,7 +43,7 @@ def check_changes(expression: core.TypedExpression, parameters: Mapping[str, boo
 
 
 def _may_change(node: SyntaxNode) -> bool:
-    """Whether it is itself a change, apart from its parts."""
+    """Return whether it is itself a change, apart from its parts."""
     match node:
         case core.CallFunction(function=core.FunctionInstance(mutable=mutable)) | core.CallClosure(mutable=mutable):
             return any(mutable)
@@ -104,7 +104,7 @@ def _change(place: core.TypedExpression, fixed: Fixed, span: Span) -> Iterator[D
 
 
 def _root(place: core.TypedExpression) -> str:
-    """The variable that a place is, or is in."""
+    """Return the variable that a place is, or is in."""
     while isinstance(place, core.FieldOf | core.SharedField):
         place = place.of
     return place.name if isinstance(place, core.VariableValue) else ""
@@ -115,6 +115,6 @@ def _named(expression: core.TypedExpression) -> set[str]:
 
 
 def _declared_outside(expression: core.TypedExpression, why: Reason) -> dict[str, Reason]:
-    """The variables that are named in an expression, and not declared in it."""
+    """Return the variables that are named in an expression, and not declared in it."""
     bound = {node.name for node in nodes_in(expression) if isinstance(node, core.Bind | core.As)}
     return dict.fromkeys(_named(expression) - bound, why)

@@ -68,7 +68,7 @@ def same_natives(module: str, names: str, of: str = "ddlog_std") -> None:
 
 
 def has_type(value: Any, type_: DdlogType) -> bool:
-    """Whether a value of Python's is one of a type; of types with parts, their kind alone is looked at."""
+    """Return whether a value of Python's is one of a type; of types with parts, their kind alone is looked at."""
     match type_:
         case Bool():
             return isinstance(value, bool)

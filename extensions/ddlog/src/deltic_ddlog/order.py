@@ -23,27 +23,27 @@ _INTERN, _MAP, _VECTOR = "internment::Intern", "ddlog_std::Map", "ddlog_std::Vec
 
 
 def _inside(type_: t.DdlogType) -> t.DdlogType:
-    """The type of what references lead to; interned values are left."""
+    """Return the type of what references lead to; interned values are left."""
     while isinstance(type_, t.Named) and type_.name in t.REFERENCES - {_INTERN}:
         type_ = type_.arguments[0]
     return t.STAND_FOR.get(type_.name, type_) if isinstance(type_, t.Named) else type_
 
 
 def is_interned(type_: t.DdlogType) -> bool:
-    """Whether values of the type are interned, or lead to one that is."""
+    """Return whether values of the type are interned, or lead to one that is."""
     inside = _inside(type_)
     return isinstance(inside, t.Named) and inside.name == _INTERN
 
 
 def _fields(types: Mapping[str, TypeDefinition], type_: t.Named) -> list[tuple[t.DdlogType, ...]]:
-    """The types of the fields of each constructor."""
+    """Return the types of the fields of each constructor."""
     return [types[type_.name].at(type_, fields) for _, fields in types[type_.name].constructors]
 
 
 def types_in(
     types: Mapping[str, TypeDefinition], type_: t.DdlogType, look: Callable[[t.DdlogType], t.DdlogType]
 ) -> Iterator[t.DdlogType]:
-    """A type and those of the parts of its values, each once and as `look` gives it; nothing of functions."""
+    """Yield a type and those of the parts of its values, each once and as `look` gives it; nothing of functions."""
     pending, seen = [type_], set[t.DdlogType]()
     while pending:
         type_ = look(pending.pop())
@@ -64,7 +64,7 @@ class Hashes:
         self._types, self._made = types, dict[t.DdlogType, Bytes]()
 
     def of(self, type_: t.DdlogType) -> Bytes:
-        """The function from a value of the type to its bytes."""
+        """Return the function from a value of the type to its bytes."""
         type_ = _inside(type_)
         if type_ not in self._made:
             # A type may contain itself.
@@ -113,13 +113,13 @@ def _string_bytes(value: str) -> bytes:
 
 
 def _digits(value: int) -> bytes:
-    """A big number as `num` has it: how many digits of 64 bits it has, and these."""
+    """Return a big number as `num` has it: how many digits of 64 bits it has, and these."""
     count = value.bit_length() + 63 >> 6
     return count.to_bytes(8, "little") + value.to_bytes(8 * count, "little")
 
 
 def _signed_digits(value: int) -> bytes:
-    """The same after its sign, which is 0 for minus and 2 for plus; of zero the sign, 1, alone."""
+    """Return the same after its sign, which is 0 for minus and 2 for plus; of zero the sign, 1, alone."""
     sign = 1 + (value > 0) - (value < 0)
     return sign.to_bytes(8, "little") + (_digits(abs(value)) if value else b"")
 
@@ -129,7 +129,7 @@ def _joined(parts: list[Bytes]) -> Bytes:
 
 
 def _float_bytes(is_single: bool) -> Bytes:
-    """A float as `ordered_float` takes it apart: mantissa, exponent and sign in the places of a double."""
+    """Return a float as `ordered_float` takes it apart: mantissa, exponent and sign in the places of a double."""
     bits, bias, layout = (23, 150, "<fI") if is_single else (52, 1075, "<dQ")
 
     def said(value: float) -> bytes:
@@ -154,14 +154,16 @@ class TypeOrder:
         self._functions = functions or _by_name
 
     def has_own(self, type_: t.DdlogType) -> bool:
-        """Whether there are interned values or functions in values of the type, which Python orders otherwise."""
+        """Return whether there are interned values or functions in values of the type, which Python orders
+        otherwise.
+        """
         return any(
             isinstance(each, t.CallableType) or (isinstance(each, t.Named) and each.name == _INTERN)
             for each in types_in(self._types, type_, _inside)
         )
 
     def key(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """The sort key function for values of the type."""
+        """Return the sort key function for values of the type."""
         type_ = _inside(type_)
         if type_ not in self._made:
             self._made[type_] = lambda value: self._made[type_](value)

@@ -25,7 +25,7 @@ _DECLARATION = re.compile(
 
 
 def parse(text: str, file: str = "<ddlog>") -> s.ModuleFile:
-    """The syntax tree of a module of DDlog.
+    """Return the syntax tree of a module of DDlog.
 
     Raises ProgramError with a finding for each declaration that cannot be read, the first twenty.
     """

@@ -84,11 +84,11 @@ class Reader:
         self._next_token, self._next_from = _END, -1
 
     def peek(self) -> tuple[str, str]:
-        """The kind and the text of the next token; two empty ones at the end."""
+        """Return the kind and the text of the next token; two empty ones at the end."""
         return self._token()[:2]
 
     def take(self, *wanted: str) -> str:
-        """The next token, which is one of these signs or words, or any if none are given. Raises RecordError."""
+        """Return the next token, which is one of these signs or words, or any if none are given. Raises RecordError."""
         _, text, end = self._token()
         if not text or (wanted and text not in wanted):
             expected = " or ".join(f"`{each}`" for each in wanted) or "a value"
@@ -97,7 +97,7 @@ class Reader:
         return text
 
     def takes(self, sign: str) -> bool:
-        """Whether the next token is this one, which is taken then."""
+        """Return whether the next token is this one, which is taken then."""
         _, text, end = self._token()
         if text != sign:
             return False
@@ -105,7 +105,7 @@ class Reader:
         return True
 
     def record(self) -> Record:
-        """The record that begins here. Raises RecordError."""
+        """Return the record that begins here. Raises RecordError."""
         kind, text = self.peek()
         if kind == "string":
             self.take()
@@ -174,7 +174,9 @@ class Reader:
             raise RecordError(f"{name}: {getattr(error, 'strerror', None) or error}", self.offset) from error
 
     def _token(self) -> tuple[str, str, int]:
-        """The next token: its kind, its text, its end. It is kept, as it is read several times before it is taken."""
+        """Return the next token: its kind, its text, its end. It is kept, as it is read several times before it is
+        taken.
+        """
         if self._next_from != self.offset:
             result, self._next_from = _TOKEN.match(self.text, self.offset), self.offset
             kind = str(result.lastgroup) if result else ""
@@ -182,13 +184,13 @@ class Reader:
         return self._next_token
 
     def _next(self) -> int:
-        """The offset of the next character that is not blank."""
+        """Return the offset of the next character that is not blank."""
         result = re.compile(r"(?:\s|#[^\n]*(?:\n|\Z))*").match(self.text, self.offset)
         return result.end() if result else self.offset
 
 
 def _number(text: str) -> int | float:
-    """A number in Rust's writing, with a sign that may stand apart, and `_` between and after its digits."""
+    """Return a number in Rust's writing, with a sign that may stand apart, and `_` between and after its digits."""
     if text.isdigit():
         return int(text)
     text = re.sub(r"[\s_]", "", text)
@@ -230,18 +232,18 @@ class Codecs:
         self._made: dict[t.DdlogType, Codec] = {}
 
     def key(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """The sort key of a type's values in dumps."""
+        """Return the sort key of a type's values in dumps."""
         return self._order.key(type_)
 
     def of(self, type_: t.DdlogType) -> Codec:
-        """The codec of a type. Raises RecordError for one whose values are no records."""
+        """Return the codec of a type. Raises RecordError for one whose values are no records."""
         type_ = t.content(type_)
         if type_ not in self._made:
             self._made[type_] = self._with_json(self._make(type_))
         return self._made[type_]
 
     def _with_json(self, codec: Codec) -> Codec:
-        """The codec, which reads `@json"…"` too."""
+        """Return the codec, which reads `@json"…"` too."""
 
         def read(record: Record) -> Any:
             if not isinstance(record, Serialized):
@@ -254,7 +256,7 @@ class Codecs:
         return Codec(codec.type, read, codec.show)
 
     def has(self, type_: t.DdlogType) -> bool:
-        """Whether the values of a type are records."""
+        """Return whether the values of a type are records."""
         try:
             self.check(type_)
         except RecordError:
@@ -262,7 +264,7 @@ class Codecs:
         return True
 
     def check(self, type_: t.DdlogType) -> None:
-        """Raises RecordError for a type some of whose values are no records."""
+        """Raise RecordError for a type some of whose values are no records."""
         for each in types_in(self._types, type_, t.content):
             self.of(each)
 
@@ -348,7 +350,7 @@ class Codecs:
         return Codec(type_, read, show)
 
     def _ordered(self, element: t.DdlogType) -> Callable[[Any], list[Any]] | None:
-        """The function that sorts a set's elements as in dumps; None if they are sorted."""
+        """Return the function that sorts a set's elements as in dumps; None if they are sorted."""
         if not self._order.has_own(element):
             return None
         key = self._order.key(element)
@@ -414,7 +416,9 @@ class Codecs:
 
 
 def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> dict[str, Record]:
-    """The record's value for each field, by position or name; for all fields, unless `partly`. Raises RecordError."""
+    """Return the record's value for each field, by position or name; for all fields, unless `partly`. Raises
+    RecordError.
+    """
     names = [name for name, _ in record.arguments]
     if any(names) or (partly and not names):
         result = {str(name): value for name, value in record.arguments}
@@ -428,7 +432,7 @@ def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> 
 
 
 def _simple(type_: t.DdlogType) -> Codec | None:
-    """The codec of a type that is built in."""
+    """Return the codec of a type that is built in."""
     match type_:
         case t.Bool():
             return Codec(type_, _of(bool, type_), lambda value: "true" if value else "false")

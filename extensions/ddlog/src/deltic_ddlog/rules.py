@@ -28,7 +28,7 @@ Built = Callable[[], list[c.Clause]]
 def check_rule(
     declarations: Declarations, module: Module, rule: s.RuleItem, findings: list[Diagnostic]
 ) -> c.ResolvedRule | None:
-    """The rule with types; None, and findings, where something is wrong."""
+    """Return the rule with types; None, and findings, where something is wrong."""
     inference = _RuleInference(declarations, module)
     for clause in rule.body:
         inference.clause(clause)
@@ -48,7 +48,7 @@ def check_rule(
 def check_index(
     declarations: Declarations, module: Module, item: s.IndexDeclaration, findings: list[Diagnostic]
 ) -> c.Index | None:
-    """An index: its parameters are what its pattern binds."""
+    """Return an index: its parameters are what its pattern binds."""
     inference = _RuleInference(declarations, module)
     parameters = [(p.name, inference.type(p.type)) for p in item.parameters]
     result = inference.atom_pattern(item.atom)
@@ -83,12 +83,14 @@ class _RuleInference(ExpressionInference):
     # --- atoms
 
     def relation(self, atom: s.AtomClause) -> RelationEntry | None:
-        """The relation that an atom names."""
+        """Return the relation that an atom names."""
         relations, report = self.declarations.relations, partial(self.report, atom.span)
         return relations.only(self.module, atom.relation, "relation", report)
 
     def _constructor(self, atom: s.AtomClause, entry: RelationEntry) -> ConstructorEntry | None:
-        """The constructor whose fields are an atom's arguments: the one of the relation's name, or the only one."""
+        """Return the constructor whose fields are an atom's arguments: the one of the relation's name, or the only
+        one.
+        """
         chosen = self._chosen(entry)
         if chosen is None:
             message = f"records of `{atom.relation}` are of type `{entry.record}`, and have no arguments"
@@ -108,7 +110,7 @@ class _RuleInference(ExpressionInference):
     def atom_pattern(
         self, atom: s.AtomClause, *, negated: bool = False
     ) -> tuple[RelationEntry, InferredPattern, PatternOf] | None:
-        """The pattern that records have, and what it binds; after `not` the name of the record says nothing."""
+        """Return the pattern that records have, and what it binds; after `not` the name of the record says nothing."""
         entry = self.relation(atom)
         if entry is None:
             PatternOf(self, "rule").bind_all(atom.arguments or ())
@@ -138,7 +140,7 @@ class _RuleInference(ExpressionInference):
         return pattern.of_fields(atom, own, constructor, atom.arguments or (), atom.relation)
 
     def head(self, atom: s.AtomClause) -> Callable[[], c.Head]:
-        """What is derived."""
+        """Return what is derived."""
         entry = self.relation(atom)
         if atom.location is not None:
             message = "rules that say where their results go are not supported"
@@ -150,7 +152,9 @@ class _RuleInference(ExpressionInference):
         return lambda: c.Head(name, typed.build(), span=atom.span)
 
     def _head_record(self, atom: s.AtomClause, entry: RelationEntry) -> InferredExpression:
-        """The fields of a record, or `R[record]`; one argument is the record too, unless records have one field."""
+        """Return the fields of a record, or `R[record]`; one argument is the record too, unless records have one
+        field.
+        """
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
             return self.expect(atom.record, record)
@@ -223,7 +227,7 @@ class _RuleInference(ExpressionInference):
     # --- groups
 
     def _grouped(self, expression: s.ParsedExpression) -> s.ParsedExpression:
-        """The expression with a variable for the group that it makes, which is a clause of its own."""
+        """Return the expression with a variable for the group that it makes, which is a clause of its own."""
         calls = [node for node in nodes_in(expression) if _is_group_by(node)]
         if not calls:
             return expression

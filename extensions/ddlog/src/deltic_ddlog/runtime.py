@@ -19,7 +19,7 @@ def quotient(a: int, b: int) -> int:
 
 
 def remainder(a: int, b: int) -> int:
-    """What is left of a / b, with the sign of a."""
+    """Return what is left of a / b, with the sign of a."""
     if b == 0:
         raise EvaluationError(f"{a} % 0 has no value")
     result = abs(a) % abs(b)
@@ -36,7 +36,7 @@ def divided(a: float, b: float) -> float:
 
 
 def single(value: float) -> float:
-    """The number of 32 bits that is nearest."""
+    """Return the number of 32 bits that is nearest."""
     try:
         result: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -45,7 +45,7 @@ def single(value: float) -> float:
 
 
 def truncated(value: float, low: int, high: int) -> int:
-    """The integer of a float towards zero, at most and at least those of a type; 0 of what is no number."""
+    """Return the integer of a float towards zero, at most and at least those of a type; 0 of what is no number."""
     if math.isnan(value):
         return 0
     if math.isinf(value):
@@ -54,16 +54,16 @@ def truncated(value: float, low: int, high: int) -> int:
 
 
 def integer(value: float) -> int:
-    """The integer of a float towards zero; 0 of what is none."""
+    """Return the integer of a float towards zero; 0 of what is none."""
     return math.trunc(value) if math.isfinite(value) else 0
 
 
 def with_item(value: tuple[Any, ...], place: int, item: Any) -> Any:
-    """A tuple or a structure with another item at a place."""
+    """Return a tuple or a structure with another item at a place."""
     return tuple.__new__(type(value), (*value[:place], item, *value[place + 1 :]))
 
 
 def with_path(value: tuple[Any, ...], path: Sequence[int], item: Any) -> Any:
-    """The same where the item is in an item, and so on."""
+    """Return the same where the item is in an item, and so on."""
     first, *rest = path
     return with_item(value, first, with_path(value[first], rest, item) if rest else item)

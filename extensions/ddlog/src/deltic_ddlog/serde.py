@@ -63,7 +63,7 @@ Keys = Callable[[s.AttributeAnnotation], Callable[[], Callable[[Any], Any]]]
 
 
 def form_of(item: s.Typedef, keys: Keys) -> JsonForm:
-    """The JSON form of a type with constructors."""
+    """Return the JSON form of a type with constructors."""
     assert isinstance(item.definition, tuple)
     own, refused = _options(item.attributes), set[str]()
     _refuse(own, ("tag", "content", "untagged", "rename_all", "default", "deny_unknown_fields"), refused)
@@ -129,14 +129,14 @@ _CASES: Mapping[str, Callable[[list[str]], str]] = {
 
 
 def _renamed(name: str, rule: str) -> str:
-    """A field's name, whose words `_` divides, by a rule."""
+    """Return a field's name, whose words `_` divides, by a rule."""
     if rule in ("", "lowercase", "snake_case"):
         return name
     return name.upper() if rule == "UPPERCASE" else _CASES[rule](name.split("_")) if rule in _CASES else name
 
 
 def _variant(name: str, rule: str) -> str:
-    """A constructor's name, whose words begin with capitals, by a rule."""
+    """Return a constructor's name, whose words begin with capitals, by a rule."""
     if rule not in _CASES:
         return name
     return _CASES[rule]([word.lower() for word in re.findall(r"[A-Z]?[^A-Z]*", name) if word])

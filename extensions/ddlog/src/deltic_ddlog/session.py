@@ -48,7 +48,7 @@ class Profile:
                 self._deleted[name] -= sum(weight for weight in weights.values() if weight < 0)
 
     def lines(self, records: Mapping[str, int], names: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """The text, given how many records there are in each view, and pairs of a relation and its view.
+        """Yield the text, given how many records there are in each view, and pairs of a relation and its view.
 
         Large relations come first.
         """
@@ -226,7 +226,7 @@ class Session:
             past.pop()
 
     def _hold(self, relation: ResolvedRelation, change: Counter[Row]) -> Counter[Row]:
-        """How an output has changed; of a stream all that it has now.
+        """Return how an output has changed; of a stream all that it has now.
 
         What is no set is held here, for its weights may be below zero, where views have no rows.
         """
@@ -296,14 +296,14 @@ class Session:
             self.write(record if weight == 1 else f"{record} {weight:+}")
 
     def _sorted(self, form: Form, rows: Iterable[tuple[Row, int]]) -> Iterator[tuple[str, int]]:
-        """The records as text in the order of their values."""
+        """Return the records as text in the order of their values."""
         codecs = self.lowered.columns.codecs
         show, order = codecs.of(form.record).show, codecs.key(form.record)
         records = sorted(((form.of_row(row), weight) for row, weight in rows), key=lambda pair: order(pair[0]))
         return ((show(record), weight) for record, weight in records)
 
     def _weighted(self, view: str) -> Counter[Row]:
-        """The rows of a view with their weights."""
+        """Return the rows of a view with their weights."""
         return _counted(self._pairs(view))
 
     def _pairs(self, view: str) -> Iterator[tuple[Row, int]]:
@@ -354,12 +354,12 @@ def _apply(change: Transaction, table: str, weights: Counter[Row]) -> None:
 
 
 def _weights(change: Transaction, name: str) -> Counter[Row]:
-    """How a table or view has changed; nothing is made of one that has not."""
+    """Return how a table or view has changed; nothing is made of one that has not."""
     return _counted(change.of(name) if name in change.report.changed else ())
 
 
 def _counted(weights: Iterable[tuple[Row, int]]) -> Counter[Row]:
-    """The weight of each row."""
+    """Return the weight of each row."""
     result = Counter[Row]()
     for row, weight in weights:
         result[row] += weight
@@ -367,12 +367,12 @@ def _counted(weights: Iterable[tuple[Row, int]]) -> Counter[Row]:
 
 
 def _in_python(value: Any) -> Any:
-    """A value as functions of Python have it: those of a group are pairs."""
+    """Return a value as functions of Python have it: those of a group are pairs."""
     return [tuple(pair.values()) for pair in value] if isinstance(value, list) else value
 
 
 def _in_order(change: tuple[Row, int]) -> Row:
-    """The sort key of changes of bindings: their values, and the texts of groups, which are lists."""
+    """Return the sort key of changes of bindings: their values, and the texts of groups, which are lists."""
     row, weight = change
     return (*(repr(value) if isinstance(value, list) else value for value in row), weight)
 
@@ -382,7 +382,7 @@ def _at(span: Span, error: Exception) -> DataError:
 
 
 def _meant(name: str, names: Iterable[str]) -> str:
-    """The hint for an unknown name: one of another module, the nearest one, or all."""
+    """Return the hint for an unknown name: one of another module, the nearest one, or all."""
     of_modules = [each for each in names if each.rpartition("::")[2] == name]
     return f"did you mean `{of_modules[0]}`?" if of_modules else did_you_mean(name, names) or _listed(names)
 

@@ -15,7 +15,7 @@ _SHOWN = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": 
 
 
 def show_string(text: str) -> str:
-    """A string in quotes. What cannot be seen, or hangs on the character before it, is written as its number."""
+    """Return a string in quotes. What cannot be seen, or hangs on the character before it, is written as its number."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_shown, text))}"'
@@ -29,7 +29,7 @@ def _shown(character: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """The string that quotes are around."""
+    """Return the string that quotes are around."""
     if "\\" not in text:
         return text[1:-1]
 
@@ -41,7 +41,9 @@ def unquoted(text: str) -> str:
 
 
 def show_float(value: float, is_single: bool = False) -> str:
-    """The shortest decimal number that is read as the same value, without an exponent: `0.1`, `100`, `NaN`, `inf`."""
+    """Return the shortest decimal number that is read as the same value, without an exponent: `0.1`, `100`, `NaN`,
+    `inf`.
+    """
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
     digits_text = repr(value)

@@ -50,7 +50,7 @@ _RULES: Mapping[str, str] = {
 
 
 def expanded(module: s.ModuleFile) -> s.ModuleFile:
-    """The module, with rules instead of what it applies of `graph`, which it imports.
+    """Return the module, with rules instead of what it applies of `graph`, which it imports.
 
     Raises ProgramError for arguments that the transformer does not take.
     """
@@ -84,7 +84,7 @@ def _expanded(module: s.ModuleFile, item: s.Item, prefixes: set[str]) -> Iterato
 
 
 def _node(module: s.ModuleFile, item: s.ApplyItem, labels: str) -> str:
-    """The type of nodes, which the declaration of the result says."""
+    """Return the type of nodes, which the declaration of the result says."""
     for declared in module.items:
         if isinstance(declared, s.RelationDeclaration) and declared.name == labels:
             record = declared.record

@@ -145,7 +145,7 @@ STAND_FOR: Mapping[str, DdlogType] = {
 
 
 def with_parts(type_: DdlogType, change: Callable[[DdlogType], DdlogType]) -> DdlogType:
-    """The type with `change` applied to each type that is immediately in it."""
+    """Return the type with `change` applied to each type that is immediately in it."""
     match type_:
         case Tuple(items):
             return Tuple(tuple(map(change, items)))
@@ -158,7 +158,7 @@ def with_parts(type_: DdlogType, change: Callable[[DdlogType], DdlogType]) -> Dd
 
 
 def parts(type_: DdlogType) -> tuple[DdlogType, ...]:
-    """The types that are immediately in a type, from left to right."""
+    """Return the types that are immediately in a type, from left to right."""
     match type_:
         case Tuple(inside) | Named(_, inside):
             return inside
@@ -169,7 +169,7 @@ def parts(type_: DdlogType) -> tuple[DdlogType, ...]:
 
 
 def side_by_side(one: DdlogType, other: DdlogType) -> list[tuple[DdlogType, DdlogType]] | None:
-    """The pairs of types at the same places in two types; None where the types differ at their outside."""
+    """Return the pairs of types at the same places in two types; None where the types differ at their outside."""
     ours, theirs = parts(one), parts(other)
     is_alike = type(one) is type(other) and len(ours) == len(theirs)
     if isinstance(one, Named) and isinstance(other, Named):
@@ -180,7 +180,7 @@ def side_by_side(one: DdlogType, other: DdlogType) -> list[tuple[DdlogType, Ddlo
 
 
 def bounds(type_: DdlogType) -> tuple[float, float]:
-    """The least and the greatest number of a type of integers, infinite where there is none."""
+    """Return the least and the greatest number of a type of integers, infinite where there is none."""
     match type_:
         case Bit(width):
             return 0, (1 << width) - 1
@@ -191,14 +191,16 @@ def bounds(type_: DdlogType) -> tuple[float, float]:
 
 
 def substitute(type_: DdlogType, given: Mapping[str, DdlogType]) -> DdlogType:
-    """The type with types for its variables."""
+    """Return the type with types for its variables."""
     if isinstance(type_, TypeVariable):
         return given.get(type_.name, type_)
     return with_parts(type_, lambda part: substitute(part, given))
 
 
 def content(type_: DdlogType) -> DdlogType:
-    """The type of what references of this type lead to in the end, or what it stands for; any other type itself."""
+    """Return the type of what references of this type lead to in the end, or what it stands for; any other type
+    itself.
+    """
     while isinstance(type_, Named) and type_.name in REFERENCES:
         type_ = type_.arguments[0]
     return STAND_FOR.get(type_.name, type_) if isinstance(type_, Named) else type_
@@ -209,7 +211,7 @@ _WORD = re.compile(r"[\w:]+|[<>(),]")
 
 @cache
 def of_text(text: str) -> DdlogType:
-    """The type that a text says which `str` gave of a type without functions and variables."""
+    """Return the type that a text says which `str` gave of a type without functions and variables."""
     return _of_words(deque(_WORD.findall(text)))
 
 

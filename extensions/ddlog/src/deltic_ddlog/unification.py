@@ -47,14 +47,14 @@ class OpenParameter(t.FunctionParameter):
 
 
 def resolve(type_: t.DdlogType) -> t.DdlogType:
-    """The type, with its outermost part resolved as far as it is known."""
+    """Return the type, with its outermost part resolved as far as it is known."""
     while isinstance(type_, TypeUnknown) and type_.found is not None:
         type_ = type_.found
     return type_
 
 
 def resolved(type_: t.DdlogType, unknown: t.DdlogType) -> t.DdlogType:
-    """The type, resolved as far as it is known; `unknown` for the rest."""
+    """Return the type, resolved as far as it is known; `unknown` for the rest."""
     type_ = resolve(type_)
     if isinstance(type_, TypeUnknown):
         return t.BigInt() if type_.kind != "any" else unknown
@@ -65,12 +65,12 @@ def resolved(type_: t.DdlogType, unknown: t.DdlogType) -> t.DdlogType:
 
 
 def is_mutable(parameter: t.FunctionParameter) -> bool:
-    """Whether a parameter is `mut`, as far as that is known."""
+    """Return whether a parameter is `mut`, as far as that is known."""
     return parameter.cell[0] if isinstance(parameter, OpenParameter) else parameter.mutable
 
 
 def shown(type_: t.DdlogType) -> str:
-    """The type for a message: `_` stands for what is not known."""
+    """Return the type for a message: `_` stands for what is not known."""
     type_ = resolve(type_)
     return str(type_) if isinstance(type_, TypeUnknown) else str(with_parts(type_, lambda part: _Shown(shown(part))))
 
@@ -84,7 +84,7 @@ class _Shown(t.DdlogType):
 
 
 def is_number(type_: t.DdlogType, kind: Kind = "number") -> bool:
-    """Whether a type that is known is of a kind."""
+    """Return whether a type that is known is of a kind."""
     return isinstance(type_, _KINDS[kind])
 
 
@@ -133,7 +133,7 @@ def _occurs(unknown: TypeUnknown, type_: t.DdlogType) -> bool:
 
 
 def fits(declared: t.DdlogType, actual: t.DdlogType) -> bool:
-    """Whether a type with type variables, for which any may stand, could be a type that is known in part."""
+    """Return whether a type with type variables, for which any may stand, could be a type that is known in part."""
     actual = resolve(actual)
     if isinstance(declared, t.TypeVariable) or t.BROKEN in (declared, actual):
         return True

@@ -37,7 +37,7 @@ class Constructor:
         return hash(self.name)
 
     def __call__(self, *fields: Any) -> Struct:
-        """The structure of these fields."""
+        """Return the structure of these fields."""
         return Struct(self, fields)
 
 
@@ -61,11 +61,11 @@ class Struct(tuple[Any, ...]):
         return self[1:]
 
     def field(self, name: str) -> Any:
-        """The value of a field. Raises ValueError where the constructor has none of the name."""
+        """Return the value of a field. Raises ValueError where the constructor has none of the name."""
         return self[1 + self.constructor.fields.index(name)]
 
     def with_field(self, name: str, value: Any) -> Struct:
-        """The same structure with another value of one field."""
+        """Return the same structure with another value of one field."""
         place = self.constructor.fields.index(name)
         return Struct(self.constructor, (*self[1 : 1 + place], value, *self[2 + place :]))
 
@@ -91,11 +91,11 @@ class Vec(_Items):
     __slots__ = ()
 
     def push(self, element: Any) -> Vec:
-        """The vector with one more element at the end."""
+        """Return the vector with one more element at the end."""
         return Vec((*self, element))
 
     def with_nth(self, place: int, element: Any) -> Vec:
-        """The vector with another element at a place that it has."""
+        """Return the vector with another element at a place that it has."""
         return Vec((*self[:place], element, *self[place + 1 :]))
 
 
@@ -106,7 +106,7 @@ class Set(_Items):
 
     @classmethod
     def of(cls, elements: Iterable[Any]) -> Set:
-        """The set of these elements."""
+        """Return the set of these elements."""
         return cls(sorted(dict.fromkeys(elements)))
 
     def __contains__(self, element: object) -> bool:
@@ -114,18 +114,18 @@ class Set(_Items):
         return place < len(self) and self[place] == element
 
     def insert(self, element: Any) -> Set:
-        """The set with an element in it."""
+        """Return the set with an element in it."""
         place = bisect_left(self, element)
         if place < len(self) and self[place] == element:
             return self
         return Set((*self[:place], element, *self[place:]))
 
     def union(self, other: Set) -> Set:
-        """The union of both."""
+        """Return the union of both."""
         return Set.of((*self, *other))
 
     def intersection(self, other: Set) -> Set:
-        """The intersection of both."""
+        """Return the intersection of both."""
         result = frozenset(other)
         return Set(element for element in self if element in result)
 
@@ -153,11 +153,11 @@ class MapValue(_Items):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Any, Any]]) -> MapValue:
-        """The map of these pairs; of a key that comes again the last value."""
+        """Return the map of these pairs; of a key that comes again the last value."""
         return cls(sorted(dict(pairs).items(), key=lambda pair: pair[0]))
 
     def _place(self, key: Any) -> tuple[int, bool]:
-        """The position of a key, or where it would be, and whether it is present."""
+        """Return the position of a key, or where it would be, and whether it is present."""
         place = bisect_left(self, key, key=lambda pair: pair[0])
         return place, place < len(self) and self[place][0] == key
 
@@ -165,22 +165,22 @@ class MapValue(_Items):
         return self._place(key)[1]
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value of a key, `default` where it has none."""
+        """Return the value of a key, `default` where it has none."""
         place, is_there = self._place(key)
         return self[place][1] if is_there else default
 
     def insert(self, key: Any, value: Any) -> MapValue:
-        """The map with this value of a key."""
+        """Return the map with this value of a key."""
         place, is_there = self._place(key)
         return MapValue((*self[:place], (key, value), *self[place + is_there :]))
 
     def remove(self, key: Any) -> MapValue:
-        """The map without a key."""
+        """Return the map without a key."""
         place, is_there = self._place(key)
         return MapValue((*self[:place], *self[place + is_there :]))
 
     def union(self, other: MapValue) -> MapValue:
-        """The pairs of both; of a key in both the value of the other."""
+        """Return the pairs of both; of a key in both the value of the other."""
         return MapValue.of((*self, *other))
 
 

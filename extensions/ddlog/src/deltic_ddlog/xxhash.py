@@ -29,7 +29,7 @@ def _round64(state: int, word: int) -> int:
 
 
 def xxh32(data: bytes, seed: int) -> int:
-    """The hash of 32 bits."""
+    """Return the hash of 32 bits."""
     place, end = 0, len(data)
     if end >= 16:
         lanes = [(seed + _A32 + _B32) & _MASK32, (seed + _B32) & _MASK32, seed, (seed - _A32) & _MASK32]
@@ -51,7 +51,7 @@ def xxh32(data: bytes, seed: int) -> int:
 
 
 def xxh64(data: bytes, seed: int) -> int:
-    """The hash of 64 bits."""
+    """Return the hash of 64 bits."""
     place, end = 0, len(data)
     if end >= 32:
         lanes = [(seed + _A64 + _B64) & _MASK64, (seed + _B64) & _MASK64, seed, (seed - _A64) & _MASK64]

@@ -15,7 +15,7 @@ from deltic.circuit.graph import Node
 
 
 def _by(change: type[ops.Operator]) -> Rule:
-    """The rule of an operator with one input whose change is another operator with the same fields."""
+    """Return the rule of an operator with one input whose change is another operator with the same fields."""
 
     def rule(op: ops.Operator, node: Node, views: NodeViews) -> int:
         (source,) = node.inputs

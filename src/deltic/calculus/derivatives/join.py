@@ -55,18 +55,18 @@ def join_delta_delta(op: ops.JoinDelta, node: Node, views: NodeViews) -> int:
 
 
 def joined(views: NodeViews, pairs: Sequence[Pair]) -> int:
-    """The change of a join."""
+    """Return the change of a join."""
     return views.builder.add(ops.JoinDelta(), *flat(pairs))
 
 
 def added(views: NodeViews, one: Pair, other: Pair) -> Pair:
-    """The sum of two values, and of their changes."""
+    """Return the sum of two values, and of their changes."""
     old, delta = (views.builder.add(ops.Plus(), *parts) for parts in zip(one, other, strict=True))
     return old, delta
 
 
 def flat(pairs: Sequence[Pair]) -> list[int]:
-    """The inputs of a delta operator: values and their changes, alternating."""
+    """Return the inputs of a delta operator: values and their changes, alternating."""
     return [number for pair in pairs for number in pair]
 
 

@@ -24,10 +24,10 @@ class NodeViews(Protocol):
     """The time of the changes: 0 for the circuit's own steps, 1 for those of the circuit around it, …"""
 
     def value(self, number: int) -> int:
-        """The undifferentiated stream of node `number`."""
+        """Return the undifferentiated stream of node `number`."""
 
     def delta(self, number: int) -> int:
-        """The change of node `number`."""
+        """Return the change of node `number`."""
 
     def new(self, number: int) -> int:
         """Its value after the change."""
@@ -39,7 +39,7 @@ class NodeViews(Protocol):
         """Its value after the change as an integral node, for operators that probe it."""
 
     def body(self, circuit: Circuit, outer: int) -> Circuit:
-        """The incremental form of a nested circuit, with changes in the time `outer` as its delays count it."""
+        """Return the incremental form of a nested circuit, with changes in the time `outer` as its delays count it."""
 
 
 Rule = Callable[[Any, Node, NodeViews], int]
@@ -106,5 +106,5 @@ FALLBACK = Derivative(
 
 
 def derivative_of(kind: type[ops.Operator]) -> Derivative:
-    """The row for a type of operator, `FALLBACK` if the table has none."""
+    """Return the row for a type of operator, `FALLBACK` if the table has none."""
     return DERIVATIVES.get(kind, FALLBACK)

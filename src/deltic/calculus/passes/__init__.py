@@ -71,12 +71,12 @@ def optimize(circuit: Circuit) -> Circuit:
 
 
 def is_composed(circuit: Circuit) -> bool:
-    """Whether all operators are such that no pass rewrites them, such as calls and their components."""
+    """Return whether all operators are such that no pass rewrites them, such as calls and their components."""
     return all(isinstance(operator, _PLAIN) for operator in circuit.operators)
 
 
 def _with_optimized_calls(circuit: Circuit) -> Circuit:
-    """The circuit with each called circuit optimized and reduced to the components that are read."""
+    """Return the circuit with each called circuit optimized and reduced to the components that are read."""
     read = circuit.components_read
     if not any(isinstance(circuit.nodes[number].operator, ops.Call) for number in read):
         return circuit

@@ -30,7 +30,7 @@ def delay_distinct(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _without_distinct(rewriting: Rewriting, number: int, joined: bool) -> int | None:
-    """The new node for Q without distincts before it; None if none can be dropped."""
+    """Return the new node for Q without distincts before it; None if none can be dropped."""
     node, circuit = rewriting.node(number), rewriting.circuit
     if not (isinstance(node.operator, _ABSORBED) and rewriting.only_read_here(number)):
         return None
@@ -45,7 +45,7 @@ def _without_distinct(rewriting: Rewriting, number: int, joined: bool) -> int | 
 
 
 def _input(rewriting: Rewriting, number: int, joined: bool) -> int | None:
-    """The replacement of an input of Q, without a distinct; None if it stays."""
+    """Return the replacement of an input of Q, without a distinct; None if it stays."""
     node = rewriting.node(number)
     if not isinstance(node.operator, ops.Distinct):
         return _without_distinct(rewriting, number, joined)
@@ -57,7 +57,7 @@ def _input(rewriting: Rewriting, number: int, joined: bool) -> int | None:
 
 
 def _is_nearly_set(circuit: Circuit, number: int) -> bool:
-    """Whether no weight exceeds `_TERMS` by construction: the node is a sum of at most that many sets."""
+    """Return whether no weight exceeds `_TERMS` by construction: the node is a sum of at most that many sets."""
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Filter):
         return _is_nearly_set(circuit, *node.inputs)
@@ -69,7 +69,7 @@ def _is_nearly_set(circuit: Circuit, number: int) -> bool:
 
 
 def is_positive(circuit: Circuit, number: int) -> bool:
-    """Whether the operators guarantee that no weight of the node is negative."""
+    """Return whether the operators guarantee that no weight of the node is negative."""
     pending, seen = [number], {number}
     while pending:
         node = circuit.nodes[pending.pop()]

@@ -42,7 +42,7 @@ def drop_empty(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def is_empty(circuit: Circuit, number: int) -> bool:
-    """Whether the node has no rows, because a condition below it is never true."""
+    """Return whether the node has no rows, because a condition below it is never true."""
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Filter) and any(map(is_never, conjuncts(node.operator.predicate))):
         return True
@@ -52,7 +52,7 @@ def is_empty(circuit: Circuit, number: int) -> bool:
 
 
 def is_never(predicate: exp.Expression) -> bool:
-    """Whether a condition is true of no row, for example because it compares with NULL."""
+    """Return whether a condition is true of no row, for example because it compares with NULL."""
     if isinstance(predicate, exp.Or):
         return all(map(is_never, operands_of(predicate)))
     if isinstance(predicate, exp.And | exp.Paren):
@@ -63,7 +63,7 @@ def is_never(predicate: exp.Expression) -> bool:
 
 
 def _is_null(expression: exp.Expression) -> bool:
-    """Whether the value is certainly NULL, as the result of an operation on NULL."""
+    """Return whether the value is certainly NULL, as the result of an operation on NULL."""
     if is_null_of_a_type(expression):
         return True
     is_strict = function_of(expression).strict if is_call(expression) else isinstance(expression, _STRICT)

@@ -12,12 +12,12 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 
 def drop_unread(circuit: Circuit) -> Circuit:
-    """The circuit without the nodes, in bodies too, that no sink depends on; tables are kept."""
+    """Return the circuit without the nodes, in bodies too, that no sink depends on; tables are kept."""
     return _read(inside(circuit, lambda operator: replace(operator, body=_read(operator.body))))
 
 
 def _read(circuit: Circuit) -> Circuit:
-    """The circuit reduced to the nodes that are read, and its fixpoints to the relations that are read."""
+    """Return the circuit reduced to the nodes that are read, and its fixpoints to the relations that are read."""
     before = None
     while before != circuit:
         before, circuit = circuit, without_unread(_trimmed(without_unread(circuit)))
@@ -25,7 +25,7 @@ def _read(circuit: Circuit) -> Circuit:
 
 
 def _trimmed(circuit: Circuit) -> Circuit:
-    """The circuit with its fixpoints reduced to the relations that are read, and to the inputs that these need.
+    """Return the circuit with its fixpoints reduced to the relations that are read, and to the inputs that these need.
 
     A fixpoint is unchanged if a stateful operator depends on it, or if it would no longer read one: the state of past
     epochs must not depend on which relations are read today.
@@ -48,7 +48,7 @@ def _trimmed(circuit: Circuit) -> Circuit:
 
 
 def _over_used(node: Node, fixpoint: ops.Fixpoint, read: Collection[str]) -> Node:
-    """The fixpoint reduced to the relations that are read; the same node if it needs all."""
+    """Return the fixpoint reduced to the relations that are read; the same node if it needs all."""
     body = _members(fixpoint.body, read)
     # A bracket needs an input [DBSP §9.4.6]: what depends on none keeps its first.
     used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)}) or [0][: len(node.inputs)]
@@ -59,7 +59,7 @@ def _over_used(node: Node, fixpoint: ops.Fixpoint, read: Collection[str]) -> Nod
 
 
 def _members(body: Circuit, read: Collection[str]) -> Circuit:
-    """The body reduced to the relations that are read, and those that they depend on."""
+    """Return the body reduced to the relations that are read, and those that they depend on."""
     needed, reached = set(read), set[int]()
     while True:
         reached = body.ancestors([body.sinks[name] for name in needed])
@@ -77,6 +77,6 @@ def _members(body: Circuit, read: Collection[str]) -> Circuit:
 
 
 def _renumbered(body: Circuit, used: list[int]) -> Circuit:
-    """The body with its imports renumbered to the inputs `used`."""
+    """Return the body with its imports renumbered to the inputs `used`."""
     places = {index: place for place, index in enumerate(used)}
     return body.with_operators(lambda _, op: replace(op, index=places[op.index]) if isinstance(op, ops.Import) else op)

@@ -16,7 +16,7 @@ from deltic.circuit.polarity import grows_with
 
 
 def flatten_fixpoints(circuit: Circuit) -> Circuit:
-    """The circuit with nested fixpoints merged into the fixpoints around them where possible."""
+    """Return the circuit with nested fixpoints merged into the fixpoints around them where possible."""
     changed = {
         number: replace(operator, body=body)
         for number, operator in enumerate(circuit.operators)
@@ -26,7 +26,7 @@ def flatten_fixpoints(circuit: Circuit) -> Circuit:
 
 
 def _flat(body: Circuit) -> Circuit:
-    """A body with nested fixpoints merged into it where possible, the innermost first."""
+    """Return a body with nested fixpoints merged into it where possible, the innermost first."""
     body = flatten_fixpoints(body)
     while (number := next(_parts(body), None)) is not None:
         body = _merged(body, number)
@@ -34,7 +34,7 @@ def _flat(body: Circuit) -> Circuit:
 
 
 def _parts(body: Circuit) -> Iterator[int]:
-    """The fixpoints in a body that can be merged into it."""
+    """Yield the fixpoints in a body that can be merged into it."""
     for number, operator in enumerate(body.operators):
         if isinstance(operator, ops.Fixpoint) and body.are_sets and operator.body.are_sets:
             inside = any(isinstance(inner, ops.Fixpoint) for inner in operator.body.operators)
@@ -43,7 +43,7 @@ def _parts(body: Circuit) -> Iterator[int]:
 
 
 def _merged(body: Circuit, number: int) -> Circuit:
-    """A body with a nested fixpoint replaced by its nodes."""
+    """Return a body with a nested fixpoint replaced by its nodes."""
     builder, places = CircuitBuilder(body.depth), list[int]()
     sinks, names = dict[str, int](), dict[str, str]()
     for at, node in enumerate(body.nodes):
@@ -79,7 +79,7 @@ def _add(builder: CircuitBuilder, body: Circuit, given: list[int], names: dict[s
 
 
 def _fresh(name: str, body: Circuit) -> str:
-    """A name for a relation of a nested fixpoint that no relation around it and no view has."""
+    """Return a name for a relation of a nested fixpoint that no relation around it and no view has."""
     result = f"{name} in {min(body.sinks)}"
     while result in body.sinks:
         result += "'"

@@ -33,7 +33,7 @@ def keep_groups(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _is_joined(rewriting: Rewriting, number: int) -> bool:
-    """Whether a join or a semijoin reads a node, directly or through filters and maps."""
+    """Return whether a join or a semijoin reads a node, directly or through filters and maps."""
     for reader in rewriting.circuit.readers[number]:
         operator = rewriting.node(reader).operator
         if isinstance(operator, ops.Join | ops.Semijoin):

@@ -34,7 +34,7 @@ def keep_selected(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _is_plain(expression: exp.Expression) -> bool:
-    """Whether an expression calls no function."""
+    """Return whether an expression calls no function."""
     if is_literal(expression) or isinstance(expression, exp.Column):
         return True
     return isinstance(expression, _PLAIN) and all(map(_is_plain, operands_of(expression)))

@@ -54,7 +54,7 @@ def limit_ranks(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _first(rewriting: Rewriting, source: int, top: ops.Top, function: str) -> int:
-    """The rows of a new node whose rank by the function is at most the limit of `top`."""
+    """Return the rows of a new node whose rank by the function is at most the limit of `top`."""
     if function == "row_number":
         return rewriting.add(top, source)
     names = {*top.keys, *(order.column for order in top.order)}
@@ -66,7 +66,7 @@ def _first(rewriting: Rewriting, source: int, top: ops.Top, function: str) -> in
 
 
 def _is_limited(rewriting: Rewriting, number: int, top: ops.Top) -> bool:
-    """Whether an old node has only the rows that `top`, or a rank by its order, lets through."""
+    """Return whether an old node has only the rows that `top`, or a rank by its order, lets through."""
     node = rewriting.node(number)
     if isinstance(node.operator, ops.Semijoin):
         node = rewriting.node(node.inputs[1])
@@ -76,7 +76,7 @@ def _is_limited(rewriting: Rewriting, number: int, top: ops.Top) -> bool:
 
 
 def _bounds(predicate: exp.Expression) -> Iterator[tuple[str, int]]:
-    """The columns with an upper bound that the predicate implies, and the bound."""
+    """Yield the columns with an upper bound that the predicate implies, and the bound."""
     if isinstance(predicate, exp.And):
         yield from _bounds(predicate.this)
         yield from _bounds(predicate.expression)
@@ -90,7 +90,7 @@ def _bounds(predicate: exp.Expression) -> Iterator[tuple[str, int]]:
 
 
 def _plain(expression: exp.Expression) -> exp.Expression:
-    """The expression without casts to integers."""
+    """Return the expression without casts to integers."""
     while isinstance(expression, exp.Paren | exp.TryCast):
         if isinstance(expression, exp.TryCast) and not cast_type(expression).is_integer:
             break

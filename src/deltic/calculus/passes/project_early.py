@@ -29,7 +29,7 @@ def project_early(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _narrowed(rewriting: Rewriting, number: int, live: set[str]) -> int | None:
-    """The new node for an old one above a join, without dead columns; None if there are none."""
+    """Return the new node for an old one above a join, without dead columns; None if there are none."""
     node = rewriting.node(number)
     if not rewriting.only_read_here(number) or live >= set(_names(rewriting.circuit, number)):
         return None
@@ -48,14 +48,14 @@ def _narrowed(rewriting: Rewriting, number: int, live: set[str]) -> int | None:
 
 
 def _each(rewriting: Rewriting, node: Node, live: set[str]) -> int | None:
-    """The operator over its inputs without dead columns; None if all columns are live."""
+    """Return the operator over its inputs without dead columns; None if all columns are live."""
     whole = rewriting.new(*node.inputs)
     inputs = [_input(rewriting, old, new, live) for old, new in zip(node.inputs, whole, strict=True)]
     return None if inputs == whole else rewriting.add(node.operator, *inputs)
 
 
 def _input(rewriting: Rewriting, old: int, new: int, live: set[str]) -> int:
-    """An input, projected as early as possible to its live columns."""
+    """Return an input, projected as early as possible to its live columns."""
     narrowed = _narrowed(rewriting, old, live)
     if narrowed is not None:
         new = narrowed
@@ -67,7 +67,7 @@ def _input(rewriting: Rewriting, old: int, new: int, live: set[str]) -> int:
 
 
 def _has_join(rewriting: Rewriting, number: int) -> bool:
-    """Whether narrowing the node reaches a join."""
+    """Return whether narrowing the node reaches a join."""
     node = rewriting.node(number)
     if not rewriting.only_read_here(number):
         return False
@@ -76,7 +76,7 @@ def _has_join(rewriting: Rewriting, number: int) -> bool:
 
 
 def _shared(circuit: Circuit, join: Node) -> set[str]:
-    """The columns that at least two inputs have."""
+    """Return the columns that at least two inputs have."""
     counts = Counter(name for number in join.inputs for name in _names(circuit, number))
     return {name for name, count in counts.items() if count > 1}
 

@@ -76,7 +76,7 @@ def _descend(rewriting: Rewriting) -> _Descent:
 
 
 def _takes(rewriting: Rewriting, number: int) -> bool:
-    """Whether a node with inputs may be changed, because it has one reader and is not kept for its state."""
+    """Return whether a node with inputs may be changed, because it has one reader and is not kept for its state."""
     is_free = rewriting.only_read_here(number) and number not in rewriting.remembered
     return is_free and bool(rewriting.node(number).inputs)
 
@@ -84,7 +84,7 @@ def _takes(rewriting: Rewriting, number: int) -> bool:
 def _divided(
     rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]
 ) -> tuple[list[exp.Expression], list[list[exp.Expression]]]:
-    """The conditions on a node that stay above it, and those that move to each of its inputs."""
+    """Return the conditions on a node that stay above it, and those that move to each of its inputs."""
     inner = rewriting.node(number)
     passed: list[list[exp.Expression]] = [[] for _ in inner.inputs]
     stay = list[exp.Expression]()
@@ -119,14 +119,14 @@ def push_filters(rewriting: Rewriting, node: Node) -> int | None:
 
 
 def _filtered(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]) -> int:
-    """The new node with a filter of these conditions."""
+    """Return the new node with a filter of these conditions."""
     if not parts:
         return number
     return rewriting.add(ops.Filter(conjunction([part.copy() for part in parts])), number)
 
 
 def _places(circuit: Circuit, inner: Node, part: exp.Expression, may_fail: bool) -> Collection[int]:
-    """The positions of the inputs to which a condition moves; none if it does not commute with the operator.
+    """Return the positions of the inputs to which a condition moves; none if it does not commute with the operator.
 
     A condition that may raise an error moves neither below an operator that excludes rows, nor below conditions that
     stay.
@@ -179,12 +179,12 @@ def _add_not_null(
 
 
 def _excludes(parts: Iterable[exp.Expression], name: str, nothing: exp.Expression) -> bool:
-    """Whether one of the conditions is never true where a column is NULL; `nothing` is the NULL of its type."""
+    """Return whether one of the conditions is never true where a column is NULL; `nothing` is the NULL of its type."""
     return any(name in columns_of(part) and is_never(substituted(part, {name: nothing})) for part in parts)
 
 
 def _is_filled(rewriting: Rewriting, number: int, name: str, nothing: exp.Expression) -> bool:
-    """Whether a sum below the node, to which a condition can move, has a term in which the column is NULL.
+    """Return whether a sum below the node, to which a condition can move, has a term in which the column is NULL.
 
     Filters on the way that exclude such rows end the search.
     """
@@ -209,12 +209,12 @@ def _is_filled(rewriting: Rewriting, number: int, name: str, nothing: exp.Expres
 
 
 def _value(operator: ops.Map, name: str) -> exp.Expression:
-    """The expression of a column of a map."""
+    """Return the expression of a column of a map."""
     return next(e for c, e in zip(operator.columns, operator.expressions, strict=True) if c.name == name)
 
 
 def _is_null(circuit: Circuit, number: int, name: str) -> bool:
-    """Whether a nonempty term of a sum has only NULL in a column."""
+    """Return whether a nonempty term of a sum has only NULL in a column."""
     node = circuit.nodes[number]
     if not isinstance(node.operator, ops.Map):
         return False
@@ -225,7 +225,9 @@ def _is_null(circuit: Circuit, number: int, name: str) -> bool:
 
 
 def _equal(part: exp.Expression, schema: Schema) -> Iterator[tuple[str, str]]:
-    """The pairs of columns that are equal where the condition is true; no floats, because equal ones may differ."""
+    """Yield the pairs of columns that are equal where the condition is true; no floats, because equal ones may
+    differ.
+    """
     if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
         one, other = (infer(side, schema.value_types).type for side in (part.this, part.expression))
         if one is other and not one.is_float:

@@ -55,7 +55,7 @@ class Rewriting:
         return self._builder
 
     def made(self, number: int) -> Node:
-        """A new node; as long as nothing is built, the new nodes are the old ones."""
+        """Return a new node; as long as nothing is built, the new nodes are the old ones."""
         return (self.circuit if self._builder is None else self._builder).node(number)
 
     @cached_property
@@ -69,7 +69,7 @@ class Rewriting:
         return remembered(self.circuit)
 
     def only_read_here(self, number: int) -> bool:
-        """Whether the old node has exactly one reader, so that rewriting it does not duplicate work."""
+        """Return whether the old node has exactly one reader, so that rewriting it does not duplicate work."""
         return len(self.circuit.readers[number]) == 1
 
     @property
@@ -78,11 +78,11 @@ class Rewriting:
         return len(self._numbers)
 
     def node(self, number: int) -> Node:
-        """An old node."""
+        """Return an old node."""
         return self.circuit.nodes[number]
 
     def new(self, *numbers: int) -> list[int]:
-        """The new nodes of old nodes."""
+        """Return the new nodes of old nodes."""
         return [self._numbers[n] for n in numbers]
 
     def add(self, operator: ops.Operator, *inputs: int) -> int:
@@ -104,7 +104,7 @@ class Rewriting:
         return without_unread(self._builder.build()) if self.applied else self._builder.build()
 
     def _same(self, node: Node, imports: tuple[EdgeType, ...]) -> int:
-        """The new node for an old one that no rule replaces, though its body may change."""
+        """Return the new node for an old one that no rule replaces, though its body may change."""
         inputs, built = self.new(*node.inputs), self._builder
         if built is None and not isinstance(node.operator, _AROUND):
             return self.number
@@ -118,13 +118,13 @@ class Rewriting:
         return self.builder.repeat(node, *inputs) if same else self.add(operator, *inputs)
 
     def _is_left(self, operator: ops.Operator) -> bool:
-        """Whether it has a body to which the rule does not apply."""
+        """Return whether it has a body to which the rule does not apply."""
         return isinstance(operator, ops.Fixpoint | ops.Bracket) and not has_kind(operator.body, self._kind)
 
     def _operator(
         self, operator: ops.Operator, types: Sequence[EdgeType], imports: tuple[EdgeType, ...]
     ) -> ops.Operator:
-        """The operator adapted to inputs of these types; the same object if nothing changes."""
+        """Return the operator adapted to inputs of these types; the same object if nothing changes."""
         if isinstance(operator, ops.Import) and imports and imports[operator.index] != operator.type:
             outer = imports[operator.index]
             assert isinstance(outer, ZSetType)
@@ -161,12 +161,12 @@ def rewrites(kind: type[ops.Operator], prepare: Prepare = _unprepared) -> Callab
 
 
 def has_kind(circuit: Circuit, *kinds: type) -> bool:
-    """Whether the circuit or a circuit in it has an operator of these types."""
+    """Return whether the circuit or a circuit in it has an operator of these types."""
     return any(issubclass(each, kinds) for each in circuit.kinds)
 
 
 def remembered(circuit: Circuit) -> set[int]:
-    """The nodes that operators with state of past epochs depend on, directly or not, and those operators.
+    """Return the nodes that operators with state of past epochs depend on, directly or not, and those operators.
 
     They must not depend on the rest of the circuit. Otherwise a change elsewhere would replace the operator and lose
     its state.
@@ -177,12 +177,12 @@ def remembered(circuit: Circuit) -> set[int]:
 
 
 def remembering(circuit: Circuit, numbers: Iterable[int]) -> list[int]:
-    """Those of these nodes whose operators have state of past epochs."""
+    """Return those of these nodes whose operators have state of past epochs."""
     return [number for number in numbers if isinstance(circuit.nodes[number].operator, _REMEMBERING)]
 
 
 def without_unread(circuit: Circuit) -> Circuit:
-    """The circuit without the nodes that no sink depends on; tables are kept."""
+    """Return the circuit without the nodes that no sink depends on; tables are kept."""
     kept = circuit.ancestors([n for n, op in enumerate(circuit.operators) if isinstance(op, ops.Source | ops.Sink)])
     if len(kept) == len(circuit.nodes):
         return circuit
@@ -195,5 +195,5 @@ def without_unread(circuit: Circuit) -> Circuit:
 
 
 def is_set(type_: EdgeType) -> bool:
-    """Whether an edge carries a set, or a bundle of sets."""
+    """Return whether an edge carries a set, or a bundle of sets."""
     return all(t.is_set for _, t in type_.entries) if isinstance(type_, BundleType) else type_.is_set

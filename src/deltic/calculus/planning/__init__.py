@@ -23,7 +23,7 @@ def planned(
     present: Collection[KeptDecision] = (),
     old: tuple[Circuit, Circuit] | None = None,
 ) -> tuple[Circuit, tuple[KeptDecision, ...]]:
-    """The circuit with the relations that a plan adds, with the same values of all sinks, and the decisions.
+    """Return the circuit with the relations that a plan adds, with the same values of all sinks, and the decisions.
 
     Without decisions it is the circuit itself. Of the `present` decisions, those that eliminate variables are kept.
     Groups of definitions with nothing in common are planned apart. With an `old` circuit and its plan, `present` are

@@ -36,7 +36,7 @@ Calls = tuple[ops.AggregateCall, ...]
 def aggregate_early(
     circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS
 ) -> tuple[Circuit, list[KeptDecision]]:
-    """The circuit with hidden relations of partial aggregates where that is cheaper, and the decisions."""
+    """Return the circuit with hidden relations of partial aggregates where that is cheaper, and the decisions."""
     decisions: list[KeptDecision] = []
     named = views(circuit)
 
@@ -63,7 +63,7 @@ class _Early:
         self.partial: set[int] = set()
 
     def made(self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls) -> int | None:
-        """The aggregate of a conjunction with parts of it aggregated early; None if that never pays."""
+        """Return the aggregate of a conjunction with parts of it aggregated early; None if that never pays."""
         chosen = self._choose(conjunction, keys, calls)
         if chosen is None:
             return None
@@ -84,7 +84,7 @@ class _Early:
     def _choose(
         self, conjunction: NodeConjunction, keys: tuple[str, ...], calls: Calls
     ) -> tuple[JoinPart, float, float] | None:
-        """The part that saves the most work, with the work before and after; None if none does."""
+        """Return the part that saves the most work, with the work before and after; None if none does."""
         result: list[tuple[float, JoinPart, float, float]] = []
         joined, costs = self.work.of(conjunction), self.work.costs
         if joined is None or joined[1] < costs.least:
@@ -97,7 +97,9 @@ class _Early:
         return max(result, key=lambda each: each[0])[1:] if result else None
 
     def _divides(self, part: JoinPart, calls: Calls) -> bool:
-        """Whether partial aggregates of the part, some over variables that only it has, determine all results."""
+        """Return whether partial aggregates of the part, some over variables that only it has, determine all
+        results.
+        """
         if {atom.node for atom in part.inside.atoms} <= self.partial or any(len(call.columns) > 1 for call in calls):
             return False
         variables = _variables(part.inside)
@@ -110,13 +112,13 @@ class _Early:
         )
 
     def _wraps(self, inside: NodeConjunction, call: ops.AggregateCall) -> bool:
-        """Whether the aggregate is not a sum, or a sum of integers."""
+        """Return whether the aggregate is not a sum, or a sum of integers."""
         schemas = ((atom, self.work.sizes.schema(atom.node)) for atom in inside.atoms)
         types = {v: column.type for atom, schema in schemas for v, column in zip(atom.variables, schema, strict=True)}
         return call.function != "sum" or types[call.column].is_integer
 
     def _divided(self, part: JoinPart, whole: NodeConjunction, calls: Calls) -> tuple[Calls, Calls]:
-        """The aggregates of the part, and the final aggregates that combine them, in the order of `calls`."""
+        """Return the aggregates of the part, and the final aggregates that combine them, in the order of `calls`."""
         variables, taken = _variables(part.inside), _variables(whole)
         inside: list[ops.AggregateCall] = []
         outside: list[ops.AggregateCall] = []
@@ -133,7 +135,7 @@ class _Early:
         return tuple(inside), tuple(outside)
 
     def _kept(self, part: JoinPart, calls: Calls, before: float, after: float) -> int:
-        """The node of the hidden relation of a part's aggregates."""
+        """Return the node of the hidden relation of a part's aggregates."""
         name = unused("-".join([self.view, *dict.fromkeys(call.function for call in calls)]), self.decisions)
         read = [f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms]
         message = ", ".join(f"{c.name} = {c.function} {c.column}".rstrip() for c in calls)
@@ -144,7 +146,7 @@ class _Early:
         return made
 
     def _label(self, number: int) -> str:
-        """The name of a node of the new circuit for users."""
+        """Return the name of a node of the new circuit for users."""
         return getattr(self.rewriting.made(number).operator, "name", f"%{number}")
 
 

@@ -25,7 +25,7 @@ class NodeAtom:
     variables: tuple[str, ...]
 
     def pairs(self, builder: CircuitBuilder) -> list[tuple[str, str]]:
-        """The columns of its node, each with its variable."""
+        """Return the columns of its node, each with its variable."""
         return list(zip(builder.type_of(self.node).schema.names, self.variables, strict=True))
 
     def __str__(self) -> str:
@@ -44,12 +44,12 @@ class NodeConjunction:
     absent: tuple[NodeAtom, ...] = ()
 
     def parts(self) -> Iterator[frozenset[str]]:
-        """The variables of each atom, each negated atom and each filter."""
+        """Yield the variables of each atom, each negated atom and each filter."""
         yield from (frozenset(atom.variables) for atom in (*self.atoms, *self.absent))
         yield from (frozenset(columns_of(predicate)) for predicate in self.filters)
 
     def over(self, nodes: Sequence[int] | Mapping[int, int]) -> NodeConjunction:
-        """The same conjunction over other nodes: `nodes[n]` for node n."""
+        """Return the same conjunction over other nodes: `nodes[n]` for node n."""
         atoms, absent = (
             tuple(NodeAtom(nodes[a.node], a.variables) for a in each) for each in (self.atoms, self.absent)
         )
@@ -61,7 +61,7 @@ class NodeConjunction:
 
 
 def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> list[NodeConjunction]:
-    """The conjunctions whose sum is node `number`, up to maps."""
+    """Return the conjunctions whose sum is node `number`, up to maps."""
     node = circuit.nodes[number]
     if isinstance(node.operator, ops.Plus | ops.Map):
         return [
@@ -119,11 +119,11 @@ class _Reader:
             self.atoms.append(NodeAtom(number, tuple(variables.values())))
 
     def part(self, number: int, variables: Mapping[str, str]) -> dict[str, str]:
-        """The variables of an input's columns, selected by name."""
+        """Return the variables of an input's columns, selected by name."""
         return {name: variables[name] for name in self.circuit.type_of(number).schema.names}
 
     def fresh(self, name: str) -> str:
-        """A variable that no other column has."""
+        """Return a variable that no other column has."""
         result = name
         while result in self.taken:
             result += "'"
@@ -132,13 +132,13 @@ class _Reader:
 
 
 def renames(operator: ops.Map) -> bool:
-    """Whether the map only copies columns, each at most once."""
+    """Return whether the map only copies columns, each at most once."""
     names = [e.name for e in operator.expressions if isinstance(e, exp.Column)]
     return len(set(names)) == len(operator.expressions) and not operator.partial
 
 
 def renamed(expression: exp.Expression, names: Mapping[str, str]) -> exp.Expression:
-    """The expression with its columns renamed."""
+    """Return the expression with its columns renamed."""
     return substituted(expression, {name: column(new) for name, new in names.items()})
 
 
@@ -159,7 +159,7 @@ def build(builder: CircuitBuilder, conjunction: NodeConjunction, kept: Sequence[
 
 
 def _columns(builder: CircuitBuilder, number: int, pairs: Sequence[tuple[str, str]]) -> int:
-    """The node with some of its columns, renamed; the same node if nothing changes."""
+    """Return the node with some of its columns, renamed; the same node if nothing changes."""
     schema = builder.type_of(number).schema
     if [old for old, _ in pairs] == [new for _, new in pairs] == list(schema.names):
         return number

@@ -71,7 +71,7 @@ class KeptDecision:
 
 
 def unused(wanted: str, decisions: Iterable[KeptDecision]) -> str:
-    """A name that no relation of these decisions has."""
+    """Return a name that no relation of these decisions has."""
     taken = {decision.relation for decision in decisions}
     while wanted in taken:
         wanted += "'"

@@ -33,7 +33,7 @@ from deltic.circuit.graph import Circuit, Node
 def eliminate(
     circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS, present: Collection[KeptDecision] = ()
 ) -> tuple[Circuit, list[KeptDecision]]:
-    """The circuit with hidden relations that eliminate variables early, where that pays, and the decisions.
+    """Return the circuit with hidden relations that eliminate variables early, where that pays, and the decisions.
 
     The relations of the `present` plan are kept.
     """
@@ -81,7 +81,9 @@ class _Elimination:
         )
 
     def _input(self, rewriting: Rewriting, node: Node, source: int) -> int | None:
-        """The replacement of an input of a node; None if none pays, or if the input is part of a larger conjunction."""
+        """Return the replacement of an input of a node; None if none pays, or if the input is part of a larger
+        conjunction.
+        """
         operator, is_head = node.operator, not isinstance(rewriting.node(source).operator, ops.Map)
         if isinstance(operator, ops.Map):
             live = {name for e in operator.expressions for name in columns_of(e)}
@@ -95,7 +97,7 @@ class _Elimination:
         return None
 
     def _inside(self, rewriting: Rewriting, node: Node, fixpoint: ops.Fixpoint) -> int:
-        """The fixpoint with its body rewritten."""
+        """Return the fixpoint with its body rewritten."""
         inputs = rewriting.new(*node.inputs)
         sizes = self.work.sizes
         labels = [self._label(number) for number in inputs]
@@ -113,7 +115,7 @@ class _Elimination:
         return rewriting.add(replace(fixpoint, body=body), *inputs)
 
     def _narrowed(self, rewriting: Rewriting, source: int, live: set[str], as_set: bool) -> int | None:
-        """The live columns of a conjunction, computed from hidden relations where these pay; else None."""
+        """Return the live columns of a conjunction, computed from hidden relations where these pay; else None."""
         whole = conjunction_of(rewriting.circuit, source)
         if len(whole.atoms) < 2 or (rewriting.circuit.depth and not as_set):
             return None
@@ -131,7 +133,7 @@ class _Elimination:
     def _reduced(
         self, rewriting: Rewriting, conjunction: NodeConjunction, live: set[str], as_set: bool, view: str
     ) -> NodeConjunction:
-        """The conjunction with the parts that pay replaced by hidden relations."""
+        """Return the conjunction with the parts that pay replaced by hidden relations."""
         while (chosen := self._choose(conjunction, live, as_set)) is not None:
             part, before, after = chosen
             decision = self._decision(part, view, before, after)
@@ -146,7 +148,7 @@ class _Elimination:
     def _choose(
         self, conjunction: NodeConjunction, live: set[str], as_set: bool
     ) -> tuple[JoinPart, float | None, float | None] | None:
-        """A part of the present plan, else the part that saves the most, with the work before and after.
+        """Return a part of the present plan, else the part that saves the most, with the work before and after.
 
         None if none does.
         """
@@ -169,7 +171,9 @@ class _Elimination:
         return max(result, key=lambda each: each[:2])[2:] if result else None
 
     def _is_recursive(self, part: JoinPart) -> bool:
-        """Whether a part depends on a feedback; only relations of its recursion that are sets have iterations."""
+        """Return whether a part depends on a feedback; only relations of its recursion that are sets have
+        iterations.
+        """
         node = self.work.sizes.node
         waiting, seen = {atom.node for atom in part.inside.atoms}, set[int]()
         while waiting:
@@ -178,7 +182,8 @@ class _Elimination:
         return any(isinstance(node(number).operator, ops.Feedback) for number in seen)
 
     def _seems_to_pay(self, conjunction: NodeConjunction, part: JoinPart, as_set: bool) -> bool:
-        """The rule of thumb for unknown sizes: existence tests, sets of frequent values, narrow results of long joins.
+        """Return the rule of thumb for unknown sizes: existence tests, sets of frequent values, narrow results of long
+        joins.
 
         Joins are kept only if all atoms have unknown size, because a join that a table restricts is often larger
         without it.
@@ -197,18 +202,18 @@ class _Elimination:
     # Building the relations
 
     def _decision(self, part: JoinPart, view: str, before: float | None, after: float | None) -> KeptDecision:
-        """The decision to keep a part as a relation."""
+        """Return the decision to keep a part as a relation."""
         definition, parts = self._definition(part), part.gone or [self._label(atom.node) for atom in part.inside.atoms]
         name = unused(self.names.get(definition, "-".join([view, *parts])), self.decisions)
         return KeptDecision("eliminate", name, name + definition, before, after)
 
     def _definition(self, part: JoinPart) -> str:
-        """The line of `explain` about the relation of a part."""
+        """Return the line of `explain` about the relation of a part."""
         atoms = (f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms)
         return f"({', '.join(part.kept)}) :- {', '.join(atoms)}"
 
     def _kept(self, rewriting: Rewriting, part: JoinPart, as_set: bool, decision: KeptDecision) -> int:
-        """The node of the hidden relation of a part; if it exists already, the decision is dropped."""
+        """Return the node of the hidden relation of a part; if it exists already, the decision is dropped."""
         made = build(rewriting.builder, part.inside, part.kept)
         if as_set and not is_set(rewriting.builder.type_of(made)):
             made = rewriting.add(ops.Distinct(), made)
@@ -219,7 +224,7 @@ class _Elimination:
         return self.made[made]
 
     def _label(self, number: int) -> str:
-        """The name of a node of the new circuit for users."""
+        """Return the name of a node of the new circuit for users."""
         node = self.work.sizes.node(number)
         if isinstance(node.operator, ops.Import):
             return self.labels[node.operator.index]
@@ -231,7 +236,7 @@ class _Elimination:
 
 
 def _read_as_sets(circuit: Circuit) -> set[int]:
-    """The nodes with only positive weights whose readers ignore multiplicities."""
+    """Return the nodes with only positive weights whose readers ignore multiplicities."""
     result: set[int] = set()
     for number in reversed(range(len(circuit.nodes))):
         seen = [_sees_sets(circuit.nodes[r], number, r in result) for r in circuit.readers[number]]
@@ -241,7 +246,7 @@ def _read_as_sets(circuit: Circuit) -> set[int]:
 
 
 def _sees_sets(reader: Node, number: int, passed: bool) -> bool:
-    """Whether a reader of a node ignores multiplicities; `passed` says whether its own readers do."""
+    """Return whether a reader of a node ignores multiplicities; `passed` says whether its own readers do."""
     operator = reader.operator
     if isinstance(operator, ops.Distinct):
         return True

@@ -31,12 +31,14 @@ class Factor:
         return frozenset(name for _, name in self.pairs)
 
     def renamed(self, names: Mapping[str, str]) -> Factor:
-        """The factor with its columns renamed; columns without a new name are dropped, and equal new names merged."""
+        """Return the factor with its columns renamed; columns without a new name are dropped, and equal new names
+        merged.
+        """
         pairs = {names[name]: old for old, name in reversed(self.pairs) if name in names}
         return Factor(self.node, tuple((old, name) for name, old in sorted(pairs.items())))
 
     def part(self, names: Collection[str]) -> Factor:
-        """The factor restricted to the columns with these names."""
+        """Return the factor restricted to the columns with these names."""
         return Factor(self.node, tuple(pair for pair in self.pairs if pair[1] in names))
 
 
@@ -65,16 +67,16 @@ class WantedRows:
     conditions: tuple[FactorCondition, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> WantedRows:
-        """The demand with its columns renamed."""
+        """Return the demand with its columns renamed."""
         factors = (factor.renamed(names) for factor in self.factors)
         return WantedRows(tuple(factor for factor in factors if factor.pairs))
 
     def part(self, names: Collection[str]) -> WantedRows:
-        """The demand restricted to some columns."""
+        """Return the demand restricted to some columns."""
         return self.renamed({name: name for name in names})
 
     def where(self, predicate: exp.Expression, schema: Schema, unit: int, builder: CircuitBuilder) -> WantedRows:
-        """The demand extended by a filter: by columns that equal constants, and columns that equal others.
+        """Return the demand extended by a filter: by columns that equal constants, and columns that equal others.
 
         `unit` is a node with one row without columns.
         """
@@ -90,14 +92,15 @@ class WantedRows:
         return WantedRows(factors, (*self.conditions, condition))
 
     def without(self, right: int, names: Collection[str]) -> WantedRows:
-        """The demand extended by an antijoin with a node."""
+        """Return the demand extended by an antijoin with a node."""
         return replace(self, conditions=(*self.conditions, FactorCondition(ops.Antijoin(), (right,), frozenset(names))))
 
 
 def sideways(
     builder: CircuitBuilder, context: WantedRows, atoms: Sequence[FactorAtom], wanted: frozenset[str], begins: bool
 ) -> WantedRows:
-    """The demand on an input with columns `wanted` of a join with demand `context`; `atoms` are the other inputs.
+    """Return the demand on an input with columns `wanted` of a join with demand `context`; `atoms` are the other
+    inputs.
 
     Atoms that are not connected to the context restrict the input only if `begins`.
     """
@@ -111,7 +114,7 @@ def sideways(
 
 
 def node_of(builder: CircuitBuilder, factor: Factor, columns: Sequence[Column] | None = None) -> int:
-    """The node of a factor, with the given columns, or its own."""
+    """Return the node of a factor, with the given columns, or its own."""
     schema = builder.type_of(factor.node).schema
     sources = {name: old for old, name in factor.pairs}
     kept = columns or [replace(schema.column(old), name=name) for old, name in factor.pairs]
@@ -132,7 +135,7 @@ class _Group:
         return _names(self.factors, self.atoms)
 
     def factor(self, builder: CircuitBuilder, conditions: Sequence[FactorCondition]) -> Factor:
-        """The group as one factor, with the conditions that it can evaluate."""
+        """Return the group as one factor, with the conditions that it can evaluate."""
         decided = [c for c in conditions if c.names <= self.names]
         if len(self.factors) == 1 and not self.atoms and not decided:
             return self.factors[0]
@@ -144,7 +147,7 @@ class _Group:
 
 
 def _groups(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> list[_Group]:
-    """The connected components of factors and atoms by shared columns."""
+    """Return the connected components of factors and atoms by shared columns."""
     groups: list[_Group] = []
     for own in (*(_Group((factor,), ()) for factor in factors), *(_Group((), (atom,)) for atom in atoms)):
         met = [group for group in groups if group.names & own.names]
@@ -155,7 +158,7 @@ def _groups(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> list[_Gro
 
 
 def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[Factor, ...], tuple[FactorAtom, ...]]:
-    """The group without atoms that restrict no wanted column, directly or through others."""
+    """Return the group without atoms that restrict no wanted column, directly or through others."""
     atoms = list(group.atoms)
     for atom in reversed(group.atoms):
         rest = [other for other in atoms if other is not atom]
@@ -170,7 +173,7 @@ def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[
 def _restricted(
     factors: Sequence[Factor], atoms: Sequence[FactorAtom], wanted: frozenset[str], begins: bool
 ) -> frozenset[str]:
-    """The wanted columns that factors and atoms restrict."""
+    """Return the wanted columns that factors and atoms restrict."""
     groups = (group for group in _groups(factors, atoms) if begins or group.factors)
     return frozenset().union(*(group.names & wanted for group in groups))
 
@@ -180,7 +183,7 @@ def _names(factors: Sequence[Factor], atoms: Sequence[FactorAtom]) -> frozenset[
 
 
 def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Expression] | None:
-    """The column that an equation makes constant, with its value; no floats, because equal ones may differ."""
+    """Return the column that an equation makes constant, with its value; no floats, because equal ones may differ."""
     if not isinstance(equation, exp.EQ):
         return None
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
@@ -192,7 +195,7 @@ def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Exp
 
 
 def _with_equal(factor: Factor, equation: exp.Expression, schema: Schema, bound: Collection[str]) -> Factor:
-    """The factor extended by a column that an equation makes equal to one of its columns."""
+    """Return the factor extended by a column that an equation makes equal to one of its columns."""
     if not isinstance(equation, exp.EQ):
         return factor
     for side, other in ((equation.left, equation.right), (equation.right, equation.left)):

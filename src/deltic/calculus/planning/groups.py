@@ -42,7 +42,7 @@ class Units:
                 self.views[self._nodes[number].inputs[0]].append(operator.name)
 
     def new(self, old: Units) -> list[int]:
-        """The calls that the old circuit does not have."""
+        """Return the calls that the old circuit does not have."""
         known = {(node.operator, node.inputs): number for number, node in enumerate(old._nodes)}
         same = list[int]()
         for node in self._nodes:
@@ -60,7 +60,7 @@ class Units:
         return sorted(reached)
 
     def groups(self) -> list[list[int]]:
-        """All calls, divided so that no call reads one of another group or has a join in common with it."""
+        """Return all calls, divided so that no call reads one of another group or has a join in common with it."""
         groups = {number: {number} for number in self.views}
         for number in self.views:
             for other in self._near(number):
@@ -70,7 +70,7 @@ class Units:
         return [sorted(group) for number, group in groups.items() if number == min(group)]
 
     def _near(self, number: int) -> Iterator[int]:
-        """The calls whose views a call reads, and those that have a join in common with it."""
+        """Yield the calls whose views a call reads, and those that have a join in common with it."""
         operator = self._nodes[number].operator
         assert isinstance(operator, ops.Call)
         for join in _joins(operator.circuit):
@@ -92,7 +92,7 @@ def _joins(circuit: Circuit) -> frozenset[int]:
 
 
 def with_forms(circuit: Circuit, forms: Forms) -> Circuit:
-    """The composed circuit with the planned circuits of views in place of their calls."""
+    """Return the composed circuit with the planned circuits of views in place of their calls."""
     if not forms:
         return circuit
     builder, numbers = CircuitBuilder(), list[int | None]()
@@ -112,7 +112,9 @@ def with_forms(circuit: Circuit, forms: Forms) -> Circuit:
 
 
 def forms_of(circuit: Circuit, plan: Circuit) -> Forms:
-    """The forms with which a plan was made of a composed circuit; a plan in one piece is the form of all views."""
+    """Return the forms with which a plan was made of a composed circuit; a plan in one piece is the form of all
+    views.
+    """
     if plan is circuit:
         return {}
     if not is_composed(plan):
@@ -123,12 +125,12 @@ def forms_of(circuit: Circuit, plan: Circuit) -> Forms:
 
 
 def _call(circuit: Circuit, number: int) -> ops.Call:
-    """The call that computes a node of a composed circuit."""
+    """Return the call that computes a node of a composed circuit."""
     while not isinstance(operator := circuit.nodes[number].operator, ops.Call):
         (number,) = circuit.nodes[number].inputs
     return operator
 
 
 def kept_names(forms: Iterable[Circuit]) -> set[str]:
-    """The names of the relations that planned circuits keep."""
+    """Return the names of the relations that planned circuits keep."""
     return {op.name for circuit in set(forms) for op in circuit.operators if isinstance(op, ops.Keep)}

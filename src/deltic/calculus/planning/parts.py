@@ -25,7 +25,7 @@ class JoinPart:
 
 
 def parts(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
-    """The smallest part for each variable that is not live and that only the part has.
+    """Yield the smallest part for each variable that is not live and that only the part has.
 
     Also all atoms that share no variable with live ones, and each atom with those that restrict it.
     """
@@ -40,7 +40,7 @@ def parts(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
 
 
 def restrictions(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinPart]:
-    """Each atom with the other atoms whose variables it contains, if some atoms are left."""
+    """Yield each atom with the other atoms whose variables it contains, if some atoms are left."""
     for atom in conjunction.atoms:
         own = set(atom.variables)
         atoms = tuple(other for other in conjunction.atoms if other.variables and set(other.variables) <= own)
@@ -49,7 +49,7 @@ def restrictions(conjunction: NodeConjunction, live: set[str]) -> Iterator[JoinP
 
 
 def _connected(conjunction: NodeConjunction, variable: str) -> set[str]:
-    """The variables that are connected with one through atoms and conditions."""
+    """Return the variables that are connected with one through atoms and conditions."""
     reached, before = {variable}, set[str]()
     while reached != before:
         before = set(reached)
@@ -58,7 +58,7 @@ def _connected(conjunction: NodeConjunction, variable: str) -> set[str]:
 
 
 def _part(conjunction: NodeConjunction, gone: set[str], live: set[str]) -> JoinPart | None:
-    """The smallest part that contains all uses of these variables, with atoms that only restrict it.
+    """Return the smallest part that contains all uses of these variables, with atoms that only restrict it.
 
     None if it is all.
     """

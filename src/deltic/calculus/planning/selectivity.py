@@ -16,7 +16,7 @@ _SELECTED, _EQUAL, _LEAST = 1 / 3, 1 / 10, 1e-6
 
 
 def selectivity(predicate: exp.Expression, distinct: Mapping[str, float]) -> float:
-    """The fraction of rows for which the predicate is true; `distinct` has numbers of values by column."""
+    """Return the fraction of rows for which the predicate is true; `distinct` has numbers of values by column."""
     return min(1.0, max(_LEAST, _part(predicate, distinct)))
 
 
@@ -38,7 +38,7 @@ def _part(predicate: exp.Expression, distinct: Mapping[str, float]) -> float:
 
 
 def _equal(predicate: exp.Binary, distinct: Mapping[str, float]) -> float:
-    """The fraction of rows with two equal sides: one value of the column with the most values."""
+    """Return the fraction of rows with two equal sides: one value of the column with the most values."""
     sides = (predicate.this, predicate.expression)
     known = [distinct[side.name] for side in sides if isinstance(side, exp.Column) and side.name in distinct]
     return 1 / max(1.0, *known) if known else _EQUAL

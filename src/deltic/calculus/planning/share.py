@@ -20,7 +20,7 @@ _READ_THROUGH = (ops.Join, ops.Semijoin, ops.Antijoin, ops.Map, ops.Filter, ops.
 
 
 def share(circuit: Circuit, statistics: Statistics, costs: RewriteCosts = COSTS) -> tuple[Circuit, list[KeptDecision]]:
-    """The circuit with shared joins materialized where that pays, and the decisions."""
+    """Return the circuit with shared joins materialized where that pays, and the decisions."""
     kept = _Sharing(circuit, statistics, costs).kept
 
     def rule(rewriting: Rewriting, node: Node) -> int | None:
@@ -50,7 +50,9 @@ class _Sharing:
                     self.kept[number] = KeptDecision("share", name, text, *result)
 
     def _saved(self, number: int) -> tuple[float, float] | None:
-        """The work for all readers without and with the relation; None if it does not pay, or sizes are unknown."""
+        """Return the work for all readers without and with the relation; None if it does not pay, or sizes are
+        unknown.
+        """
         if not any(len(term.atoms) > 1 for term in conjunctions(self.circuit, number, self.kept)):
             return None
         heads = [self._head(number, reader) for reader in self.circuit.readers[number]]
@@ -65,14 +67,16 @@ class _Sharing:
         return (before, after) if pays else None
 
     def _head(self, number: int, reader: int) -> int:
-        """The last node of the conjunction in which a reader reads a node; the node itself if it is read whole."""
+        """Return the last node of the conjunction in which a reader reads a node; the node itself if it is read
+        whole.
+        """
         if not isinstance(self.circuit.nodes[reader].operator, _READ_THROUGH):
             return number
         above = self.circuit.readers[reader]
         return self._head(reader, above[0]) if len(above) == 1 else reader
 
     def _work(self, number: int, *kept: int) -> float | None:
-        """The work for a node if the nodes `kept` are materialized, too; None if sizes are unknown."""
+        """Return the work for a node if the nodes `kept` are materialized, too; None if sizes are unknown."""
         result = [self.work.of(term) for term in conjunctions(self.circuit, number, {*self.kept, *kept})]
         known = [work for each in result if each is not None for work in each[1:]]
         return sum(known) if len(known) == len(result) else None

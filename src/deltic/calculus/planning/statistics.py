@@ -29,12 +29,12 @@ Table = tuple[str, Mapping[str, int]]
 
 
 def recursive(name: str) -> str:
-    """The name of a recursive relation in statistics, which differs from that of a table of the same name."""
+    """Return the name of a recursive relation in statistics, which differs from that of a table of the same name."""
     return f"recursive {name}"
 
 
 def place_name(place: int) -> str:
-    """The name of a column in conditions on a relation, by its position."""
+    """Return the name of a column in conditions on a relation, by its position."""
     return f"#{place}"
 
 
@@ -42,22 +42,24 @@ class Statistics(Protocol):
     """Statistics of tables, and of recursive relations that have been computed."""
 
     def rows(self, relation: str) -> float | None:
-        """The number of rows; None if unknown."""
+        """Return the number of rows; None if unknown."""
 
     def distinct(self, relation: str, columns: Sequence[int]) -> float:
-        """The number of distinct rows of the projection to these columns."""
+        """Return the number of distinct rows of the projection to these columns."""
 
     def passing(self, relation: str, conditions: Sequence[exp.Expression], guess: float) -> float:
-        """The fraction of rows that meets conditions over columns named by `place_name`; `guess` without rows."""
+        """Return the fraction of rows that meets conditions over columns named by `place_name`; `guess` without
+        rows.
+        """
 
     def meeting(self, one: Origin, other: Origin) -> float:
-        """The number of pairs of rows that have equal values in these columns."""
+        """Return the number of pairs of rows that have equal values in these columns."""
 
     def joined(self, tables: Sequence[Table]) -> float:
-        """The number of rows of the join of tables in this order, estimated by a sample."""
+        """Return the number of rows of the join of tables in this order, estimated by a sample."""
 
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
-        """The number of distinct rows of these variables in a join, from a sample; `rows` is its expected size.
+        """Return the number of distinct rows of these variables in a join, from a sample; `rows` is its expected size.
 
         None without a usable sample.
         """
@@ -86,7 +88,7 @@ class NodeSize:
     selection: Selection | None = None
 
     def renamed(self, names: Mapping[str, str]) -> NodeSize:
-        """The same size with columns renamed; columns without a new name are dropped."""
+        """Return the same size with columns renamed; columns without a new name are dropped."""
         return NodeSize(
             self.rows,
             {new: self.distinct[old] for old, new in names.items()},
@@ -96,19 +98,19 @@ class NodeSize:
         )
 
     def beside(self, name: str, other: str) -> NodeSize:
-        """The same with one more column, which equals another."""
+        """Return the same with one more column, which equals another."""
         origins = {**self.origins, **({name: self.origins[other]} if other in self.origins else {})}
         tables = tuple((t, {**c, **({name: c[other]} if other in c else {})}) for t, c in self.tables)
         return replace(self, distinct={**self.distinct, name: self.distinct[other]}, origins=origins, tables=tables)
 
     def of_rows(self, rows: float) -> NodeSize:
-        """The size of a subset or a repetition of these rows with `rows` rows."""
+        """Return the size of a subset or a repetition of these rows with `rows` rows."""
         distinct = {name: min(d, rows) for name, d in self.distinct.items()}
         return replace(self, rows=rows, distinct=distinct, tables=(), selection=None)
 
 
 def _renamed(tables: tuple[Table, ...], names: Mapping[str, str]) -> tuple[Table, ...]:
-    """The tables with their variables renamed; empty if a variable that several tables share is dropped."""
+    """Return the tables with their variables renamed; empty if a variable that several tables share is dropped."""
     shared = [v for _, columns in tables for v in columns if v not in names]
     if len(set(shared)) < len(shared):
         return ()
@@ -116,7 +118,7 @@ def _renamed(tables: tuple[Table, ...], names: Mapping[str, str]) -> tuple[Table
 
 
 def _in_turn(joined: tuple[Table, ...], others: Sequence[Table]) -> tuple[Table, ...]:
-    """The tables in join order: each shares a variable with an earlier one where possible."""
+    """Return the tables in join order: each shares a variable with an earlier one where possible."""
     pending = list(others)
     while pending:
         known = {v for _, columns in joined for v in columns}
@@ -140,13 +142,13 @@ class Sizes:
         self._known: dict[int, NodeSize | None] = {}
 
     def schema(self, number: int) -> Schema:
-        """The columns of a node that carries one Z-set."""
+        """Return the columns of a node that carries one Z-set."""
         type_ = self.node(number).type
         assert isinstance(type_, ZSetType)
         return type_.schema
 
     def of(self, number: int) -> NodeSize | None:
-        """The size of a node; None if it depends on an unknown size."""
+        """Return the size of a node; None if it depends on an unknown size."""
         if number not in self._known:
             self._known[number] = self._of(number)
         return self._known[number]
@@ -179,7 +181,7 @@ class Sizes:
         return NodeSize(rows, distinct, origins, ((name, columns),) if columns else (), Selection(name))
 
     def joined(self, a: NodeSize, b: NodeSize) -> NodeSize:
-        """The size of a join."""
+        """Return the size of a join."""
         shared = [name for name in a.distinct if name in b.distinct]
         tables = _in_turn(a.tables, b.tables) if a.tables and b.tables else ()
         rows = a.rows * b.rows
@@ -196,7 +198,7 @@ class Sizes:
         return replace(NodeSize(rows, distinct, {**b.origins, **a.origins}).of_rows(rows), tables=tables)
 
     def filtered(self, size: NodeSize, predicate: exp.Expression) -> NodeSize:
-        """The size after a filter."""
+        """Return the size after a filter."""
         guess = selectivity(predicate, size.distinct)
         selection = _narrowed(size, predicate)
         if selection is None:
@@ -207,7 +209,7 @@ class Sizes:
         return _at_one_value(replace(result, selection=selection), predicate)
 
     def projected(self, size: NodeSize, columns: Sequence[str]) -> NodeSize:
-        """The size of the set of these columns, which loses the original frequencies."""
+        """Return the size of the set of these columns, which loses the original frequencies."""
         origins = [size.origins.get(name) for name in columns]
         kept = replace(size.renamed({name: name for name in columns}), origins={})
         relations = {origin[0] for origin in origins if origin}
@@ -219,7 +221,7 @@ class Sizes:
 
 
 def _narrowed(size: NodeSize, predicate: exp.Expression) -> Selection | None:
-    """The selection of the size, narrowed by a condition; None if it cannot be evaluated on rows."""
+    """Return the selection of the size, narrowed by a condition; None if it cannot be evaluated on rows."""
     names = columns_of(predicate)
     if size.selection is None or is_checked(predicate) or not all(name in size.origins for name in names):
         return None
@@ -230,7 +232,7 @@ def _narrowed(size: NodeSize, predicate: exp.Expression) -> Selection | None:
 
 
 def _at_one_value(size: NodeSize, predicate: exp.Expression) -> NodeSize:
-    """The size of rows that meet a condition; a column that equals a constant has one value."""
+    """Return the size of rows that meet a condition; a column that equals a constant has one value."""
     if isinstance(predicate, exp.EQ | exp.NullSafeEQ):
         for side, other in ((predicate.this, predicate.expression), (predicate.expression, predicate.this)):
             if isinstance(side, exp.Column) and is_literal(other):
@@ -239,7 +241,7 @@ def _at_one_value(size: NodeSize, predicate: exp.Expression) -> NodeSize:
 
 
 def thrown(balls: float, places: float) -> float:
-    """The expected number of places that are hit when this many balls are thrown into them at random."""
+    """Return the expected number of places that are hit when this many balls are thrown into them at random."""
     return -places * math.expm1(-balls / places) if places else 0.0
 
 

@@ -21,13 +21,13 @@ class Work:
         self.sizes, self.costs = sizes, costs
 
     def size(self, atom: NodeAtom) -> NodeSize | None:
-        """The size of an atom, by its variables; None if unknown."""
+        """Return the size of an atom, by its variables; None if unknown."""
         size = self.sizes.of(atom.node)
         names = self.sizes.schema(atom.node).names
         return None if size is None else size.renamed(dict(zip(names, atom.variables, strict=True)))
 
     def of(self, conjunction: NodeConjunction, *others: NodeSize) -> tuple[NodeSize, float] | None:
-        """The size of a conjunction joined with others, and the work to compute it; None if a size is unknown.
+        """Return the size of a conjunction joined with others, and the work to compute it; None if a size is unknown.
 
         The work is the rows of all intermediate joins, from the smallest atom on, plus the derivations.
         """
@@ -53,13 +53,13 @@ class Work:
         return size, work + self.costs.derived * size.rows
 
     def _kept(self, size: NodeSize, filters: Iterable[exp.Expression]) -> NodeSize:
-        """The size after these filters."""
+        """Return the size after these filters."""
         for predicate in filters:
             size = self.sizes.filtered(size, predicate)
         return size
 
     def split(self, part: JoinPart) -> float | None:
-        """The work if a part is a relation: to compute it, to store it, and for the rest; None if unknown."""
+        """Return the work if a part is a relation: to compute it, to store it, and for the rest; None if unknown."""
         joined = self.of(part.inside)
         if joined is None:
             return None
@@ -69,7 +69,7 @@ class Work:
         return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
 
     def set_of(self, size: NodeSize, kept: Sequence[str]) -> NodeSize:
-        """The size of the set of some variables of a conjunction of this size."""
+        """Return the size of the set of some variables of a conjunction of this size."""
         if len(kept) == len(size.distinct):
             return size
         estimate = self.sizes.projected(size, kept)
@@ -104,7 +104,7 @@ def _joined_by_name(
 
 
 def _concerns(predicate: exp.Expression, size: NodeSize) -> bool:
-    """Whether the condition reads only columns of this size."""
+    """Return whether the condition reads only columns of this size."""
     return set(columns_of(predicate)) <= size.distinct.keys()
 
 

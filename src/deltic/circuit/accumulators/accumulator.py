@@ -40,19 +40,19 @@ class Accumulator(ABC):
         return self.name
 
     def takes(self, types: Sequence[Type]) -> bool:
-        """Whether it accepts columns of these types; by default, exactly one column."""
+        """Return whether it accepts columns of these types; by default, exactly one column."""
         return len(types) == 1
 
     def accepts(self, parameters: Sequence[Parameter], columns: int) -> bool:
-        """Whether it accepts these constants with `columns` columns; by default, no constants."""
+        """Return whether it accepts these constants with `columns` columns; by default, no constants."""
         return not parameters
 
     def needed(self, columns: int) -> Sequence[int]:
-        """The positions among `columns` columns that must not be NULL for a row to count; by default all."""
+        """Return the positions among `columns` columns that must not be NULL for a row to count; by default all."""
         return range(columns)
 
     def result(self, types: Sequence[Type]) -> Type:
-        """The type of its result for values of these types."""
+        """Return the type of its result for values of these types."""
         return types[0]
 
     @abstractmethod
@@ -64,13 +64,13 @@ class Accumulator(ABC):
         """
 
     def column(self, name: str, sources: Sequence[Column]) -> Column:
-        """The result column for the input columns `sources`; with no columns it aggregates whole rows."""
+        """Return the result column for the input columns `sources`; with no columns it aggregates whole rows."""
         types = [column.type for column in sources] or [Type.INT64]
         passed_over = any(sources[i].nullable for i in self.needed(len(sources)))
         return Column(name, self.result(types), not self.counts and (passed_over or self.is_partial(sources)))
 
     def is_partial(self, sources: Sequence[Column]) -> bool:
-        """Whether the result may be NULL although no input value is NULL."""
+        """Return whether the result may be NULL although no input value is NULL."""
         return False
 
 

@@ -15,7 +15,7 @@ POINT = 1080
 
 
 def rounded(totals: Totals, divisor: int) -> float:
-    """The weighted sum divided by `divisor`, as the nearest float.
+    """Return the weighted sum divided by `divisor`, as the nearest float.
 
     Infinite where that is out of range, as in IEEE 754.
     """
@@ -27,12 +27,12 @@ def rounded(totals: Totals, divisor: int) -> float:
 
 
 def decimal_sum(totals: Totals) -> Decimal:
-    """The weighted sum of decimals."""
+    """Return the weighted sum of decimals."""
     return reduce(EXACT.add, (EXACT.multiply(value, weight) for value, weight in totals.items()), Decimal(0))
 
 
 def quotient(a: int, b: int) -> float:
-    """The float nearest to a / b; infinite where it is out of range."""
+    """Return the float nearest to a / b; infinite where it is out of range."""
     try:
         return a / b
     except OverflowError:
@@ -40,6 +40,6 @@ def quotient(a: int, b: int) -> float:
 
 
 def as_integer(value: float) -> int:
-    """A finite float as a whole number of units of 2⁻¹⁰⁸⁰."""
+    """Return a finite float as a whole number of units of 2⁻¹⁰⁸⁰."""
     numerator, denominator = value.as_integer_ratio()
     return (numerator << POINT) // denominator

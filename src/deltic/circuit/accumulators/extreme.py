@@ -59,12 +59,12 @@ class ExtremeBy(Accumulator):
 
 
 def present(totals: Totals) -> list[Any]:
-    """The values with a positive weight."""
+    """Return the values with a positive weight."""
     return [value for value, weight in totals.items() if weight > 0]
 
 
 def plain(value: Any) -> Any:
-    """The value, with negative zero replaced by zero, which is equal to it."""
+    """Return the value, with negative zero replaced by zero, which is equal to it."""
     return value + 0.0 if isinstance(value, float) and not math.isnan(value) else value
 
 

@@ -46,7 +46,7 @@ class Moments(Accumulator):
         return self.of(sum(totals.values()), [_sum(rows, product) for product in self.products])
 
     def of(self, count: int, sums: Sums) -> float | None:
-        """The result for `count` rows, one or more, with these sums; None for NULL."""
+        """Return the result for `count` rows, one or more, with these sums; None for NULL."""
         if count <= self._fewer:
             return None
         known = [term for term in sums if term is not None]
@@ -65,7 +65,7 @@ class Correlation(Moments):
 
 
 def _sum(rows: Sequence[tuple[tuple[float, ...], int]], product: Sequence[int]) -> int | None:
-    """The weighted sum of one product; None if the weights of its non-finite terms do not cancel."""
+    """Return the weighted sum of one product; None if the weights of its non-finite terms do not cancel."""
     total = strange = 0
     for values, weight in rows:
         if all(math.isfinite(values[i]) for i in product):
@@ -86,7 +86,8 @@ def central(count: int, x: int, y: int, xy: int) -> int:
 
 
 def correlation_beyond(count: int, xy: int, xx: int, yy: int) -> float | None:
-    """The correlation from n²-fold covariances where the floating-point divisor overflows or is zero, as in Spark.
+    """Return the correlation from n²-fold covariances where the floating-point divisor overflows or is zero, as in
+    Spark.
 
     NaN, or 0 where only the divisor is infinite; None where the divisor is finite.
     """
@@ -101,12 +102,12 @@ def root(a: int, b: int) -> float:
 
 
 def _covariance(fewer: int, count: int, *sums: int) -> float:
-    """The sum of the products of deviations from the means, divided by the count less `fewer`."""
+    """Return the sum of the products of deviations from the means, divided by the count less `fewer`."""
     return scaled(central(count, sums[0], sums[-2], sums[-1]), count * (count - fewer), 2)
 
 
 def _deviation(fewer: int, count: int, x: int, xx: int) -> float:
-    """The square root of the variance."""
+    """Return the square root of the variance."""
     return math.sqrt(_covariance(fewer, count, x, xx))
 
 
@@ -118,7 +119,7 @@ def _correlation(count: int, x: int, y: int, xx: int, yy: int, xy: int) -> float
 
 
 def _shape(ratio: Callable[..., float], count: int, x: int, xx: int, *others: int) -> float | None:
-    """A ratio of central moments; NULL where the variance is zero."""
+    """Return a ratio of central moments; NULL where the variance is zero."""
     second = central(count, x, x, xx)
     if second and math.isinf(scaled(second, count, 2)):
         return math.nan  # as in Spark, whose sums are floats
@@ -137,7 +138,7 @@ def _kurtosis(count: int, second: int, x: int, xx: int, xxx: int, xxxx: int) -> 
 
 
 def _slope(count: int, y: int, x: int, xx: int, xy: int) -> float | None:
-    """The slope of a regression; NULL where x is constant."""
+    """Return the slope of a regression; NULL where x is constant."""
     varies, both = central(count, x, x, xx), central(count, x, y, xy)
     if not varies:
         return None
@@ -146,13 +147,13 @@ def _slope(count: int, y: int, x: int, xx: int, xy: int) -> float | None:
 
 
 def _intercept(count: int, y: int, x: int, xx: int, xy: int) -> float | None:
-    """The value at x = 0; NULL where x is constant."""
+    """Return the value at x = 0; NULL where x is constant."""
     varies = central(count, x, x, xx)
     return scaled(y * varies - x * central(count, x, y, xy), count * varies, 1) if varies else None
 
 
 def _fit(count: int, y: int, x: int, yy: int, xx: int, xy: int) -> float | None:
-    """The square of the correlation; NULL where x is constant, 1 where only y is constant."""
+    """Return the square of the correlation; NULL where x is constant, 1 where only y is constant."""
     first, second = central(count, x, x, xx), central(count, y, y, yy)
     if not first:
         return None
@@ -164,12 +165,12 @@ def _fit(count: int, y: int, x: int, yy: int, xx: int, xy: int) -> float | None:
 
 
 def _mean(count: int, x: int) -> float:
-    """The mean of one column over the rows in which neither is NULL."""
+    """Return the mean of one column over the rows in which neither is NULL."""
     return scaled(x, count, 1)
 
 
 def _products(count: int, x: int, y: int, xy: int) -> float:
-    """The sum of the products of the deviations of two columns from their means."""
+    """Return the sum of the products of the deviations of two columns from their means."""
     return scaled(central(count, x, y, xy), count, 2)
 
 

@@ -59,7 +59,7 @@ class UserAggregate(Accumulator):
         return self.made(lambda: self._body(values)) if values else None
 
     def counts_row(self, value: Any) -> bool:
-        """Whether a value, or a tuple of the values of several columns, contains no NULL."""
+        """Return whether a value, or a tuple of the values of several columns, contains no NULL."""
         return value is not None and (len(self.of) == 1 or None not in value)
 
     def made(self, result: Callable[[], Any]) -> Any:

@@ -40,11 +40,13 @@ class Ranked(Accumulator):
 
     @abstractmethod
     def ranks(self, parameters: Sequence[Parameter], count: int) -> tuple[int, ...]:
-        """The ranks of the values that the result needs, from 0 for the least, for `count` values, one or more."""
+        """Return the ranks of the values that the result needs, from 0 for the least, for `count` values, one or
+        more.
+        """
 
     @abstractmethod
     def between(self, parameters: Sequence[Parameter], count: int, values: Sequence[Any]) -> Any:
-        """The result from the values at these ranks."""
+        """Return the result from the values at these ranks."""
 
 
 @accumulator

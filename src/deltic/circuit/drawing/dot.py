@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit
 
 
 def to_dot(circuits: Mapping[str, Circuit]) -> str:
-    """The circuits, by their titles, as one directed graph."""
+    """Return the circuits, by their titles, as one directed graph."""
     lines = ["digraph deltic {", "  node [shape=box, fontname=monospace];"]
     for frame in frames_of(circuits):
         lines += _cluster(frame, "  ")
@@ -34,6 +34,6 @@ def _style(arrow: Arrow) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    """A string of DOT: backslashes and quotes are escaped, and line breaks written as escapes too."""
+    """Return a string of DOT: backslashes and quotes are escaped, and line breaks written as escapes too."""
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
     return '"' + "\\n".join(escaped) + '"'

@@ -60,7 +60,7 @@ Slot = tuple[int, int]
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: its longest path from above.
+    """Return the layer of each box: its longest path from above.
 
     A box without incoming edges stands just above its first target.
     """
@@ -75,7 +75,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _chains(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[list[Slot]]:
-    """The slots of each edge, from its start box to its end box."""
+    """Return the slots of each edge, from its start box to its end box."""
     return [
         [(start, -1), *((layer, number) for layer in range(layers[start] + 1, layers[end])), (end, -1)]
         for number, (start, end) in enumerate(edges)
@@ -83,7 +83,7 @@ def _chains(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[lis
 
 
 def _ordered(layers: Sequence[int], chains: Sequence[Sequence[Slot]]) -> list[list[Slot]]:
-    """The slots of each layer, ordered by the mean position of their neighbours, so that few edges cross."""
+    """Return the slots of each layer, ordered by the mean position of their neighbours, so that few edges cross."""
     rows: list[list[Slot]] = [[] for _ in range(max(layers, default=-1) + 1)]
     for box, layer in enumerate(layers):
         rows[layer].append((box, -1))
@@ -112,7 +112,7 @@ def _neighbours(chains: Sequence[Sequence[Slot]]) -> tuple[dict[Slot, list[Slot]
 def _centers(
     rows: Sequence[Sequence[Slot]], chains: Sequence[Sequence[Slot]], widths: dict[Slot, float]
 ) -> dict[Slot, float]:
-    """The middle of each slot, near those of its neighbours, without overlap."""
+    """Return the middle of each slot, near those of its neighbours, without overlap."""
     above, below = _neighbours(chains)
     centers: dict[Slot, float] = {}
     for row in rows:

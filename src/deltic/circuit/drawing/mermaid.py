@@ -11,7 +11,7 @@ _MARKUP = {ord(character): f"#{ord(character)};" for character in '#"<>&`\\'}
 
 
 def to_mermaid(circuits: Mapping[str, Circuit]) -> str:
-    """The circuits, by their titles, as one flowchart."""
+    """Return the circuits, by their titles, as one flowchart."""
     lines = ["flowchart TD"]
     for frame in frames_of(circuits):
         lines += _subgraph(frame, "  ")
@@ -35,5 +35,5 @@ def _line(arrow: Arrow) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    """A label of Mermaid: markup characters are escaped by number, and lines end with <br/>."""
+    """Return a label of Mermaid: markup characters are escaped by number, and lines end with <br/>."""
     return '"' + "<br/>".join(line.translate(_MARKUP) for line in lines) + '"'

@@ -77,7 +77,7 @@ class Graph:
 
 
 def _path(route: Sequence[tuple[float, float, float]], x: float, y: float) -> str:
-    """The SVG path of vertical lines joined by curves."""
+    """Return the SVG path of vertical lines joined by curves."""
     center, top, bottom = route[0]
     parts = [f"M{x + center:.1f} {y + top:.1f}V{y + bottom:.1f}"]
     for (before, _, start), (after, end, stop) in pairwise(route):
@@ -88,5 +88,5 @@ def _path(route: Sequence[tuple[float, float, float]], x: float, y: float) -> st
 
 
 def _escaped(text: str) -> str:
-    """The text escaped for XML, with control characters replaced."""
+    """Return the text escaped for XML, with control characters replaced."""
     return escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text))

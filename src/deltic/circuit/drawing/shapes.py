@@ -69,7 +69,9 @@ def _crossings(frame: str, body: Circuit, outside: str, inputs: list[str]) -> It
 
 
 def back_edges(circuit: Circuit) -> Iterator[tuple[int, int]]:
-    """The pairs of nodes that a back-edge joins: a `Close` or sink, and the node that reads its previous value."""
+    """Yield the pairs of nodes that a back-edge joins: a `Close` or sink, and the node that reads its previous
+    value.
+    """
     sinks = {op.name: n for n, op in enumerate(circuit.operators) if isinstance(op, Sink)}
     for number, operator in enumerate(circuit.operators):
         if isinstance(operator, Feedback) and operator.name in sinks:

@@ -39,12 +39,14 @@ _SCREEN = 2400.0
 
 
 def to_svg(circuits: Mapping[str, Circuit]) -> str:
-    """The circuits, by their titles, in one picture, side by side where they fit; equal circuits give equal text."""
+    """Return the circuits, by their titles, in one picture, side by side where they fit; equal circuits give equal
+    text.
+    """
     return picture([_panel(title, circuit) for title, circuit in circuits.items()])
 
 
 def picture(panels: Sequence[Panel]) -> str:
-    """The panels in one picture, side by side where they fit."""
+    """Return the panels in one picture, side by side where they fit."""
     rows = _rows(panels)
     width = max((_across(row) for row in rows), default=GAP)
     drawn: list[str] = []
@@ -62,7 +64,7 @@ def picture(panels: Sequence[Panel]) -> str:
 
 
 def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """The panels in rows; a row is at most as wide as a screen, or has one panel."""
+    """Return the panels in rows; a row is at most as wide as a screen, or has one panel."""
     rows: list[list[Panel]] = []
     for panel in panels:
         if rows and _across([*rows[-1], panel]) <= _SCREEN:
@@ -105,6 +107,8 @@ def _style(operator: ops.Operator, nested: bool) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """The text in at most four lines; longer text ends with an ellipsis, and the tooltip of the box shows it all."""
+    """Return the text in at most four lines; longer text ends with an ellipsis, and the tooltip of the box shows it
+    all.
+    """
     lines = textwrap.wrap(text, _COLUMNS, break_long_words=True) or [""]
     return lines if len(lines) <= _LINES else [*lines[: _LINES - 1], lines[_LINES - 1][: _COLUMNS - 1] + "…"]

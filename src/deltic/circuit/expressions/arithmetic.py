@@ -62,7 +62,7 @@ _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 
 
 def arithmetic(kind: type[exp.Expression], types: Sequence[Type], result: Type) -> Callable[[Any, Any], Any]:
-    """The function that computes the operator on two values of these types; its result has type `result`."""
+    """Return the function that computes the operator on two values of these types; its result has type `result`."""
     left, right = types
     if kind in _SAFE:
         return _then(_SAFE[kind], lambda value: fitting(value, result))
@@ -80,7 +80,7 @@ def arithmetic(kind: type[exp.Expression], types: Sequence[Type], result: Type) 
 
 
 def _then(operation: Callable[[Any, Any], Any], finish: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operation followed by `finish`; None where the operation fails or has no value."""
+    """Return an operation followed by `finish`; None where the operation fails or has no value."""
 
     def compute(a: Any, b: Any) -> Any:
         try:
@@ -93,7 +93,7 @@ def _then(operation: Callable[[Any, Any], Any], finish: Callable[[Any], Any]) ->
 
 
 def negate(value: Any, type_: Type) -> Any:
-    """The negated value."""
+    """Return the negated value."""
     if type_.is_integer:
         return wrap(-value, type_)
     if type_.kind is Kind.DECIMAL:
@@ -102,13 +102,13 @@ def negate(value: Any, type_: Type) -> Any:
 
 
 def fitting(value: int, type_: Type) -> int | None:
-    """The integer if it fits into the type, else None."""
+    """Return the integer if it fits into the type, else None."""
     least, most = type_.range
     return value if least <= value <= most else None
 
 
 def _moved(a: Any, b: Any, types: tuple[Type, Type], result: Type) -> Any:
-    """A date or time moved by days, months or microseconds; or the sum of two intervals."""
+    """Return a date or time moved by days, months or microseconds; or the sum of two intervals."""
     try:
         if types == (Type.DATE, Type.INT32):
             return a + timedelta(days=b)
@@ -120,7 +120,7 @@ def _moved(a: Any, b: Any, types: tuple[Type, Type], result: Type) -> Any:
 
 
 def _within(value: Any, type_: Type) -> Any:
-    """The interval, or None if it is too long for its type; other values unchanged."""
+    """Return the interval, or None if it is too long for its type; other values unchanged."""
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return value if abs(2 * value + 1) < 1 << 32 else None
     if type_ is Type.DAY_TIME_INTERVAL:
@@ -134,7 +134,7 @@ def _quotient(a: int, b: int) -> int:
 
 
 def _whole_quotient(a: Decimal, b: Decimal) -> int:
-    """The quotient of two decimals without its fraction."""
+    """Return the quotient of two decimals without its fraction."""
     (m, n), (p, q) = a.as_integer_ratio(), b.as_integer_ratio()
     return _quotient(m * q, n * p)
 

@@ -23,37 +23,37 @@ _INTERVALS = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
 def cast(expression: exp.Expression, type_: Type) -> exp.Expression:
-    """The expression converted to another type; NULL where it has no such value."""
+    """Return the expression converted to another type; NULL where it has no such value."""
     return exp.TryCast(this=expression, to=sql_type(type_).copy())
 
 
 def conversion(expression: exp.Expression, type_: Type) -> exp.Expression:
-    """The expression converted to another type with Spark's CAST in ANSI mode; NULL where Spark has no value."""
+    """Return the expression converted to another type with Spark's CAST in ANSI mode; NULL where Spark has no value."""
     return exp.Cast(this=expression, to=sql_type(type_).copy())
 
 
 def is_conversion(expression: exp.Expression) -> bool:
-    """Whether the node is a CAST with Spark's meaning, see `conversion`."""
+    """Return whether the node is a CAST with Spark's meaning, see `conversion`."""
     return type(expression) is exp.Cast
 
 
 def null(type_: Type) -> exp.Expression:
-    """A NULL of the given type."""
+    """Return a NULL of the given type."""
     return cast(exp.Null(), type_)
 
 
 def is_null_of_a_type(expression: exp.Expression) -> bool:
-    """Whether the node is a NULL of a given type, as `null` makes it."""
+    """Return whether the node is a NULL of a given type, as `null` makes it."""
     return isinstance(expression, exp.TryCast) and isinstance(expression.this, exp.Null)
 
 
 def cast_type(expression: exp.Expression) -> Type:
-    """The type that a cast converts to."""
+    """Return the type that a cast converts to."""
     return of_sql(expression.args["to"])
 
 
 def has_conversion(source: Type, target: Type) -> bool:
-    """Whether Spark casts values of one type to the other in ANSI mode."""
+    """Return whether Spark casts values of one type to the other in ANSI mode."""
     if source is target:
         return True
     if target is Type.STRING:
@@ -71,13 +71,13 @@ def has_conversion(source: Type, target: Type) -> bool:
 
 
 def have_same_parts(source: Type, target: Type, fits: Callable[[Type, Type], bool]) -> bool:
-    """Whether two composite types of one kind have as many parts, and each `fits` its counterpart."""
+    """Return whether two composite types of one kind have as many parts, and each `fits` its counterpart."""
     pairs = zip(source.parts, target.parts, strict=False)
     return len(source.parts) == len(target.parts) and all(fits(one.type, other.type) for one, other in pairs)
 
 
 def never_undefined(source: Type, target: Type) -> bool:
-    """Whether a TRY_CAST from `source` to `target` is defined for every value."""
+    """Return whether a TRY_CAST from `source` to `target` is defined for every value."""
     if source is target or target is Type.BOOLEAN:
         return source is not Type.STRING
     if target is Type.STRING:
@@ -90,7 +90,7 @@ def never_undefined(source: Type, target: Type) -> bool:
 
 
 def converts_all(source: Type, target: Type) -> bool:
-    """Whether Spark's cast from `source` to `target` is defined for every value."""
+    """Return whether Spark's cast from `source` to `target` is defined for every value."""
     if source is target or target is Type.STRING:
         return source is not Type.BINARY
     if source is Type.STRING or source.is_composite:
@@ -102,7 +102,7 @@ def converts_all(source: Type, target: Type) -> bool:
 
 
 def _whole_digits(source: Type) -> float:
-    """The most digits before the decimal point in a value of a numeric type, allowing for rounding up."""
+    """Return the most digits before the decimal point in a value of a numeric type, allowing for rounding up."""
     if source.is_integer:
         return len(str(source.range[1]))
     return source.precision - source.scale + 1 if source.kind is Kind.DECIMAL else float("inf")

@@ -31,7 +31,7 @@ def undefined(expression: Checked, row: Mapping[str, Any]) -> EvaluationError:
 
 
 def _failure(operation: exp.Expression, row: Mapping[str, Any]) -> str:
-    """Why an operation has no value: the message of the called function, or a general reason."""
+    """Return why an operation has no value: the message of the called function, or a general reason."""
     failure = function_of(operation).failure if is_call(operation) else None
     if failure is None:
         return reason(operation)
@@ -41,7 +41,7 @@ def _failure(operation: exp.Expression, row: Mapping[str, Any]) -> str:
 
 
 def spoken(expression: exp.Expression) -> str:
-    """The expression as the user may have written it: no checks, no coercions, functions by their names."""
+    """Return the expression as the user may have written it: no checks, no coercions, functions by their names."""
     around = exp.Paren(this=expression.copy())
     for node in reversed(list(around.this.walk())):
         if isinstance(node, BoundElement):
@@ -64,12 +64,12 @@ def spoken(expression: exp.Expression) -> str:
 
 
 def _is_decimal(node: exp.Cast) -> bool:
-    """Whether it is a decimal literal: a text of digits, cast."""
+    """Return whether it is a decimal literal: a text of digits, cast."""
     return isinstance(node.this, exp.Literal) and node.this.is_string and node.to.is_type("decimal")
 
 
 def _spoken_lambda(node: HigherOrder) -> exp.Expression:
-    """A function over elements as the user may have written it: arrays, and a lambda with its names and body."""
+    """Return a function over elements as the user may have written it: arrays, and a lambda with its names and body."""
     names = [exp.to_identifier(name.this) for name in node.expressions[:-1:2]]
     arrow = exp.Lambda(this=node.body.copy(), expressions=names)
     name = "aggregate" if isinstance(node, Fold) else "transform"
@@ -89,7 +89,7 @@ def show_value(value: Any) -> str:
 
 
 def reason(operation: exp.Expression) -> str:
-    """Why an operation has no value."""
+    """Return why an operation has no value."""
     if isinstance(operation, SAFE):
         return "the result does not fit into its type; cast an operand to a wider one"
     if isinstance(operation, exp.Div | exp.IntDiv | exp.Mod):

@@ -19,7 +19,7 @@ from deltic.values.types import Type
 
 
 def over_columns(node: exp.Expression) -> exp.Expression:
-    """The call with its operands replaced by columns a0, a1, …; literals are kept."""
+    """Return the call with its operands replaced by columns a0, a1, …; literals are kept."""
     node = node.copy()
     for i, operand in enumerate(operands_of(node)):
         if not is_literal(operand):
@@ -42,7 +42,7 @@ def takes_pattern(text: str) -> bool:
 def computed(
     node: exp.Expression, operands: Sequence[pa.ChunkedArray | pa.Array], types: Sequence[Type], result: Type
 ) -> pa.Array:
-    """The values of nested function calls, NULL where they are undefined.
+    """Return the values of nested function calls, NULL where they are undefined.
 
     The calls read the operands, of these types, as columns a0, a1, …; these may contain NULL.
     """
@@ -56,7 +56,7 @@ def computed(
 
 
 def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
-    """The DuckDB SQL of nested calls and the type of its value; NULL where DuckDB would raise an error."""
+    """Return the DuckDB SQL of nested calls and the type of its value; NULL where DuckDB would raise an error."""
     if not is_call(node):
         type_ = type_of(node, types)
         return show(cast(node.copy(), type_) if type_.is_integer else node), type_
@@ -67,7 +67,7 @@ def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
 
 
 def _queried(sql: str, table: pa.Table) -> pa.Array:
-    """The values of an expression over the columns of a table."""
+    """Return the values of an expression over the columns of a table."""
     connection = of_thread()
     connection.register("operands", table)
     try:

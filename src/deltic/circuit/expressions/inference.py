@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 def infer(expression: exp.Expression, columns: Mapping[str, ValueType]) -> ValueType:
-    """The type and nullability of an expression over columns of these types.
+    """Return the type and nullability of an expression over columns of these types.
 
     Raises UnsupportedError for a node that is neither in the closed core nor a call, or whose operands have
     types that do not fit together.
@@ -55,7 +55,9 @@ def infer(expression: exp.Expression, columns: Mapping[str, ValueType]) -> Value
 
 
 def result_of(node: exp.Expression, operands: Sequence[ValueType]) -> ValueType:
-    """The type and nullability of a node over operands of these types, for a checked node those of its operation."""
+    """Return the type and nullability of a node over operands of these types, for a checked node those of its
+    operation.
+    """
     operation = node.this if isinstance(node, Checked) else node
     type_ = _result(operation, [operand.type for operand in operands]) or _refuse(operation, operands)
     if isinstance(node, Checked):
@@ -64,14 +66,14 @@ def result_of(node: exp.Expression, operands: Sequence[ValueType]) -> ValueType:
 
 
 def type_of(expression: exp.Expression, types: Mapping[str, Type]) -> Type:
-    """The type of an expression over columns of these types; raises as `infer` does."""
+    """Return the type of an expression over columns of these types; raises as `infer` does."""
     if isinstance(expression, exp.Column):
         return types[expression.name]
     return type_over(expression, [type_of(child, types) for child in operands_of(expression)])
 
 
 def type_over(expression: exp.Expression, operands: Sequence[Type]) -> Type:
-    """The type of a node over operands of these types; raises as `infer` does."""
+    """Return the type of a node over operands of these types; raises as `infer` does."""
     return _result(expression, operands) or _refuse(expression, operands)
 
 
@@ -81,7 +83,7 @@ def _refuse(expression: exp.Expression, operands: Sequence[Type | ValueType]) ->
 
 
 def _result(expression: exp.Expression, operands: Sequence[Type]) -> Type | None:
-    """The type of a node over operands of these types; None where they do not fit."""
+    """Return the type of a node over operands of these types; None where they do not fit."""
     rule = _RULES.get(type(expression))
     return rule(expression, operands) if rule else None
 
@@ -105,7 +107,9 @@ def _equality(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
 
 
 def is_listed(type_: Type, value: exp.Expression) -> bool:
-    """Whether IN may list a constant for values of this type: equality of the type must be equality of 64-bit codes."""
+    """Return whether IN may list a constant for values of this type: equality of the type must be equality of 64-bit
+    codes.
+    """
     is_exact = type_.is_integer or type_ in (Type.STRING, Type.DATE, *_INSTANTS)
     return (is_exact or (type_.kind is Kind.DECIMAL and type_.precision <= _DIGITS)) and is_literal(value)
 
@@ -116,7 +120,7 @@ def _case(node: exp.Case, operands: Sequence[Type]) -> Type | None:
 
 
 def _branches(node: exp.Case, operands: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
-    """The operands of CASE that are conditions, and those that are values."""
+    """Return the operands of CASE that are conditions, and those that are values."""
     branches = 2 * len(node.args["ifs"])
     return operands[:branches:2], (*operands[1:branches:2], *operands[branches:])
 
@@ -160,7 +164,9 @@ def _of_decimals(node: exp.Expression, left: Type, right: Type) -> Type | None:
 
 
 def decimal_result(kind: type[exp.Expression], left: Type, right: Type) -> tuple[int, int]:
-    """The precision and scale of results of decimal arithmetic, by Spark's rules; exact for all but quotients."""
+    """Return the precision and scale of results of decimal arithmetic, by Spark's rules; exact for all but
+    quotients.
+    """
     if kind is exp.Mul:
         return left.precision + right.precision + 1, left.scale + right.scale
     if kind is exp.Div:
@@ -173,7 +179,7 @@ def decimal_result(kind: type[exp.Expression], left: Type, right: Type) -> tuple
 
 
 def _of_times(node: exp.Expression, left: Type, right: Type) -> Type | None:
-    """The type of sums and differences of times and intervals; None where there is no such operation."""
+    """Return the type of sums and differences of times and intervals; None where there is no such operation."""
     if left is right:
         differences = {Type.DATE: Type.INT32} | dict.fromkeys(_INSTANTS, Type.DAY_TIME_INTERVAL)
         return left if left in _INTERVALS else differences.get(left) if isinstance(node, exp.Sub) else None
@@ -212,7 +218,7 @@ _RULES: dict[type[exp.Expression], Rule] = {
 
 
 def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
-    """Whether a node over operands of these types and nullabilities may be NULL."""
+    """Return whether a node over operands of these types and nullabilities may be NULL."""
     if isinstance(node, (exp.Is, *EQUALITIES)):
         return False
     if is_call(node):
@@ -232,7 +238,7 @@ def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
 
 
 def _may_be_undefined(node: exp.Expression, operands: Sequence[Type]) -> bool:
-    """Whether a node may be NULL although no operand is."""
+    """Return whether a node may be NULL although no operand is."""
     if isinstance(node, exp.Div | exp.IntDiv | exp.Mod) and (
         not is_literal(node.expression) or is_literal_zero(node.expression)
     ):

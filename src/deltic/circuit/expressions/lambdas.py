@@ -70,24 +70,24 @@ class Let(HigherOrder):
 
 
 def bound_key(name: str) -> str:
-    """The row key of an element of that name; no column has such a name."""
+    """Return the row key of an element of that name; no column has such a name."""
     return "\0" + name
 
 
 def key_of(leaf: exp.Column | BoundElement) -> str:
-    """The row key of a column or an element."""
+    """Return the row key of a column or an element."""
     return leaf.row_key if isinstance(leaf, BoundElement) else leaf.name
 
 
 def bound(name: str, type_: Type, *, sure: bool = False) -> exp.Expression:
-    """A reference to an element of a type."""
+    """Return a reference to an element of a type."""
     return BoundElement(
         this=exp.Literal.string(name), expression=null(type_), sure=exp.Boolean(this=True) if sure else None
     )
 
 
 def element_type(array: Type) -> Type:
-    """The type of the elements as a body sees them; their parts may be NULL, as in all types of expressions."""
+    """Return the type of the elements as a body sees them; their parts may be NULL, as in all types of expressions."""
     return cast_type(null(array.element.type))
 
 
@@ -100,7 +100,7 @@ def higher_order(
 
 
 def read_of(expression: exp.Expression, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns and free elements that an expression reads from a row, by the names that users know."""
+    """Return the columns and free elements that an expression reads from a row, by the names that users know."""
     names = {node.name: node.name for node in expression.find_all(exp.Column, bfs=False)}
     names |= {node.row_key: node.name for node in expression.find_all(BoundElement, bfs=False)}
     return {name: row[key] for key, name in names.items() if key in row}

@@ -18,7 +18,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def literal(value: Any, type_: Type) -> exp.Expression:
-    """A constant of a type from a Python int (also for months), float, str, bool, Decimal, date, time or timedelta.
+    """Return a constant of a type from a Python int (also for months), float, str, bool, Decimal, date, time or
+    timedelta.
 
     Decimals, dates and times are casts of their texts.
     """
@@ -39,7 +40,7 @@ def literal(value: Any, type_: Type) -> exp.Expression:
 
 
 def is_literal(expression: exp.Expression) -> bool:
-    """Whether the expression is a constant that is certainly defined; other casts of constants are computed."""
+    """Return whether the expression is a constant that is certainly defined; other casts of constants are computed."""
     if isinstance(expression, exp.TryCast):
         target = cast_type(expression)
         if isinstance(expression.this, exp.Literal) and expression.this.is_string:
@@ -49,7 +50,7 @@ def is_literal(expression: exp.Expression) -> bool:
 
 
 def written_value(expression: exp.Expression) -> Any:
-    """The decimal, date or time that `literal` writes so; None for other expressions."""
+    """Return the decimal, date or time that `literal` writes so; None for other expressions."""
     if isinstance(expression, exp.TryCast) and isinstance(expression.this, exp.Literal) and expression.this.is_string:
         return of_exact_text(expression.this.this, cast_type(expression))
     return None
@@ -62,7 +63,7 @@ def _is_number(expression: exp.Expression) -> bool:
 
 
 def is_literal_zero(expression: exp.Expression) -> bool:
-    """Whether the expression is a constant zero as `literal` writes it."""
+    """Return whether the expression is a constant zero as `literal` writes it."""
     if isinstance(expression, exp.Neg | exp.TryCast):
         return is_literal_zero(expression.this)
     if not isinstance(expression, exp.Literal):

@@ -41,7 +41,7 @@ Form = Callable[[Any, Mapping[str, Type], list[Meaning]], Meaning]
 
 @deep
 def evaluate(expression: exp.Expression, row: Row, types: Mapping[str, Type]) -> Any:
-    """The value of an expression on one row, None for NULL."""
+    """Return the value of an expression on one row, None for NULL."""
     return meaning(expression, types)(row)
 
 
@@ -100,7 +100,7 @@ def _with_nulls(operation: Callable[..., Any]) -> Form:
 
 
 def _call(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """A call of a function of the table."""
+    """Return a call of a function of the table."""
     function = function_of(node)
     how = _thorough if function.thorough else _strict if function.strict else _applied
     of = [type_of(operand, types) for operand in operands_of(node)]
@@ -108,7 +108,7 @@ def _call(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning])
 
 
 def _mapped(node: Mapped, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The array of the body's values for the elements at each position."""
+    """Return the array of the body's values for the elements at each position."""
     keys, (*arrays, body) = node.keys, parts
 
     def compute(row: Row) -> Any:
@@ -121,7 +121,7 @@ def _mapped(node: Mapped, types: Mapping[str, Type], parts: list[Meaning]) -> Me
 
 
 def _fold(node: Fold, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The body applied to the accumulated value and each element in turn."""
+    """Return the body applied to the accumulated value and each element in turn."""
     start, array, body = parts
     last, element = node.keys
 
@@ -136,13 +136,13 @@ def _fold(node: Fold, types: Mapping[str, Type], parts: list[Meaning]) -> Meanin
 
 
 def _let(node: Let, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The body's value, with its name bound to a value that is computed once."""
+    """Return the body's value, with its name bound to a value that is computed once."""
     (key,), (value, body) = node.keys, parts
     return lambda row: body({**row, key: value(row)})
 
 
 def _in(node: exp.In, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """Whether a value is one of the constants."""
+    """Return whether a value is one of the constants."""
     return _strict(frozenset(meaning(one, {})({}) for one in node.expressions).__contains__, parts)
 
 
@@ -164,12 +164,12 @@ def _logic(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]
 
 
 def _coalesce(node: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The first value that is not NULL; the operands after it are not computed."""
+    """Return the first value that is not NULL; the operands after it are not computed."""
     return lambda row: next((value for part in parts if (value := part(row)) is not None), None)
 
 
 def _checked(node: Checked, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The value of an operation; an error where it is NULL although no operand is NULL."""
+    """Return the value of an operation; an error where it is NULL although no operand is NULL."""
     (operation,) = parts
     operands = [meaning(operand, types) for operand in operands_in_turn(node.this)]
 
@@ -183,7 +183,7 @@ def _checked(node: Checked, types: Mapping[str, Type], parts: list[Meaning]) -> 
 
 
 def _case(node: exp.Case, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
-    """The value of the first branch whose condition is true, neither false nor NULL."""
+    """Return the value of the first branch whose condition is true, neither false nor NULL."""
     branches = 2 * len(node.args["ifs"])
 
     def choose(row: Row) -> Any:

@@ -28,12 +28,12 @@ Make = Callable[[Any, Sequence[Type], Type], Operation]
 
 
 def operation(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
-    """The operation of a node on values of these types."""
+    """Return the operation of a node on values of these types."""
     return _OPERATIONS.get(type(node), _arithmetic)(node, types, result)
 
 
 def called(node: exp.Expression, types: Sequence[Type], result: Type) -> Operation:
-    """The operation of a called function of the table; if the function is not strict it also receives NULLs."""
+    """Return the operation of a called function of the table; if the function is not strict it also receives NULLs."""
     function = function_of(node)
     if function.python is not None:
         return function.python

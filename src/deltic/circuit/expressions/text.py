@@ -24,7 +24,7 @@ _PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
 
 
 def show(expression: exp.Expression) -> str:
-    """The expression as text: equal trees give equal texts, and parentheses distinguish different trees."""
+    """Return the expression as text: equal trees give equal texts, and parentheses distinguish different trees."""
     return _show(expression)
 
 
@@ -52,7 +52,7 @@ def _parenthesize(node: exp.Expr) -> None:
 
 
 def _binds_looser(node: exp.Expr, parent: exp.Expr) -> bool:
-    """Whether the node, without parentheses under this parent, would parse as another tree."""
+    """Return whether the node, without parentheses under this parent, would parse as another tree."""
     own, outer = _precedence(node), _precedence(parent)
     if own is None or outer is None:
         return False

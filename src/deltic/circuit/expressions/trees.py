@@ -44,7 +44,7 @@ class Checked(exp.Expression, exp.Func):
 
 
 def checked(operation: exp.Expression) -> exp.Expression:
-    """The operation with a check: an error where it is undefined."""
+    """Return the operation with a check: an error where it is undefined."""
     return Checked(this=operation)
 
 
@@ -58,7 +58,7 @@ class TreePart(exp.Column):
 
 
 def nodes_of(expression: exp.Expression) -> list[exp.Expression]:
-    """The expression and its descendants in preorder, from the left."""
+    """Return the expression and its descendants in preorder, from the left."""
     result, waiting = list[exp.Expression](), [expression]
     while waiting:
         node = waiting.pop()
@@ -87,7 +87,7 @@ def put(node: exp.Expression, other: exp.Expression) -> None:
 
 
 def substituted(expression: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
-    """A copy of the expression with the given columns replaced by values; other columns stay."""
+    """Return a copy of the expression with the given columns replaced by values; other columns stay."""
     holder = exp.Paren(this=expression.copy())
     for node in nodes_of(holder):
         if isinstance(node, exp.Column) and node.name in values:
@@ -97,7 +97,7 @@ def substituted(expression: exp.Expression, values: Mapping[str, exp.Expression]
 
 
 def is_checked(expression: exp.Expression) -> bool:
-    """Whether evaluating the expression may raise an error."""
+    """Return whether evaluating the expression may raise an error."""
     return any(
         isinstance(node, Checked) or (isinstance(node, TreePart) and node.args.get("checked"))
         for node in nodes_of(expression)
@@ -105,22 +105,22 @@ def is_checked(expression: exp.Expression) -> bool:
 
 
 def column(name: str) -> exp.Column:
-    """A reference to the column called `name`."""
+    """Return a reference to the column called `name`."""
     return exp.Column(this=exp.Identifier(this=name))
 
 
 def is_null(expression: exp.Expression) -> exp.Expression:
-    """The test whether the expression is NULL."""
+    """Return the test whether the expression is NULL."""
     return exp.Is(this=expression, expression=exp.Null())
 
 
 def is_not_null(expression: exp.Expression) -> exp.Expression:
-    """The test whether the expression is not NULL."""
+    """Return the test whether the expression is not NULL."""
     return exp.Not(this=is_null(expression))
 
 
 def conjunction(predicates: Sequence[exp.Expression]) -> exp.Expression:
-    """The conjunction of the predicates, one or more."""
+    """Return the conjunction of the predicates, one or more."""
     return balanced(exp.And, predicates)
 
 
@@ -137,7 +137,7 @@ def balanced(operator: type[exp.Expression], operands: Sequence[exp.Expression])
 
 
 def conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
-    """The conjuncts of the predicate, in order, without parentheses around them."""
+    """Return the conjuncts of the predicate, in order, without parentheses around them."""
     result, waiting = list[exp.Expression](), [predicate]
     while waiting:
         part = waiting.pop()
@@ -149,14 +149,14 @@ def conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
 
 
 def columns_of(expression: exp.Expression) -> tuple[str, ...]:
-    """The names of the columns that the expression reads, in order of appearance."""
+    """Return the names of the columns that the expression reads, in order of appearance."""
     if isinstance(expression, exp.Column):
         return (expression.name,)
     return tuple(dict.fromkeys(node.name for node in nodes_of(expression) if isinstance(node, exp.Column)))
 
 
 def operands_in_turn(expression: exp.Expression) -> list[exp.Expression]:
-    """The operands in order of evaluation: after an operand that is NULL the others are not computed.
+    """Return the operands in order of evaluation: after an operand that is NULL the others are not computed.
 
     As in Spark, divisions evaluate the divisor first.
     """
@@ -164,7 +164,7 @@ def operands_in_turn(expression: exp.Expression) -> list[exp.Expression]:
 
 
 def is_division(expression: exp.Expression) -> bool:
-    """Whether this is a quotient or a remainder."""
+    """Return whether this is a quotient or a remainder."""
     return isinstance(expression, exp.Div | exp.IntDiv | exp.Mod)
 
 
@@ -172,7 +172,7 @@ _NO_OPERANDS = (exp.Null, exp.DataType)
 
 
 def operands_of(expression: exp.Expression) -> list[exp.Expression]:
-    """The expressions that a node applies to, in order.
+    """Return the expressions that a node applies to, in order.
 
     Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out. Those of functions
     over elements are the expressions that the names stand for, and the body. The constants of IN are part of the node.
@@ -199,7 +199,7 @@ def _parts(child: exp.Expression) -> list[exp.Expression]:
 
 
 def listed(value: object) -> list[exp.Expression]:
-    """The expressions of an argument: of one, of a list, or of none."""
+    """Return the expressions of an argument: of one, of a list, or of none."""
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, exp.Expression) else []

@@ -37,7 +37,7 @@ class AggregateCall:
 
 
 def show_parameter(parameter: Parameter) -> str:
-    """A constant as SQL text."""
+    """Return a constant as SQL text."""
     if isinstance(parameter, str):
         return "'" + parameter.replace("'", "''") + "'"
     return str(parameter).upper() if isinstance(parameter, bool) else repr(parameter)

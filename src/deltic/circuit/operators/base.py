@@ -39,17 +39,17 @@ class Operator(Immutable, ABC):
 
     @abstractmethod
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        """The type of the output for inputs of these types in a circuit of nesting `depth`.
+        """Return the type of the output for inputs of these types in a circuit of nesting `depth`.
 
         Raises CircuitError when the operator cannot take them.
         """
 
     def arguments(self) -> str:
-        """The parameters in the text form, "" for none."""
+        """Return the parameters in the text form, "" for none."""
         return ""
 
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
-        """The circuits inside this operator, with their labels in the text form."""
+        """Return the circuits inside this operator, with their labels in the text form."""
         return ()
 
     @property
@@ -63,7 +63,7 @@ class Operator(Immutable, ABC):
         raise CircuitError(f"{self.label}: {reason}; its inputs are: {result} [DBSP {self.rule}]")
 
     def zsets(self, inputs: Sequence[EdgeType], count: int | None = None) -> list[ZSetType]:
-        """The inputs, checked to be `count` Z-sets (at least one when `count` is None)."""
+        """Return the inputs, checked to be `count` Z-sets (at least one when `count` is None)."""
         zsets = [i for i in inputs if isinstance(i, ZSetType)]
         if len(zsets) != len(inputs) or (len(zsets) != count if count is not None else not zsets):
             wanted = "one or more Z-sets" if count is None else f"{count} Z-set" + "s" * (count != 1)
@@ -103,7 +103,9 @@ class Clocked(Operator):
 
 
 def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:
-    """The types of the changes among inputs a₁, Δa₁, …, aₙ, Δaₙ; raises CircuitError where they are not such pairs."""
+    """Return the types of the changes among inputs a₁, Δa₁, …, aₙ, Δaₙ; raises CircuitError where they are not such
+    pairs.
+    """
     zsets = operator.zsets(inputs)
     pairs = list(zip(zsets[::2], zsets[1::2], strict=False))
     if 2 * len(pairs) != len(zsets) or any(old.schema != delta.schema for old, delta in pairs):
@@ -112,13 +114,13 @@ def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:
 
 
 def change_of(type_: EdgeType) -> ZSetType:
-    """The type of a change of a value of this type: the same Z-set type, not a set."""
+    """Return the type of a change of a value of this type: the same Z-set type, not a set."""
     assert isinstance(type_, ZSetType)
     return replace(type_, is_set=False)
 
 
 def delta_of(operator: Operator, inputs: Sequence[EdgeType]) -> ZSetType:
-    """The type of d among inputs i and d; raises CircuitError where their schemas differ."""
+    """Return the type of d among inputs i and d; raises CircuitError where their schemas differ."""
     old, delta = operator.zsets(inputs, 2)
     if old.schema != delta.schema:
         operator.refuse("both inputs must have one schema", inputs)

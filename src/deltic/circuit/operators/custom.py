@@ -73,20 +73,20 @@ class MaintainDelta(Apply):
         return self._checked(changes(self, pairs), inputs)
 
     def pairs(self, inputs: Sequence[Input]) -> Sequence[Input]:
-        """The inputs a₁, Δa₁, …, aₙ, Δaₙ alone."""
+        """Return the inputs a₁, Δa₁, …, aₙ, Δaₙ alone."""
         return inputs[: len(inputs) // 2 * 2]
 
     def begins(self, inputs: Sequence[Any]) -> bool:
-        """Whether it has the last, optional input, the relation without columns."""
+        """Return whether it has the last, optional input, the relation without columns."""
         return len(inputs) % 2 == 1
 
 
 def applied(custom: CustomOperator) -> Apply:
-    """The node operator for a user-defined operator."""
+    """Return the node operator for a user-defined operator."""
     return Maintain(custom.entry) if custom.is_maintained else Apply(custom.entry)
 
 
 def _fits(given: Schema, wanted: Schema) -> bool:
-    """Whether rows of one schema may be used as rows of another, whatever the names of the columns."""
+    """Return whether rows of one schema may be used as rows of another, whatever the names of the columns."""
     pairs = list(zip(given, wanted, strict=False))
     return len(given) == len(wanted) and all(a.type is b.type and (b.nullable or not a.nullable) for a, b in pairs)

@@ -65,7 +65,7 @@ class Semijoin(Operator):
 
 
 def _left_of(operator: Operator, inputs: Sequence[EdgeType]) -> ZSetType:
-    """The first input; raises CircuitError unless the second is a set over columns of it."""
+    """Return the first input; raises CircuitError unless the second is a set over columns of it."""
     left, right = operator.zsets(inputs, 2)
     if not right.is_set:
         operator.refuse("its second input must be a set; put a distinct before it", inputs)

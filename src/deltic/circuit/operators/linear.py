@@ -27,7 +27,7 @@ class Map(Operator):
 
     @classmethod
     def of_defined(cls, columns: Sequence[Column], expressions: Sequence[exp.Expression], source: Schema) -> Map:
-        """The map of those rows of `source` that have a value in each column that is not nullable.
+        """Return the map of those rows of `source` that have a value in each column that is not nullable.
 
         It is partial if some expression may be NULL.
         """

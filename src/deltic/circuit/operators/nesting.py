@@ -55,7 +55,7 @@ class Bracket(Operator):
         return all(map(self._sums_to_set, self.body.sinks))
 
     def _sums_to_set(self, sink: str) -> bool:
-        """Whether ∫ of a sink is a set: ∫ of D of a set is the last of these sets [DBSP §5.1.4]."""
+        """Return whether ∫ of a sink is a set: ∫ of D of a set is the last of these sets [DBSP §5.1.4]."""
         node = self.body.nodes[self.body.sinks[sink]]
         return self.is_set or (node.operator == Differentiate() and self.body.type_of(node.inputs[0]).is_set)
 
@@ -88,7 +88,7 @@ class Call(Operator):
         return BundleType.of({n: ZSetType(t.schema, t.is_set) for n, t in types.items()})
 
     def named(self, values: Iterable[Value]) -> dict[str, Value]:
-        """The values of the inputs by the names of the sources."""
+        """Return the values of the inputs by the names of the sources."""
         return {port.name: value for port, value in zip(self.ports, values, strict=True)}
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
@@ -117,7 +117,7 @@ class Call(Operator):
 
 
 def deeper(type_: EdgeType, depth: int) -> EdgeType:
-    """The type of an edge when its circuit is lifted to that depth."""
+    """Return the type of an edge when its circuit is lifted to that depth."""
     if isinstance(type_, BundleType):
         return BundleType(tuple((name, replace(zset, depth=depth)) for name, zset in type_.entries))
     return replace(type_, depth=depth)

@@ -27,7 +27,7 @@ class Order:
 
 
 def show_parts(keys: Sequence[str], order: Sequence[Order]) -> str:
-    """The PARTITION BY and ORDER BY clauses, where present."""
+    """Return the PARTITION BY and ORDER BY clauses, where present."""
     clauses = [f"PARTITION BY {', '.join(map(word, keys))}"] * bool(keys)
     clauses += [f"ORDER BY {', '.join(map(str, order))}"] * bool(order)
     return " ".join(clauses)

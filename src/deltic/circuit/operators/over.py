@@ -73,7 +73,9 @@ def _written(distance: Distance, unbounded: str) -> str:
 
 
 def session(gap: int) -> Frame:
-    """The frame of a session: the distance between neighbours is at most `gap`, in the unit of the order's column."""
+    """Return the frame of a session: the distance between neighbours is at most `gap`, in the unit of the order's
+    column.
+    """
     return Frame(Unit.SESSIONS, -gap, gap)
 
 

@@ -19,7 +19,7 @@ from deltic.errors import UnsupportedError
 
 
 def run(circuit: Circuit, sources: Mapping[str, Rows]) -> dict[str, Rows]:
-    """The outputs of a circuit without stream operators, for these contents of its sources."""
+    """Return the outputs of a circuit without stream operators, for these contents of its sources."""
     return Interpreter(circuit).step(sources)
 
 
@@ -54,7 +54,7 @@ class Interpreter:
         feedback: Mapping[str, Rows] | None = None,
         time: Time | None = None,
     ) -> dict[str, Rows]:
-        """The values of the sinks for these values of the sources (absent: zero), imports and feedbacks.
+        """Return the values of the sinks for these values of the sources (absent: zero), imports and feedbacks.
 
         `time` is the time of the step where other circuits surround this one. After an exception the next step repeats
         the same time and replaces its values.
@@ -152,7 +152,7 @@ class Bracketed:
         self.observed: tuple[Any, ...] = ()
 
     def step(self, inputs: Inputs, time: Time) -> dict[str, Rows]:
-        """The sums of the body's sinks; raises UnsupportedError where the iteration does not end."""
+        """Return the sums of the body's sinks; raises UnsupportedError where the iteration does not end."""
         self.reset(self._level)
         for lengths in self._lengths:
             lengths.advance(time)

@@ -24,7 +24,7 @@ class IterationValues:
         self._values: Any = None
 
     def get(self, time: Time) -> Any:
-        """The value at these iterations; None if there is none."""
+        """Return the value at these iterations; None if there is none."""
         values = self._values
         for iteration in time:
             if values is None:
@@ -72,7 +72,7 @@ class DelayMemory:
         self._time = time[self.clock + 1 :]
 
     def before(self, dropped: int = 0) -> Any:
-        """The value stored one step of the clock ago; `dropped` innermost times are ignored."""
+        """Return the value stored one step of the clock ago; `dropped` innermost times are ignored."""
         return self._before.get(self._time[: len(self._time) - dropped])
 
     def put(self, value: Any, dropped: int = 0) -> None:

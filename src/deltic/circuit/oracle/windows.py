@@ -13,13 +13,13 @@ Rows = ZSet[tuple[Any, ...]]
 
 
 def latest(*clocks: Rows) -> Rows:
-    """The greatest value of the clocks as a Z-set of one row, empty where they have no value."""
+    """Return the greatest value of the clocks as a Z-set of one row, empty where they have no value."""
     values = [row for clock in clocks for row, _ in clock if row[0] is not None]
     return ZSet.of([max(values)] if values else [])
 
 
 def within(window: Window, schema: Schema) -> Callable[[tuple[Any, ...], Rows], bool]:
-    """A function that decides whether a row of the schema is in the window at a time from `latest`.
+    """Return a function that decides whether a row of the schema is in the window at a time from `latest`.
 
     The paper's W by rows.
     """
@@ -33,6 +33,6 @@ def within(window: Window, schema: Schema) -> Callable[[tuple[Any, ...], Rows], 
 
 
 def recent(window: Window, rows: Rows, now: Rows, schema: Schema) -> Rows:
-    """The rows in the window when the time is `now`."""
+    """Return the rows in the window when the time is `now`."""
     is_recent = within(window, schema)
     return rows.filter(lambda row: is_recent(row, now))

@@ -26,7 +26,7 @@ class TextPlaces:
         self._lines = text.splitlines()
 
     def error(self, place: Token | Position, message: str, hint: str = "") -> ProgramError:
-        """An error at a token, or at a line, a column and a length; all count from 1."""
+        """Return an error at a token, or at a line, a column and a length; all count from 1."""
         if isinstance(place, Token):
             place = place.line or 1, place.column or 1, len(place.splitlines()[0])
         line, column, length = place
@@ -34,7 +34,7 @@ class TextPlaces:
         return ProgramError([Diagnostic(message, self._file, line, column, source, length, hint)])
 
     def unknown(self, token: Token, what: str, known: Iterable[str]) -> ProgramError:
-        """An error about an unknown name, with the nearest known one as a hint."""
+        """Return an error about an unknown name, with the nearest known one as a hint."""
         near = difflib.get_close_matches(token, list(known), 1)
         return self.error(token, f"there is no {what} `{token}`", f"did you mean `{near[0]}`?" if near else "")
 
@@ -53,7 +53,7 @@ class NodeLine:
     places: TextPlaces
 
     def error(self, message: str) -> ProgramError:
-        """An error at the arguments, or at the keyword where there are none."""
+        """Return an error at the arguments, or at the keyword where there are none."""
         return self.places.error(self.arguments or self.keyword, message)
 
     @property
@@ -80,7 +80,7 @@ class NodeLine:
         return unquoted(self.arguments) if kind == "NAME" else str(self.arguments)
 
     def outer(self, words: Sequence[Token | None]) -> int:
-        """The number after `outer` in these words, 0 by default."""
+        """Return the number after `outer` in these words, 0 by default."""
         match [str(word) for word in words if word is not None]:
             case []:
                 return 0
@@ -89,13 +89,13 @@ class NodeLine:
         raise self.places.error(words[0] or self.keyword, f"{self.keyword} takes `outer` and a number here, or nothing")
 
     def body(self, label: str) -> Circuit:
-        """The nested circuit with that label."""
+        """Return the nested circuit with that label."""
         if label not in self.bodies:
             raise self.places.error(self.keyword, f"{self.keyword} needs a {label} {{ ... }} after its line")
         return self.bodies[label]
 
     def expression(self, text: str) -> exp.Expression:
-        """An expression over the columns of the input."""
+        """Return an expression over the columns of the input."""
         try:
             return parse_expression(text, self.input_columns)
         except ValueError as error:

@@ -38,7 +38,7 @@ def _map(line: NodeLine) -> ops.Map:
 
 
 def _computed(line: NodeLine, part: str, wanted: Column) -> exp.Expression:
-    """The expression of one column, `expression AS name`, or the column of that name itself."""
+    """Return the expression of one column, `expression AS name`, or the column of that name itself."""
     name = word(wanted.name)
     if part == name and wanted.name in line.input_columns:
         return column(wanted.name)
@@ -65,7 +65,7 @@ def _call(match: re.Match[str]) -> ops.AggregateCall:
 
 
 def _constant(text: str) -> bool | int | float | str:
-    """A constant from its SQL text."""
+    """Return a constant from its SQL text."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     if text in ("TRUE", "FALSE"):
@@ -80,19 +80,19 @@ def _import(line: NodeLine) -> ops.Import:
 
 
 def _named(operator: Callable[[str], ops.Operator], line: NodeLine) -> ops.Operator:
-    """An operator whose only argument is its name."""
+    """Return an operator whose only argument is its name."""
     return operator(line.argument("NAME"))
 
 
 def _plain(operator: Callable[[], ops.Operator], line: NodeLine) -> ops.Operator:
-    """An operator without arguments."""
+    """Return an operator without arguments."""
     if line.arguments is not None:
         raise line.places.error(line.arguments, f"{line.keyword} takes no arguments")
     return operator()
 
 
 def _clocked(operator: type[ops.Delay | ops.Differentiate], line: NodeLine) -> ops.Operator:
-    """An operator that may count an outer time."""
+    """Return an operator that may count an outer time."""
     return operator(outer=line.outer([line.arguments, *line.rest]))
 
 
@@ -108,7 +108,7 @@ def _bracket(line: NodeLine) -> ops.Bracket:
 
 
 def _refresh(line: NodeLine) -> RefreshPolicy:
-    """The refresh policy of a fixpoint, "" if none is named."""
+    """Return the refresh policy of a fixpoint, "" if none is named."""
     result = next((policy for policy in get_args(RefreshPolicy) if policy == (line.arguments or "")), None)
     if result is None or line.rest:
         raise line.error(f"{line.keyword} takes a refresh policy, or nothing")
@@ -125,7 +125,7 @@ def _flat_map(line: NodeLine) -> ops.FlatMap:
 
 
 def _custom(kind: type[ops.Apply], line: NodeLine) -> ops.Apply:
-    """The name of a user-defined operator; its fingerprint may have changed."""
+    """Return the name of a user-defined operator; its fingerprint may have changed."""
     from deltic.circuit.custom import operator_called
 
     name = line.argument("NAME")
@@ -152,12 +152,12 @@ _LIMITS = re.compile(rf"\[{_PARTS}(?:LIMIT (?P<limit>\d+) ?)?(?:OFFSET (?P<offse
 
 
 def _keys(match: re.Match[str]) -> tuple[str, ...]:
-    """The columns after PARTITION BY."""
+    """Return the columns after PARTITION BY."""
     return tuple(map(unquoted, split(match["keys"] or "")))
 
 
 def _order(match: re.Match[str]) -> tuple[ops.Order, ...]:
-    """The columns after ORDER BY."""
+    """Return the columns after ORDER BY."""
     columns = (re.fullmatch(rf"({WRITTEN}) (\w+) NULLS (\w+)", part) for part in split(match["order"] or ""))
     return tuple(ops.Order(unquoted(c[1]), c[2] == "DESC", c[3] == "FIRST") for c in columns if c)
 
@@ -194,7 +194,7 @@ def _over(kind: type[ops.Over], line: NodeLine) -> ops.Over:
 
 
 def _window_call(match: re.Match[str]) -> ops.WindowCall:
-    """A window function with its columns, constants and frame."""
+    """Return a window function with its columns, constants and frame."""
     columns = tuple(map(unquoted, split(match["columns"].removeprefix("*"))))
     constants = tuple(map(_constant, re.findall(rf"; ({_CONSTANT})", match["constants"])))
     frame = None
@@ -204,7 +204,7 @@ def _window_call(match: re.Match[str]) -> ops.WindowCall:
 
 
 def _distance(text: str) -> int | Decimal | None:
-    """The distance of a bound of a frame."""
+    """Return the distance of a bound of a frame."""
     if text == "CURRENT ROW":
         return 0
     amount, direction = text.split()
@@ -242,7 +242,7 @@ class _Infinite(ast.NodeTransformer):
 
 
 def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
-    """The subclasses of an operator that have no parameters."""
+    """Yield the subclasses of an operator that have no parameters."""
     for below in kind.__subclasses__():
         if not fields(below):
             yield below

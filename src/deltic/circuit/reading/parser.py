@@ -22,7 +22,7 @@ _KINDS = {kind.value: kind for kind in Kind}
 
 
 def read_type(tree: Tree[Token], places: TextPlaces) -> EdgeType:
-    """The type of a Z-set or of a bundle of them."""
+    """Return the type of a Z-set or of a bundle of them."""
     if tree.data == "zset":
         return _zset(tree.children, places)
     entries: list[Any] = [entry.children for entry in tree.children if isinstance(entry, Tree)]
@@ -47,7 +47,7 @@ def _column(parts: list[Any], places: TextPlaces) -> Column:
 
 
 def _value(parts: list[Any], places: TextPlaces) -> ValueType:
-    """The type and nullability of a column, a field or an element."""
+    """Return the type and nullability of a column, a field or an element."""
     name, *arguments, fields, nullable = parts
     arguments = [argument.children for argument in arguments if argument is not None]
     if name not in _KINDS:
@@ -59,7 +59,7 @@ def _value(parts: list[Any], places: TextPlaces) -> ValueType:
 
 
 def _type(kind: Kind, arguments: list[Any], fields: Tree[Token] | None, places: TextPlaces) -> Type:
-    """The type of a kind with its (parentheses) and {braces}; ValueError where they do not fit."""
+    """Return the type of a kind with its (parentheses) and {braces}; ValueError where they do not fit."""
     if kind is Kind.STRUCT and fields is not None and not arguments:
         columns: list[Any] = [column.children for column in fields.children if isinstance(column, Tree)]
         return Type.struct(_column(column, places) for column in columns)
@@ -122,7 +122,7 @@ def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit
 
 @cache
 def parse_value_type(text: str) -> ValueType:
-    """The type that a text such as `array(string?)?` denotes; raises ProgramError."""
+    """Return the type that a text such as `array(string?)?` denotes; raises ProgramError."""
     columns = parse_circuit(f"%0 = source t : set{{c: {text}}}", "<type>").type_of(0).schema.columns
     if len(columns) != 1:
         raise TextPlaces("<type>", text).error((1, 1, len(text)), "this is not one type")
@@ -136,7 +136,7 @@ def _grammar() -> Lark:
 
 
 def _place_of(error: UnexpectedInput, text: str) -> tuple[int, int, int]:
-    """Where the parser stopped: line, column, length; at the end of the text after its last character."""
+    """Return where the parser stopped: line, column, length; at the end of the text after its last character."""
     token = getattr(error, "token", None)
     if isinstance(token, Token) and token.type != "$END":
         return token.line or 1, token.column or 1, len(token)
@@ -152,7 +152,7 @@ def _message(error: UnexpectedInput) -> str:
 
 
 def _circuit(tree: Tree[Token], places: TextPlaces, depth: int) -> Circuit:
-    """The circuit of a tree whose children are nodes; raises ProgramError at the first that cannot be built."""
+    """Return the circuit of a tree whose children are nodes; raises ProgramError at the first that cannot be built."""
     builder = CircuitBuilder(depth)
     for number, node in enumerate(tree.children):
         assert isinstance(node, Tree)
@@ -190,7 +190,7 @@ def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Tex
 
 
 def _inputs(tree: Tree[Token] | None, number: int, places: TextPlaces) -> list[int]:
-    """The numbers of the inputs, which must be earlier nodes."""
+    """Return the numbers of the inputs, which must be earlier nodes."""
     references = [token for token in (tree.children if tree else []) if isinstance(token, Token)]
     for token in references:
         if int(token[1:]) >= number:

@@ -37,7 +37,7 @@ _CALLS: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expression]] = {
 
 
 def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
-    """The tree of an expression over these columns.
+    """Return the tree of an expression over these columns.
 
     Parentheses that only say how operators bind are not in the tree. Raises ValueError where the text is not one
     that `show` writes.
@@ -66,7 +66,7 @@ def _written(text: str, columns: Collection[str]) -> exp.Expr:
 
 
 def split(text: str) -> Iterator[str]:
-    """The parts between the commas that stand outside of quotes and parentheses."""
+    """Yield the parts between the commas that stand outside of quotes and parentheses."""
     start = level = 0
     for result in re.finditer(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[(),]""", text):
         level += {"(": 1, ")": -1}.get(result[0], 0)
@@ -78,7 +78,9 @@ def split(text: str) -> Iterator[str]:
 
 
 def _is_extreme(node: exp.Case) -> bool:
-    """Whether this is the text form of LEAST or GREATEST: CASE for NULL, because DuckDB's own functions ignore NULL."""
+    """Return whether this is the text form of LEAST or GREATEST: CASE for NULL, because DuckDB's own functions ignore
+    NULL.
+    """
     default, branches = node.args.get("default"), node.args["ifs"]
     if not isinstance(default, exp.Least | exp.Greatest) or not isinstance(branches[0].args["true"], exp.Null):
         return False
@@ -91,7 +93,7 @@ def _as_column(word: str, columns: Collection[str]) -> str:
 
 
 def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
-    """The tree without what the dialect adds: quotes of names, defaults."""
+    """Return the tree without what the dialect adds: quotes of names, defaults."""
 
     holder = exp.Paren(this=written.copy())
     for node in list(holder.find_all(exp.Column)):

@@ -24,7 +24,7 @@ Names = Mapping[str, str]
 
 
 def name_aggregates(head: f.BodyAtom, body: Literals, findings: Findings) -> tuple[f.BodyAtom, Literals]:
-    """The rule with a variable in place of each aggregate, which an aggregation among the literals binds."""
+    """Return the rule with a variable in place of each aggregate, which an aggregation among the literals binds."""
     everything = {node.name for part in (head, *body) for node in nodes_in(part) if isinstance(node, e.Variable)}
     scope = _Scopes(everything, findings)
     result: list[f.Aggregation] = []
@@ -41,13 +41,15 @@ class _Scopes:
         self._targets: dict[str, Names] = {}
 
     def fresh(self, name: str) -> str:
-        """A name that is unused in the rule."""
+        """Return a name that is unused in the rule."""
         result = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._taken)
         self._taken.add(result)
         return result
 
     def change(self, names: Names, aggregates: list[f.Aggregation]) -> Change:
-        """A function that renames the variables of an expression and moves its aggregates to the list `aggregates`."""
+        """Return a function that renames the variables of an expression and moves its aggregates to the list
+        `aggregates`.
+        """
 
         def part(expression: e.Expression) -> e.Expression:
             if isinstance(expression, e.Variable):
@@ -94,7 +96,9 @@ class _Scopes:
         return self.with_witnesses([*literals, *aggregations], given)
 
     def _literal(self, literal: f.BodyFormula, names: Names, aggregates: list[f.Aggregation]) -> f.BodyFormula:
-        """A literal with its variables renamed and without aggregates; aggregates in an existential stay in it."""
+        """Return a literal with its variables renamed and without aggregates; aggregates in an existential stay in
+        it.
+        """
         if isinstance(literal, f.Negation):
             return replace(literal, part=self._literal(literal.part, names, aggregates))
         if not isinstance(literal, f.Existential):
@@ -118,7 +122,7 @@ class _Scopes:
         return with_expressions(literal, name)
 
     def _body_of(self, aggregate: f.AggregateExpression, shared: Set[str]) -> Literals:
-        """The literals of an aggregate's body; for a body with alternatives, one existential.
+        """Return the literals of an aggregate's body; for a body with alternatives, one existential.
 
         A binding consists of the variables that all alternatives mention, and of those `shared` with others; variables
         that only some alternatives mention are quantified.
@@ -133,7 +137,7 @@ class _Scopes:
         return (f.Existential(tuple(bodies), frozenset(own.values()), span=aggregate.body.span),)
 
     def _name_wildcards(self, literal: f.BodyFormula, local: set[str]) -> f.BodyFormula:
-        """An atom with its wildcards named, because each of their values is a separate binding."""
+        """Return an atom with its wildcards named, because each of their values is a separate binding."""
         if not isinstance(literal, f.BodyAtom):
             return literal
 
@@ -146,7 +150,8 @@ class _Scopes:
         return with_expressions(literal, name)
 
     def with_witnesses(self, body: Sequence[f.BodyFormula], given: frozenset[str]) -> Literals:
-        """The literals, where each `min` and `max` with witnesses is followed by a copy of its body that binds them.
+        """Return the literals, where each `min` and `max` with witnesses is followed by a copy of its body that binds
+        them.
 
         In the copy the target equals the result. `given` are variables that are bound elsewhere.
         """
@@ -163,7 +168,7 @@ class _Scopes:
         return tuple(literals)
 
     def _lifted(self, body: Sequence[f.BodyFormula], given: frozenset[str]) -> list[f.BodyFormula]:
-        """The literals, with an inner aggregate moved out of an aggregate if its witnesses are used outside.
+        """Return the literals, with an inner aggregate moved out of an aggregate if its witnesses are used outside.
 
         The inner aggregate must not depend on local variables of the outer one.
         """
@@ -171,7 +176,7 @@ class _Scopes:
         return [result for literal in body for result in self._parted(literal, bound)]
 
     def _parted(self, literal: f.BodyFormula, bound: Set[str]) -> list[f.BodyFormula]:
-        """The literal without such inner aggregates, after these."""
+        """Return the literal without such inner aggregates, after these."""
         if not isinstance(literal, f.Aggregation):
             return [literal]
         own = literal.local | (bound_variables(literal.body, bound) - bound)
@@ -185,14 +190,14 @@ class _Scopes:
         return [*out, replace(literal, body=kept, local=local)]
 
     def _reaches_out(self, inner: f.Aggregation, around: Set[str], bound: Set[str]) -> bool:
-        """Whether a witness of an inner aggregate is bound neither outside nor in the aggregate around it."""
+        """Return whether a witness of an inner aggregate is bound neither outside nor in the aggregate around it."""
         if inner.function not in ("min", "max") or inner.free().keys() & around:
             return False
         of_target = {*self._targets[inner.result.name].values()} - around
         return not (inner.free().keys() | of_target) <= bound
 
     def _witnessed(self, aggregation: f.Aggregation, witnesses: Iterable[str], in_target: Names) -> list[f.BodyFormula]:
-        """The aggregation with fresh names for the witnesses, and a copy of its body with their outer names."""
+        """Return the aggregation with fresh names for the witnesses, and a copy of its body with their outer names."""
         fresh = {name: self.fresh(name) for name in sorted(witnesses)}
         inside = renamed(aggregation, fresh)
         (target,) = aggregation.targets
@@ -203,7 +208,7 @@ class _Scopes:
 
 
 def _counts_rows(aggregate: f.AggregateExpression, body: Literals) -> bool:
-    """Whether each row of the body's atom is a separate binding, also if rows differ only in wildcards.
+    """Return whether each row of the body's atom is a separate binding, also if rows differ only in wildcards.
 
     As in Soufflé, this holds for one atom without repeated variables, and without an aggregate or `range` inside.
     Otherwise `_` only requires that a value exists.
@@ -219,13 +224,13 @@ def _counts_rows(aggregate: f.AggregateExpression, body: Literals) -> bool:
 
 
 def _projected(literal: f.BodyFormula) -> f.BodyFormula:
-    """An atom with wildcards as the condition that such a row exists."""
+    """Return an atom with wildcards as the condition that such a row exists."""
     if isinstance(literal, f.BodyAtom) and any(isinstance(argument, e.Wildcard) for argument in literal.arguments):
         return f.Existential(((literal,),), frozenset(), span=literal.span)
     return literal
 
 
 def _names(*literals: f.BodyFormula) -> list[str]:
-    """The variables of literals outside of aggregates."""
+    """Return the variables of literals outside of aggregates."""
     plain = (literal for literal in literals if not isinstance(literal, f.Aggregation))
     return [v.name for literal in plain for v in mentions_of(literal)]

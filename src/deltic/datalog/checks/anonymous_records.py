@@ -17,7 +17,7 @@ _PLAIN = (e.Variable, e.Wildcard, e.NumberLiteral, e.UnsignedLiteral, e.FloatLit
 
 
 def compare_fields(head: BodyAtom, body: Literals) -> Literals:
-    """The literals with equations of records replaced by equations of fields where that is equivalent."""
+    """Return the literals with equations of records replaced by equations of fields where that is equivalent."""
     while True:
         between = next((each for each in body if _is_between_records(each)), None)
         if between is not None:
@@ -31,7 +31,7 @@ def compare_fields(head: BodyAtom, body: Literals) -> Literals:
 
 
 def _is_record(expression: e.Expression) -> TypeGuard[e.FunctorCall]:
-    """Whether the expression is a record whose fields are variables, literals and wildcards."""
+    """Return whether the expression is a record whose fields are variables, literals and wildcards."""
     is_record = isinstance(expression, e.FunctorCall) and expression.functor == e.RECORD
     return is_record and all(isinstance(field, _PLAIN) for field in fields_of(expression))
 
@@ -43,7 +43,7 @@ def _is_between_records(literal: BodyFormula) -> TypeGuard[BodyComparison]:
 
 
 def _of_fields(equation: BodyComparison) -> Iterator[BodyComparison]:
-    """The equations of the fields; a wildcard equals everything."""
+    """Yield the equations of the fields; a wildcard equals everything."""
     assert isinstance(equation.left, e.FunctorCall)
     assert isinstance(equation.right, e.FunctorCall)
     for left, right in zip(equation.left.arguments, equation.right.arguments, strict=True):
@@ -52,7 +52,7 @@ def _of_fields(equation: BodyComparison) -> Iterator[BodyComparison]:
 
 
 def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[e.Variable, e.FunctorCall, BodyComparison]]:
-    """The variables that equal a record and otherwise occur only as sides of equations, with the record."""
+    """Yield the variables that equal a record and otherwise occur only as sides of equations, with the record."""
     for literal in body:
         if is_equation(literal):
             for side, record in ((literal.left, literal.right), (literal.right, literal.left)):
@@ -63,7 +63,7 @@ def _definitions(head: BodyAtom, body: Literals) -> Iterator[tuple[e.Variable, e
 
 
 def _needs(literal: BodyFormula, variable: e.Variable) -> bool:
-    """Whether a variable occurs in a literal other than as a side of an equation."""
+    """Return whether a variable occurs in a literal other than as a side of an equation."""
     if is_equation(literal):
         return any(variable in nodes_in(side) for side in (literal.left, literal.right) if side != variable)
     return variable in nodes_in(literal)

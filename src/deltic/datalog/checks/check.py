@@ -89,7 +89,7 @@ def check(
 
 
 def declared_types(programs: Sequence[p.ParsedProgram]) -> dict[str, ZSetType]:
-    """The schemas of declared relations for other front ends; errors in them are left to `check`."""
+    """Return the schemas of declared relations for other front ends; errors in them are left to `check`."""
     ignored: Findings = []
     items = [item for program in programs for item in program.items]
     size = settings_of(items, ignored).word_size
@@ -110,7 +110,7 @@ def _resolved(clause: p.Clause, memory: ClauseMemory, findings: Findings) -> p.C
 
 
 def _inlined(clauses: list[p.Clause], hints: RelationHints, checker: RuleChecker, findings: Findings) -> list[p.Clause]:
-    """The clauses with inlined relations expanded; with findings, the clauses of other relations as written."""
+    """Return the clauses with inlined relations expanded; with findings, the clauses of other relations as written."""
     checker.check_as_written(clauses)
     inlined = [] if findings else inline_relations(clauses, hints.inlined, findings)
     if findings:
@@ -128,7 +128,7 @@ def _relations(
     limits: Mapping[str, int],
     word_size: int,
 ) -> dict[str, CheckedRelation]:
-    """The derived relations and tables, with their properties; those with an unknown type are left out.
+    """Return the derived relations and tables, with their properties; those with an unknown type are left out.
 
     Relations in `whole` are derived in full, because their rows depend on each other.
     """

@@ -72,7 +72,7 @@ class CheckedRule:
     span: Span
 
     def type_of(self, expression: Expression) -> Type:
-        """The type of an expression of this rule."""
+        """Return the type of an expression of this rule."""
         if isinstance(expression, Variable):
             return self.variables[expression.name]
         return self.types[expression.span]

@@ -38,17 +38,17 @@ class RelationSignature:
         return f"`{self.name}({', '.join(self.attributes)})`{place}"
 
     def schema(self, word_size: int) -> Schema:
-        """The schema of the relation; every type must be known."""
+        """Return the schema of the relation; every type must be known."""
         known = ((name, type_) for name, type_ in zip(self.attributes, self.types, strict=True) if type_)
         return Schema(tuple(Column(name, sized(stored(type_), word_size)) for name, type_ in known))
 
     def structures(self) -> dict[str, str]:
-        """The families of the attributes that are structures."""
+        """Return the families of the attributes that are structures."""
         pairs = zip(self.attributes, self.types, strict=True)
         return {name: type_.family for name, type_ in pairs if isinstance(type_, Structure)}
 
     def records(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The field names of each record type in the attributes."""
+        """Return the field names of each record type in the attributes."""
         members = (member for type_ in self.types if isinstance(type_, Structure) for member in type_.members)
         result = {m.name: tuple(name for name, _ in m.branches[""]) for m in members if m.is_record}
         return tuple(result.items())
@@ -58,14 +58,14 @@ Signatures = Mapping[str, RelationSignature]
 
 
 def signature_of(name: str, type_: ZSetType) -> RelationSignature:
-    """The signature of a relation of the catalog that other front ends have defined."""
+    """Return the signature of a relation of the catalog that other front ends have defined."""
     return RelationSignature(name, type_.schema.names, tuple(seen(column.type) for column in type_.schema))
 
 
 def check_declarations(
     declarations: Sequence[Declaration], others: Mapping[str, object], types: TypeTable, findings: Findings
 ) -> Signatures:
-    """The signatures of declared relations, in order; a name of one of `others` is reported."""
+    """Return the signatures of declared relations, in order; a name of one of `others` is reported."""
     signatures: dict[str, RelationSignature] = {}
     for declaration in declarations:
         signature = _signature(declaration, types, findings)
@@ -80,18 +80,18 @@ def check_declarations(
 
 
 def unknown_relation(name: str, signatures: Signatures) -> tuple[str, str]:
-    """The message and the hint for a relation that is not declared."""
+    """Return the message and the hint for a relation that is not declared."""
     hint = did_you_mean(name, signatures) or f"declare it: `.decl {name}(...)`"
     return f"there is no relation `{name}`", hint
 
 
 def can_be_equivalence(signature: RelationSignature) -> bool:
-    """Whether a relation has two attributes of one type."""
+    """Return whether a relation has two attributes of one type."""
     return len(signature.types) == 2 and signature.types[0] is signature.types[1]
 
 
 def equivalence_rules(declarations: Sequence[Declaration], signatures: Signatures) -> list[Clause]:
-    """The rules for each relation that is declared `eqrel` and has two attributes of one type."""
+    """Return the rules for each relation that is declared `eqrel` and has two attributes of one type."""
     return [
         rule
         for declaration in declarations
@@ -101,7 +101,7 @@ def equivalence_rules(declarations: Sequence[Declaration], signatures: Signature
 
 
 def _equivalence(name: str, span: Span) -> list[Clause]:
-    """The rules that make a relation reflexive, symmetric and transitive."""
+    """Return the rules that make a relation reflexive, symmetric and transitive."""
     x, y, z = (Variable(letter, span=span) for letter in "xyz")
     any_ = Wildcard(span=span)
 

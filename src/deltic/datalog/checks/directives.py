@@ -42,7 +42,7 @@ LIMITSIZE = {"n": (r"[1-9]\d*", "a number above 0")}
 
 
 def check_directives(items: Sequence[DirectiveItem], signatures: Signatures, findings: Findings) -> list[Directive]:
-    """The directives of known relations, in their order."""
+    """Return the directives of known relations, in their order."""
     directives = []
     for item in items:
         _check_options(item, findings)
@@ -55,7 +55,7 @@ def check_directives(items: Sequence[DirectiveItem], signatures: Signatures, fin
 
 
 def limits_of(directives: Sequence[Directive]) -> dict[str, int]:
-    """The number of rows of each limited relation at which its recursion stops."""
+    """Return the number of rows of each limited relation at which its recursion stops."""
     limits: dict[str, int] = {}
     for directive in directives:
         if directive.kind == "limitsize" and "n" in directive.options:

@@ -32,17 +32,17 @@ class FunctorProfile:
     least: int = 0
 
     def accepts(self, count: int) -> bool:
-        """Whether `count` arguments are allowed."""
+        """Return whether `count` arguments are allowed."""
         low = self.least or len(self.arguments)
         return low <= count and (self.more or count <= len(self.arguments))
 
     def count_in_words(self) -> str:
-        """The allowed number of arguments, in words."""
+        """Return the allowed number of arguments, in words."""
         low = self.least or len(self.arguments)
         return f"{low}{' or more' if self.more else ''} argument{'s' if low != 1 or self.more else ''}"
 
     def place(self, index: int) -> Operand:
-        """The types allowed for argument number `index`."""
+        """Return the types allowed for argument number `index`."""
         return self.arguments[min(index, len(self.arguments) - 1)]
 
 
@@ -99,7 +99,7 @@ CONVERSIONS: Mapping[Base, str] = {
 
 
 def _profile(accumulator: Accumulator) -> FunctorProfile:
-    """The profile of an aggregate: its result has the type of its target, or one type for all targets."""
+    """Return the profile of an aggregate: its result has the type of its target, or one type for all targets."""
     if not accumulator.needs_column:
         return FunctorProfile((), _only(accumulator.result([Type.INT64])))
     taken = frozenset(type_ for type_ in BASE_TYPES.values() if accumulator.takes([type_]))
@@ -113,7 +113,7 @@ AGGREGATES: Mapping[str, FunctorProfile] = {
 
 
 def aggregate_profile(entry: str) -> FunctorProfile:
-    """The profile of a Python aggregate, by its name in circuits."""
+    """Return the profile of a Python aggregate, by its name in circuits."""
     own = ACCUMULATORS[entry]
     assert isinstance(own, UserAggregate)
     (given,) = own.gives.columns

@@ -13,7 +13,7 @@ from deltic.errors import did_you_mean
 
 
 def bound_variables(body: Sequence[f.BodyFormula], given: Iterable[str] = ()) -> set[str]:
-    """The bound variables: those `given`, and arguments of positive atoms, with the fields of structures there.
+    """Return the bound variables: those `given`, and arguments of positive atoms, with the fields of structures there.
 
     Also variables that equal an expression of bound variables, results of aggregates whose outer variables are bound,
     and variables that all bodies of an existential bind.
@@ -36,7 +36,7 @@ def bound_variables(body: Sequence[f.BodyFormula], given: Iterable[str] = ()) ->
 
 
 def bound_by_all(existential: f.Existential, given: Iterable[str]) -> set[str]:
-    """The variables that every body of an existential binds, and those `given`."""
+    """Return the variables that every body of an existential binds, and those `given`."""
     return set.intersection(*(bound_variables(body, given) for body in existential.bodies))
 
 
@@ -94,7 +94,7 @@ def _bound_by(side: Expression, other: Expression, bound: set[str]) -> set[str]:
 
 
 def taken_apart(expression: Expression) -> set[str]:
-    """The variables that are bound if the whole value is: a variable itself, or the fields of a structure."""
+    """Return the variables that are bound if the whole value is: a variable itself, or the fields of a structure."""
     return {part.name for part in fields_of(expression) if isinstance(part, Variable)}
 
 

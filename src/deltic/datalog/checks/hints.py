@@ -29,7 +29,7 @@ class RelationHints:
 def hints_of(
     declarations: Sequence[Declaration], directives: Sequence[Directive], derived: Collection[str], findings: Findings
 ) -> RelationHints:
-    """The hints of a program whose rules derive the relations `derived`; misuse is reported."""
+    """Return the hints of a program whose rules derive the relations `derived`; misuse is reported."""
     pragmas = {kind: _spans(directives, kind) for kind in ("hidden", "magic-transform", "magic-transform-exclude")}
     kept = _spans(directives, "inline-exclude")
     inlined = {d.name: d for d in declarations if "inline" in d.qualifiers and not {d.name, EVERY} & kept.keys()}

@@ -33,7 +33,7 @@ class _Around(Enum):
 
 
 def inline_relations(clauses: Sequence[Clause], inlined: Mapping[str, Declaration], findings: Findings) -> list[Clause]:
-    """The clauses of all other relations, with inlined relations expanded.
+    """Return the clauses of all other relations, with inlined relations expanded.
 
     Relations that cannot be inlined are reported.
     """
@@ -51,23 +51,23 @@ class _Rule:
     body: f.BodyFormula
 
     def nodes(self) -> Iterator[e.SyntaxNode]:
-        """All nodes of the body and in the head, including those of aggregates."""
+        """Return all nodes of the body and in the head, including those of aggregates."""
         return (node for part in (self.body, *self.head.arguments) for node in nodes_in(part))
 
     def atoms(self) -> list[f.BodyAtom]:
-        """The atoms of the body and of aggregates."""
+        """Return the atoms of the body and of aggregates."""
         return [node for node in self.nodes() if isinstance(node, f.BodyAtom)]
 
     def names(self) -> set[str]:
-        """All variables, including those of aggregates."""
+        """Return all variables, including those of aggregates."""
         return {node.name for node in self.nodes() if isinstance(node, e.Variable)}
 
     def outside(self) -> set[str]:
-        """The variables that occur outside of aggregates and quantifiers."""
+        """Return the variables that occur outside of aggregates and quantifiers."""
         return {v.name for argument in self.head.arguments for v in variables(argument)} | names_in(self.body)
 
     def targets(self) -> set[str]:
-        """The variables of aggregates' targets, which are distinct from outer variables of the same name."""
+        """Return the variables of aggregates' targets, which are distinct from outer variables of the same name."""
         aggregates = (node for node in self.nodes() if isinstance(node, f.AggregateExpression))
         return {v.name for aggregate in aggregates for target in aggregate.targets for v in variables(target)}
 
@@ -96,12 +96,12 @@ class _Inlining:
             ]
 
     def clause(self, clause: Clause) -> Clause:
-        """The clause with inlined relations expanded, also in aggregates of its heads."""
+        """Return the clause with inlined relations expanded, also in aggregates of its heads."""
         heads = tuple(with_expressions(head, self._expression) for head in clause.heads)
         return replace(clause, heads=heads, body=clause.body and self._formula(clause.body, _Around.RULE))
 
     def _formula(self, formula: f.BodyFormula, around: _Around) -> f.BodyFormula:
-        """The formula with inlined relations expanded."""
+        """Return the formula with inlined relations expanded."""
         if isinstance(formula, f.Conjunction | f.Disjunction):
             return replace(formula, parts=tuple(self._formula(part, around) for part in formula.parts))
         if isinstance(formula, f.Negation | f.Quantified):
@@ -121,7 +121,7 @@ class _Inlining:
         return rewrite(expression, inside)
 
     def _bodies(self, atom: f.BodyAtom, around: _Around) -> f.BodyFormula:
-        """The disjunction of the rules' bodies for an atom of an inlined relation."""
+        """Return the disjunction of the rules' bodies for an atom of an inlined relation."""
         given, unnamed = self._named_arguments(atom)
         quantified = unnamed if around is _Around.QUANTIFIER else []
         bodies = [self._body(rule, atom, given, quantified, around) for rule in self._rules[atom.relation]]
@@ -135,7 +135,7 @@ class _Inlining:
         quantified: Sequence[e.Variable],
         around: _Around,
     ) -> f.BodyFormula:
-        """The body of a rule for the arguments of an atom, with fresh names for its own variables.
+        """Return the body of a rule for the arguments of an atom, with fresh names for its own variables.
 
         Its own variables and those `quantified` become an existential, except directly in a rule.
         """
@@ -164,7 +164,8 @@ class _Inlining:
         return body if around is _Around.RULE else f.Quantified("exists", tuple(own), body, span=atom.span)
 
     def _named_arguments(self, atom: f.BodyAtom) -> tuple[list[e.Expression], list[e.Variable]]:
-        """The arguments of an atom with wildcards named, and these names; an argument may be used in several places.
+        """Return the arguments of an atom with wildcards named, and these names; an argument may be used in several
+        places.
 
         Numbers and structures are cast to the types of the attributes.
         """
@@ -186,7 +187,7 @@ class _Inlining:
         return arguments, unnamed
 
     def _fresh(self, node: e.SyntaxNode, name: str = "_") -> e.Variable:
-        """A variable that is unused in all rules, because names contain no dot."""
+        """Return a variable that is unused in all rules, because names contain no dot."""
         return e.Variable(f"{name}.{next(self._numbers)}", span=node.span)
 
     def _refuse_cycle(self, names: Sequence[str], rules: Sequence[_Rule]) -> None:

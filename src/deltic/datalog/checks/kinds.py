@@ -32,7 +32,7 @@ class Structure:
         return "" in self.branches
 
     def shape(self, branch: str) -> str:
-        """The shape of the values of a branch, see `deltic.datalog.souffle.functions.structures`."""
+        """Return the shape of the values of a branch, see `deltic.datalog.souffle.functions.structures`."""
         letters = "".join(_LETTERS.get(self._sized(type_), ".") for _, type_ in self.branches[branch])
         return f"[{letters}]" if not branch else f"${branch}({letters})" if letters else f"${branch}"
 
@@ -92,29 +92,29 @@ _ARTICLES = {Type.INT64: "a", Type.UINT64: "an", Type.FLOAT64: "a", Type.STRING:
 
 
 def seen(type_: Type, word_size: int = 64) -> Type:
-    """The type by which rules see a column of the catalog: narrow numbers are widened."""
+    """Return the type by which rules see a column of the catalog: narrow numbers are widened."""
     if type_.is_integer:
         return sized(Type.INT64 if type_.signed else Type.UINT64, word_size)
     return sized(Type.FLOAT64, word_size) if type_.is_float else type_
 
 
 def sized(type_: Type, word_size: int) -> Type:
-    """A 64-bit number type reduced to the word size."""
+    """Return a 64-bit number type reduced to the word size."""
     return NARROW.get(type_, type_) if word_size == 32 else type_
 
 
 def stored(type_: Base) -> Type:
-    """The circuit's type for the values of a type."""
+    """Return the circuit's type for the values of a type."""
     return Type.STRING if isinstance(type_, Structure) else type_
 
 
 def preferred(types: Types) -> Base:
-    """The type of a value with several possible types: number if possible."""
+    """Return the type of a value with several possible types: number if possible."""
     return next((type_ for type_ in BASE_TYPES.values() if type_ in types), None) or min(types, key=str)
 
 
 def phrase(types: Iterable[Base]) -> str:
-    """The types in words, such as "a number, an unsigned or a float"."""
+    """Return the types in words, such as "a number, an unsigned or a float"."""
     result = set(types)
     words = [f"{_ARTICLES[type_]} {name}" for name, type_ in BASE_TYPES.items() if type_ in result]
     words += sorted(f"of type {type_}" for type_ in result - ANY)

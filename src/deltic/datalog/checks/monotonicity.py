@@ -30,7 +30,7 @@ def direction(aggregation: Aggregation, arguments: Sequence[Expression], body: S
 
 
 def _names_of_result(aggregation: Aggregation, body: Sequence[BodyFormula]) -> set[str]:
-    """The names of the result, including variables that equal it."""
+    """Return the names of the result, including variables that equal it."""
     names, size = {aggregation.result.name}, 0
     while size < len(names):
         size = len(names)
@@ -55,7 +55,7 @@ def _is_alias(literal: BodyFormula, names: set[str]) -> bool:
 
 
 def _turn(aggregation: Aggregation, literal: BodyFormula, names: set[str]) -> int:
-    """The direction of one comparison with the result; `min` and `max` of an empty body have no value."""
+    """Return the direction of one comparison with the result; `min` and `max` of an empty body have no value."""
     if not isinstance(literal, BodyComparison) or literal.operator not in _UP | _DOWN:
         return 0
     left, right = (any(v.name in names for v in variables(side)) for side in (literal.left, literal.right))
@@ -70,7 +70,7 @@ def _turn(aggregation: Aggregation, literal: BodyFormula, names: set[str]) -> in
 
 
 def _adds_up(aggregation: Aggregation) -> bool:
-    """Whether it is a sum of a constant that is not negative."""
+    """Return whether it is a sum of a constant that is not negative."""
     if aggregation.function != "sum":
         return False
     (target,) = aggregation.targets

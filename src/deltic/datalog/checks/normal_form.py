@@ -23,7 +23,7 @@ class TooManyAlternativesError(Exception):
 def alternatives(
     formula: f.BodyFormula, negated: bool = False, counted: bool = False, inside: bool = False
 ) -> list[Literals]:
-    """The conjunctions whose disjunction is equivalent to `formula` (or to its negation, if `negated`).
+    """Return the conjunctions whose disjunction is equivalent to `formula` (or to its negation, if `negated`).
 
     Literals are atoms, negated atoms, comparisons, tests, negated tests, truth values and negated existentials, in the
     order of the text; the only quantifier of the formula is `exists`. If bindings are `counted`, `exists` becomes an
@@ -46,7 +46,7 @@ def alternatives(
 
 
 def reported_alternatives(formula: f.BodyFormula, findings: Findings, counted: bool = False) -> list[Literals]:
-    """The alternatives of a body; none, and a finding, if there are too many."""
+    """Return the alternatives of a body; none, and a finding, if there are too many."""
     try:
         return alternatives(formula, counted=counted)
     except TooManyAlternativesError:
@@ -56,7 +56,7 @@ def reported_alternatives(formula: f.BodyFormula, findings: Findings, counted: b
 
 
 def _may_be_undefined(condition: f.BodyFormula) -> bool:
-    """Whether a condition computes a value that may be undefined."""
+    """Return whether a condition computes a value that may be undefined."""
     computes = (FunctorCall, f.AggregateExpression)
     return isinstance(condition, f.BodyComparison | f.Test) and any(
         isinstance(part, computes) for e in expressions_of(condition) for part in subexpressions(e)
@@ -64,7 +64,7 @@ def _may_be_undefined(condition: f.BodyFormula) -> bool:
 
 
 def names_in(formula: f.BodyFormula) -> frozenset[str]:
-    """The variables that a formula mentions outside of aggregates, without those that it quantifies."""
+    """Return the variables that a formula mentions outside of aggregates, without those that it quantifies."""
     if isinstance(formula, f.Conjunction | f.Disjunction):
         return frozenset().union(*map(names_in, formula.parts))
     if isinstance(formula, f.Quantified):
@@ -97,7 +97,7 @@ def _literal(formula: f.BodyFormula, negated: bool) -> f.BodyFormula:
 
 
 def _existential(formula: f.Quantified) -> f.Existential:
-    """The existential of a quantified formula; variables of `exists` in its bodies become local, too."""
+    """Return the existential of a quantified formula; variables of `exists` in its bodies become local, too."""
     bodies = alternatives(formula.part, inside=True)
     mentioned = frozenset().union(*(names_in(literal) for body in bodies for literal in body))
     return f.Existential(tuple(bodies), mentioned - names_in(formula), span=formula.span)

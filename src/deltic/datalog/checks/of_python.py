@@ -50,7 +50,7 @@ class Taken:
 
 
 def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findings: Findings) -> Taken:
-    """The statements with operators replaced by atoms, and aggregates by their names in circuits.
+    """Return the statements with operators replaced by atoms, and aggregates by their names in circuits.
 
     Unknown functions and those that do not fit are reported.
     """
@@ -74,7 +74,7 @@ def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findin
 
 
 def _may_call(item: Item) -> bool:
-    """Whether a statement may use Python; facts are numerous and are not searched."""
+    """Return whether a statement may use Python; facts are numerous and are not searched."""
     return isinstance(item, Clause | Subsumption) and FUNCTOR in item.span.text
 
 
@@ -122,7 +122,7 @@ def _aggregate(
 def check_applications(
     taken: Taken, signatures: Signatures, others: Mapping[str, ZSetType], word_size: int, findings: Findings
 ) -> dict[str, Application]:
-    """The applications of operators; unknown input relations and wrong columns are reported."""
+    """Return the applications of operators; unknown input relations and wrong columns are reported."""
     for name, node in taken.mentions.items():
         takes = taken.operators[name].takes if name in taken.operators else [None] * len(node.inputs)
         for mention, wanted in zip(node.inputs, takes, strict=True):
@@ -142,7 +142,7 @@ def check_applications(
 
 
 def _misfit(there: Schema, wanted: Schema) -> str:
-    """Why the columns of a relation do not fit an operator, whatever their names; "" if they do."""
+    """Return why the columns of a relation do not fit an operator, whatever their names; "" if they do."""
     if len(there) != len(wanted):
         return f"has {count_of(len(there), 'attribute')}"
     for own, column in zip(there, wanted, strict=True):
@@ -154,7 +154,7 @@ def _misfit(there: Schema, wanted: Schema) -> str:
 
 
 def _as_seen(schema: Schema, word_size: int) -> Schema:
-    """The columns with the types that rules and operators see."""
+    """Return the columns with the types that rules and operators see."""
     return Schema(tuple(replace(column, type=seen(column.type, word_size)) for column in schema))
 
 
@@ -167,7 +167,7 @@ def _call(function: str, of: Schema) -> str:
 
 
 def _of(function: object, kind: str) -> Any:
-    """The function, if it is of that class, else None; the class is imported only for a function."""
+    """Return the function, if it is of that class, else None; the class is imported only for a function."""
     if function is None:
         return None
     return function if isinstance(function, getattr(import_module("deltic.circuit.custom"), kind)) else None

@@ -35,7 +35,7 @@ Names: TypeAlias = frozenset[str]
 
 
 def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
-    """The clause with `exists` as its only quantifier; unused quantified variables are reported."""
+    """Return the clause with `exists` as its only quantifier; unused quantified variables are reported."""
     values = (part for head in clause.heads for value in head.arguments for part in subexpressions(value))
     if clause.body is None and not any(isinstance(part, f.AggregateExpression) for part in values):
         return clause
@@ -62,7 +62,9 @@ def _plain(node: e.SyntaxNode) -> e.SyntaxNode:
 
 
 def _scoped(formula: f.BodyFormula, outside: Names) -> f.BodyFormula:
-    """The formula with an `exists` for the own variables of each negation; `outside` are the variables around it."""
+    """Return the formula with an `exists` for the own variables of each negation; `outside` are the variables around
+    it.
+    """
     if isinstance(formula, f.Conjunction):
         names = [frozenset() if _may_own(part) else names_in(part) for part in formula.parts]
         others = [outside.union(*names[:i], *names[i + 1 :]) for i in range(len(names))]
@@ -78,7 +80,7 @@ def _scoped(formula: f.BodyFormula, outside: Names) -> f.BodyFormula:
 
 
 def _may_own(formula: f.BodyFormula) -> bool:
-    """Whether it is a negation of several conditions."""
+    """Return whether it is a negation of several conditions."""
     return isinstance(formula, f.Negation) and isinstance(formula.part, f.Conjunction | f.Disjunction)
 
 
@@ -94,7 +96,7 @@ def _in_aggregates(expression: e.Expression, around: Names) -> e.Expression:
 
 
 def _with_own(part: f.BodyFormula, outside: Names) -> f.BodyFormula:
-    """A negated formula with an `exists` for the variables that only it mentions and binds."""
+    """Return a negated formula with an `exists` for the variables that only it mentions and binds."""
     mentioned = names_in(part)
     if not isinstance(part, f.Conjunction | f.Disjunction) or mentioned <= outside:
         return part
@@ -120,7 +122,7 @@ class _Apart:
         self._taken = set(_free(clause, frozenset()))
 
     def renamed(self, node: e.NodeT) -> e.NodeT:
-        """The node with clashing quantified variables renamed, the outermost first."""
+        """Return the node with clashing quantified variables renamed, the outermost first."""
         made = self._quantified(node) if isinstance(node, f.Quantified) else node
         return with_parts(made, self.renamed)  # type: ignore[return-value]
 
@@ -142,7 +144,7 @@ class _Apart:
 
 
 def _free(node: e.SyntaxNode, bound: Names) -> Iterator[str]:
-    """The free variables, including those of aggregates."""
+    """Yield the free variables, including those of aggregates."""
     if isinstance(node, e.Variable) and node.name not in bound:
         yield node.name
     if isinstance(node, f.Quantified):

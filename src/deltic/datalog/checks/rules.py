@@ -50,7 +50,7 @@ class RuleChecker:
         """Likely mistakes in valid rules."""
 
     def rules(self, clauses: Sequence[Clause]) -> list[CheckedRule]:
-        """The rules of the clauses, in order; rules with findings must not be used."""
+        """Return the rules of the clauses, in order; rules with findings must not be used."""
         return [rule for clause in clauses for rule in self._remembered(clause)]
 
     def check_as_written(self, clauses: Sequence[Clause]) -> None:
@@ -62,7 +62,7 @@ class RuleChecker:
         self._declared = None  # what inlining makes of rules joins values of types that no one declares to be one
 
     def _remembered(self, clause: Clause) -> Sequence[CheckedRule]:
-        """The rules of a clause; those of an earlier check if all of its dependencies are unchanged."""
+        """Return the rules of a clause; those of an earlier check if all of its dependencies are unchanged."""
         known = self._known.get(clause)
         if known is not None and known.given == self._dependencies(known.reads):
             self.warnings += known.warnings
@@ -75,7 +75,7 @@ class RuleChecker:
         return rules
 
     def _dependencies(self, reads: Sequence[str]) -> object:
-        """The dependencies of a clause that mentions these relations; types are compared by name."""
+        """Return the dependencies of a clause that mentions these relations; types are compared by name."""
         result = [self._signatures.get(name) for name in reads]
         return [s and (s.attributes, s.names or s.types) for s in result], self._declared is None, self._around
 
@@ -112,14 +112,16 @@ class RuleChecker:
 
 
 def _says_little(literal: BodyFormula) -> int:
-    """A sort key: literals that say the most about types come first."""
+    """Return a sort key: literals that say the most about types come first."""
     return 0 if isinstance(literal, BodyAtom) else 1 if isinstance(literal, Negation | Aggregation) else 2
 
 
 def _plain(
     shapes: Mapping[Span, str], conversions: Mapping[Span, str], functors: Functors
 ) -> Callable[[e.Expression], e.Expression]:
-    """A function that removes casts from an expression, and adds shapes to structures and functions to their calls."""
+    """Return a function that removes casts from an expression, and adds shapes to structures and functions to their
+    calls.
+    """
 
     def part(expression: e.Expression) -> e.Expression:
         if isinstance(expression, e.Cast):

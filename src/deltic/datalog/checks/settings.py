@@ -36,7 +36,7 @@ def check_widths(
 
 
 def settings_of(items: Iterable[Item], findings: Findings) -> ProgramSettings:
-    """The settings of all texts together; contradictions are reported."""
+    """Return the settings of all texts together; contradictions are reported."""
     first: dict[str, Pragma] = {}
     for item in items:
         if isinstance(item, Pragma) and first.setdefault(item.name, item).value != item.value:

@@ -91,7 +91,7 @@ def check_stratification(
 
 
 def uses_of(rule: CheckedRule) -> Iterator[Use]:
-    """The relations that a rule mentions, from left to right."""
+    """Yield the relations that a rule mentions, from left to right."""
     for relation, sign, through, span in _mentions(rule.head.arguments, rule.body, 1, ""):
         yield Use(rule.head.relation, relation, sign, through, span)
 
@@ -120,7 +120,7 @@ def _components(names: Sequence[str], uses: Sequence[Use]) -> list[tuple[str, ..
 
 
 def _helpers(names: Sequence[str], uses: Sequence[Use], hidden: Collection[str], findings: Findings) -> Sequence[str]:
-    """The mutually recursive relations that shrink while the others grow from empty.
+    """Return the mutually recursive relations that shrink while the others grow from empty.
 
     They must not be recursive by themselves, and the choice must be unique.
     """

@@ -33,7 +33,7 @@ class Subsumed:
 
 
 def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
-    """The statements with subsumptions rewritten to rules; unsupported ones and choice domains are reported."""
+    """Return the statements with subsumptions rewritten to rules; unsupported ones and choice domains are reported."""
     views = _Views(items, findings)
     views.check_choices()
     if not any(isinstance(item, Subsumption) for item in items):
@@ -74,7 +74,7 @@ class _Views:
         return graph
 
     def recursive(self) -> set[str]:
-        """The relations that depend on themselves."""
+        """Return the relations that depend on themselves."""
         groups = components(self._graph)
         return {name for names in groups for name in names if len(names) > 1 or name in self._graph[name]}
 
@@ -88,7 +88,7 @@ class _Views:
                 self._report(declaration.span, f"`{declaration.name}` has no attribute `{name}`", hint)
 
     def may_subsume(self, item: Subsumption) -> bool:
-        """Whether a subsumption is supported."""
+        """Return whether a subsumption is supported."""
         name, declaration = item.lesser.relation, self.declared.get(item.lesser.relation)
         if item.greater.relation != name:
             message = f"`{name}` cannot be subsumed by `{item.greater.relation}`"
@@ -101,7 +101,7 @@ class _Views:
         return self._may_be_chosen(item, "subsumption", declaration)
 
     def _may_be_chosen(self, place: SyntaxNode, what: str, declaration: Declaration) -> bool:
-        """Whether rows may be left out of a relation, because it is a view."""
+        """Return whether rows may be left out of a relation, because it is a view."""
         hint = "derive another relation from it, and declare that one so"
         if "eqrel" in declaration.qualifiers:
             message = f"{what} of an equivalence is not supported: it would be no equivalence without some of its rows"
@@ -119,7 +119,7 @@ class _Views:
 
 
 def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is_recursive: bool) -> Iterator[Item]:
-    """The declarations of the relations of all rows and of dominated rows, and the rules."""
+    """Yield the declarations of the relations of all rows and of dominated rows, and the rules."""
     name, span = declaration.name, declaration.span
     every, gone = _every(name), _gone(name)
     for helper in (every, gone):
@@ -146,7 +146,7 @@ def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is
 
 
 def _among_all(body: BodyFormula, name: str) -> BodyFormula:
-    """The condition of a subsumption, reading all rows of the relation."""
+    """Return the condition of a subsumption, reading all rows of the relation."""
 
     def change(node: Any) -> Any:
         is_one = isinstance(node, BodyAtom) and node.relation == name
@@ -171,7 +171,7 @@ def _all(parts: Sequence[BodyFormula], item: Subsumption) -> BodyFormula:
 
 
 def _raw(item: Item, names: Collection[str]) -> Item:
-    """A clause that derives all rows of the relation, before subsumption."""
+    """Return a clause that derives all rows of the relation, before subsumption."""
     if not isinstance(item, Clause) or not any(head.relation in names for head in item.heads):
         return item
     return replace(
@@ -188,5 +188,5 @@ def _gone(name: str) -> str:
 
 
 def _read(parts: Iterable[SyntaxNode]) -> list[str]:
-    """The relations of all atoms in formulas and expressions."""
+    """Return the relations of all atoms in formulas and expressions."""
     return [node.relation for part in parts for node in nodes_in(part) if isinstance(node, BodyAtom)]

@@ -135,7 +135,7 @@ class _Rule:
         return [given] if (given := self._result_type(expression)) else ()
 
     def _result_type(self, expression: Expression) -> str:
-        """The declared type of an expression's result, "" for a base type."""
+        """Return the declared type of an expression's result, "" for a base type."""
         if isinstance(expression, Cast):
             return expression.type.name
         given = self._declared.functors.get(expression.functor, ()) if isinstance(expression, FunctorCall) else ()
@@ -165,7 +165,7 @@ class _Rule:
         return f"`{argument.span.text}` is {source.phrase} at {source.span.place}; " if source else ""
 
     def _signature(self, atom: f.BodyAtom) -> RelationSignature | None:
-        """The signature of an atom's relation, if the number of arguments is right."""
+        """Return the signature of an atom's relation, if the number of arguments is right."""
         signature = self._declared.signatures.get(atom.relation)
         fits = signature and len(signature.names) == len(atom.arguments)
         return signature if fits else None

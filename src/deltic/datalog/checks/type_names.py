@@ -43,7 +43,7 @@ class TypeTable:
         self._fields = {(i.name, b.name): tuple(f.type.name for f in b.fields) for i in structures for b in i.branches}
 
     def fields(self, structure: str, branch: str) -> tuple[str, ...]:
-        """The names of the types of a branch's fields, as declared."""
+        """Return the names of the types of a branch's fields, as declared."""
         return self._fields[structure, branch]
 
     def _define(self, structure: Structure, declaration: StructureType) -> None:
@@ -60,7 +60,7 @@ class TypeTable:
             structure.branches[branch.name] = tuple((field.name, self._field(field)) for field in branch.fields)
 
     def _field(self, field: Attribute) -> Base | None:
-        """The type of a field; types without literals are reported."""
+        """Return the type of a field; types without literals are reported."""
         base = self.base(field.type)
         if base in OPAQUE.values():
             message = f"a field cannot be of type {base}"
@@ -69,7 +69,7 @@ class TypeTable:
         return base
 
     def base(self, mention: TypeName) -> Base | None:
-        """The base type of a mentioned type; an unknown one is reported."""
+        """Return the base type of a mentioned type; an unknown one is reported."""
         if mention.name not in self._bases and mention.name in OPAQUE:
             return OPAQUE[mention.name]
         if mention.name not in self._bases:
@@ -120,7 +120,7 @@ def _by_name(declarations: Sequence[TypeDeclaration], findings: Findings) -> Map
 
 
 def _mentions(declaration: TypeDeclaration) -> tuple[TypeName, ...]:
-    """The types that a declaration mentions; a structure mentions none."""
+    """Return the types that a declaration mentions; a structure mentions none."""
     if isinstance(declaration, UnionType):
         return declaration.members
     return (declaration.base,) if isinstance(declaration, Subtype) else ()
@@ -139,17 +139,17 @@ class Lattice:
                 self._members[item.name] = [member.name for member in item.members]
 
     def plain(self, name: str) -> str:
-        """The type that a name is an alias of."""
+        """Return the type that a name is an alias of."""
         while len(self._members.get(name, ())) == 1:
             (name,) = self._members[name]
         return name
 
     def is_root(self, name: str) -> bool:
-        """Whether a type is no subtype or union: a base type, a record or an algebraic data type."""
+        """Return whether a type is no subtype or union: a base type, a record or an algebraic data type."""
         return name not in self._bases and name not in self._members
 
     def is_subtype(self, lesser: str, greater: str) -> bool:
-        """Whether the declarations make one type a subtype of the other."""
+        """Return whether the declarations make one type a subtype of the other."""
         lesser, greater = self.plain(lesser), self.plain(greater)
         if lesser == greater or (lesser in self._bases and self.is_subtype(self._bases[lesser], greater)):
             return True
@@ -158,7 +158,7 @@ class Lattice:
         return any(self.is_subtype(lesser, member) for member in self._members.get(greater, ()))
 
     def common(self, first: Names, second: Names) -> Names:
-        """The greatest common subtypes of the first types and the second; empty where they are disjoint."""
+        """Return the greatest common subtypes of the first types and the second; empty where they are disjoint."""
         return frozenset(name for a in first for b in second for name in self._common(a, b))
 
     def _common(self, first: str, second: str) -> Iterator[str]:

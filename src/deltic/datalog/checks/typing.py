@@ -50,18 +50,18 @@ class TypeSlots:
         self._evidence: list[Evidence | None] = []
 
     def new(self, types: Types, evidence: Evidence | None = None) -> Slot:
-        """A new slot."""
+        """Return a new slot."""
         self._parents.append(len(self._parents))
         self._types.append(types)
         self._evidence.append(evidence)
         return len(self._parents) - 1
 
     def types(self, slot: Slot) -> Types:
-        """The possible types of the slot, at least one."""
+        """Return the possible types of the slot, at least one."""
         return self._types[self._root(slot)]
 
     def evidence(self, slot: Slot) -> Evidence | None:
-        """The reason for the first restriction of the slot."""
+        """Return the reason for the first restriction of the slot."""
         return self._evidence[self._root(slot)]
 
     def restrict(self, slot: Slot, types: Types, evidence: Evidence | None = None) -> bool:
@@ -113,11 +113,11 @@ class Typing:
         self._conversions: dict[Span, str] = {}
 
     def variables(self) -> Mapping[str, Type]:
-        """The type of each variable."""
+        """Return the type of each variable."""
         return {name: stored(preferred(self._slots.types(slot))) for name, slot in self._variables.items()}
 
     def expressions(self) -> Mapping[Span, Type]:
-        """The type of each expression other than a variable, by its position."""
+        """Return the type of each expression other than a variable, by its position."""
         return {span: stored(preferred(self._slots.types(slot))) for span, slot in self._expressions.items()}
 
     def settle(self) -> None:
@@ -127,15 +127,15 @@ class Typing:
         self._settle()
 
     def conversions(self) -> Mapping[Span, str]:
-        """The conversions between number and unsigned that casts need, by position; only after `settle`."""
+        """Return the conversions between number and unsigned that casts need, by position; only after `settle`."""
         return self._conversions
 
     def shapes(self) -> Mapping[Span, str]:
-        """The shape of each record and branch value, by position; only after `settle`."""
+        """Return the shape of each record and branch value, by position; only after `settle`."""
         return {apply.span: shape for apply, slot, _ in self._structures if (shape := self._shape(apply, slot))}
 
     def fields(self) -> Mapping[Span, tuple[str, ...]]:
-        """The field types of each record and branch value, by position; only after `settle`."""
+        """Return the field types of each record and branch value, by position; only after `settle`."""
         known = ((apply, preferred(self._slots.types(slot))) for apply, slot, _ in self._structures)
         return {
             apply.span: self._type_table.fields(type_.name, _branch(apply))
@@ -166,7 +166,7 @@ class Typing:
     def _alike(
         self, open_: Sequence[tuple[e.FunctorCall, Slot, list[Slot]]]
     ) -> list[tuple[e.FunctorCall, Slot, list[Slot]]]:
-        """The first structure whose possible types have the same fields, restricted to one type.
+        """Return the first structure whose possible types have the same fields, restricted to one type.
 
         Its text is the same.
         """
@@ -180,7 +180,7 @@ class Typing:
         return []
 
     def _is_known(self, apply: e.FunctorCall, slot: Slot, fields: Sequence[Slot]) -> bool:
-        """Whether the structure has one possible type left, after excluding types whose fields do not fit."""
+        """Return whether the structure has one possible type left, after excluding types whose fields do not fit."""
         types, branch = self._slots.types(slot), _branch(apply)
         if len(types) > 1:
             fitting = (t for t in types if isinstance(t, Structure) and self._may_hold(t.branches[branch], fields))
@@ -248,7 +248,7 @@ class Typing:
             self._findings.append(comparison.span.error(message, "structures are compared by `=` and `!=` only"))
 
     def _expression(self, expression: e.Expression) -> Slot:
-        """The slot of an expression, after adding the constraints in it."""
+        """Return the slot of an expression, after adding the constraints in it."""
         if isinstance(expression, e.Variable):
             return self._variables.setdefault(expression.name, self._slots.new(self._any))
         slot = self._inner(expression)
@@ -275,7 +275,7 @@ class Typing:
         return result
 
     def _is_reinterpreted(self, cast: e.Cast, slot: Slot, type_: Base) -> bool:
-        """Whether a cast may have to convert between number and unsigned, which only explicit casts do."""
+        """Return whether a cast may have to convert between number and unsigned, which only explicit casts do."""
         others = INTEGER - {type_}
         return type_ in INTEGER and cast.span != cast.argument.span and not others.isdisjoint(self._slots.types(slot))
 
@@ -291,7 +291,7 @@ class Typing:
         self._findings.append(cast.span.error(message, hint))
 
     def _structure(self, apply: e.FunctorCall) -> Slot:
-        """The slot of a record, `nil` or branch value, with all types that have such a branch."""
+        """Return the slot of a record, `nil` or branch value, with all types that have such a branch."""
         fields = [self._expression(argument) for argument in apply.arguments]
         structures, branch = self._type_table.structures, _branch(apply)
         named = [structure for structure in structures if branch in structure.branches]
@@ -315,7 +315,7 @@ class Typing:
         return self._slots.new(self._any)
 
     def _arguments(self, name: str, profile: FunctorProfile, arguments: tuple[e.Expression, ...], span: Span) -> Slot:
-        """The slot of the result of a functor or test."""
+        """Return the slot of the result of a functor or test."""
         slots = [self._expression(argument) for argument in arguments]
         if not profile.accepts(len(arguments)):
             self._findings.append(span.error(f"`{name}` takes {profile.count_in_words()}, not {len(arguments)}"))
@@ -357,7 +357,7 @@ class Typing:
         return f"`{expression.span.text}` is {phrase([preferred(self._slots.types(slot))])}"
 
     def _reasons(self, *slots: tuple[Slot, e.Expression]) -> str:
-        """The reasons for the types of variables, as a hint."""
+        """Return the reasons for the types of variables, as a hint."""
         reasons = []
         for slot, expression in slots:
             evidence = self._slots.evidence(slot)
@@ -367,12 +367,12 @@ class Typing:
 
 
 def _branch(apply: e.FunctorCall) -> str:
-    """The branch name of a structure; "" for a record."""
+    """Return the branch name of a structure; "" for a record."""
     return apply.functor.removeprefix(e.BRANCH) if apply.functor.startswith(e.BRANCH) else ""
 
 
 def _no_structure(apply: e.FunctorCall, named: Sequence[Structure], structures: Sequence[Structure]) -> tuple[str, str]:
-    """The message and the hint for a structure that no type has."""
+    """Return the message and the hint for a structure that no type has."""
     branch, count = _branch(apply), len(apply.arguments)
     if not branch:
         kind = "record type" if apply.functor == e.NIL else f"record type of {count_of(count, 'field')}"

@@ -34,7 +34,9 @@ def check_functors(
     functions: Mapping[str, OfPython],
     findings: Findings,
 ) -> Functors:
-    """The functors, each with the Python function of its name; missing functions and wrong types are reported."""
+    """Return the functors, each with the Python function of its name; missing functions and wrong types are
+    reported.
+    """
     profiles: dict[str, FunctorProfile] = {}
     defined: dict[str, PythonFunction] = {}
     for declaration in declarations:
@@ -65,7 +67,7 @@ def check_functors(
 
 
 def _is_of_values(function: OfPython) -> TypeGuard[PythonFunction]:
-    """Whether it is a function of the values of a row."""
+    """Return whether it is a function of the values of a row."""
     from deltic.circuit.python import PythonFunction
 
     return isinstance(function, PythonFunction)

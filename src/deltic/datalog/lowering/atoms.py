@@ -18,7 +18,7 @@ from deltic.values.types import Column
 
 
 def lower_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -> int:
-    """A node with one column for each variable of the atom; a row's weight is the number of rows that match."""
+    """Return a node with one column for each variable of the atom; a row's weight is the number of rows that match."""
     node = _selected(scope.builder, scope.relation(atom.relation), atom, rule)
     attributes = scope.builder.type_of(node).schema.columns
     variables = _first_places(atom)
@@ -30,7 +30,7 @@ def lower_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -> int:
 
 
 def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -> int:
-    """A set with one column for each variable of a negated atom: the bindings for which some row matches.
+    """Return a set with one column for each variable of a negated atom: the bindings for which some row matches.
 
     If the relation does not depend on the recursion, all but the renaming is computed in the whole circuit.
     """
@@ -46,7 +46,9 @@ def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -
 
 
 def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
-    """A map to these columns, dropping rows with undefined values; the node itself if it has these columns already."""
+    """Return a map to these columns, dropping rows with undefined values; the node itself if it has these columns
+    already.
+    """
     schema = builder.type_of(node).schema
     same = schema.columns == tuple(columns)
     if same and all(isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)):
@@ -55,12 +57,12 @@ def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], value
 
 
 def make_set(builder: CircuitBuilder, node: int) -> int:
-    """The set of the node's rows; the node itself if it carries a set."""
+    """Return the set of the node's rows; the node itself if it carries a set."""
     return node if builder.type_of(node).is_set else builder.add(ops.Distinct(), node)
 
 
 def _first_places(atom: BodyAtom) -> dict[str, int]:
-    """The first position of each variable of the atom."""
+    """Return the first position of each variable of the atom."""
     places: dict[str, int] = {}
     for place, argument in enumerate(atom.arguments):
         if isinstance(argument, Variable):
@@ -69,12 +71,12 @@ def _first_places(atom: BodyAtom) -> dict[str, int]:
 
 
 def _may_be_null(argument: Expression) -> bool:
-    """Whether NULL matches an argument; a comparison with a constant excludes it anyway."""
+    """Return whether NULL matches an argument; a comparison with a constant excludes it anyway."""
     return not isinstance(argument, Variable) or isinstance(argument, Unnamed)
 
 
 def _selected(builder: CircuitBuilder, node: int, atom: BodyAtom, rule: CheckedRule) -> int:
-    """The rows that match the atom's constants and repeated variables; NULL matches only `_`."""
+    """Return the rows that match the atom's constants and repeated variables; NULL matches only `_`."""
     attributes = builder.type_of(node).schema.names
     first = _first_places(atom)
     predicates: list[exp.Expression] = []

@@ -29,12 +29,12 @@ FRONT = "Datalog"
 
 
 def lower(checked: CheckedProgram) -> Circuit:
-    """The circuit of a program without external relations: a source for each table, a sink for each view."""
+    """Return the circuit of a program without external relations: a source for each table, a sink for each view."""
     return Catalog((define(checked),)).circuit
 
 
 def define(checked: CheckedProgram, memory: ClauseMemory | None = None) -> FrontEndDefinitions:
-    """The tables of a program, and the definitions of its views, one for each stratum.
+    """Return the tables of a program, and the definitions of its views, one for each stratum.
 
     Strata that are unchanged since an earlier program come from the `memory`.
     """
@@ -60,12 +60,12 @@ class _Lowering:
         self._types = {**checked.others, **{r.name: ZSetType(r.schema, True) for r in checked.relations.values()}}
 
     def is_derived(self, stratum: Collection[str]) -> bool:
-        """Whether some relation of a stratum has rules or facts, or is derived by a Python operator."""
+        """Return whether some relation of a stratum has rules or facts, or is derived by a Python operator."""
         applied, relations = self._checked.applied, self._checked.relations
         return any(name in applied or relations[name].is_derived for name in stratum)
 
     def define(self, stratum: Collection[str]) -> ViewDefinitions:
-        """The definition of the relations of a stratum, over the relations that they read."""
+        """Return the definition of the relations of a stratum, over the relations that they read."""
         rules = [rule for name in stratum for rule in self._written[name]]
         known = self._known.get(*rules)
         if known is not None and known.given == self._around(stratum, known.reads):
@@ -78,7 +78,9 @@ class _Lowering:
         return definition
 
     def _around(self, stratum: Collection[str], reads: Collection[str]) -> object:
-        """The dependencies of a stratum's definition other than its rules; `reads` are the relations that it reads."""
+        """Return the dependencies of a stratum's definition other than its rules; `reads` are the relations that it
+        reads.
+        """
         checked, names = self._checked, (*stratum, *reads)
         own = [(checked.relations.get(name), checked.applied.get(name), name in checked.helpers) for name in stratum]
         others = [(self._types.get(name), self._structures.get(name)) for name in names]
@@ -97,21 +99,21 @@ class _Lowering:
         return ViewDefinitions(tuple(map(self._view, shown)), scope.builder.build())
 
     def _shown(self, stratum: Collection[str]) -> list[str]:
-        """The relations of a stratum that become views; results of operators only if others read them."""
+        """Return the relations of a stratum that become views; results of operators only if others read them."""
         applied = self._checked.applied
         return [n for n in stratum if n not in applied or self._is_read(n, stratum)]
 
     def _is_read(self, name: str, stratum: Collection[str]) -> bool:
-        """Whether rules of other strata read a relation."""
+        """Return whether rules of other strata read a relation."""
         others = (rule for other in self._written if other not in stratum for rule in self._rules(other))
         return any(_mentions(rule, {name}) for rule in others)
 
     def _rules(self, name: str) -> list[CheckedRule]:
-        """The rules of a relation in plain form, without facts."""
+        """Return the rules of a relation in plain form, without facts."""
         return [rule for rule in self._simplified(name) if rule.body]
 
     def _simplified(self, name: str) -> list[CheckedRule]:
-        """The rules and facts of a relation in plain form, without those that derive nothing."""
+        """Return the rules and facts of a relation in plain form, without those that derive nothing."""
         if name not in self._plain:
             self._plain[name] = [plain for rule in self._written.get(name, ()) if (plain := simplify(rule))]
         return self._plain[name]
@@ -125,7 +127,7 @@ class _Lowering:
         return CatalogView(name, self._types[name], relation.is_hidden, text, place, demand=demand, rules=rules)
 
     def _parts(self, name: str) -> list[tuple[str, str]]:
-        """The text and place of each part of a relation's union; with subsumption, of the union of all its rows.
+        """Return the text and place of each part of a relation's union; with subsumption, of the union of all its rows.
 
         In a recursion its last part, with the name of the relation as text, has the rows of the previous iteration.
         """
@@ -159,13 +161,13 @@ class _Lowering:
             scope.relations[helper] = self._node(helper, scope)
 
     def _node(self, name: str, scope: LoweringScope) -> int:
-        """The set of all rows of a relation, or the result of a Python operator."""
+        """Return the set of all rows of a relation, or the result of a Python operator."""
         if made := self._checked.applied.get(name):
             return make_set(scope.builder, scope.builder.add(applied(made.custom), *map(scope.relation, made.inputs)))
         return self._union(self._checked.relations[name], scope)
 
     def _union(self, relation: CheckedRelation, scope: LoweringScope) -> int:
-        """The set of all rows of a relation: from its table, its facts, and its rules."""
+        """Return the set of all rows of a relation: from its table, its facts, and its rules."""
         parts = [*self._initial(relation, scope)]
         parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules(relation.name)]
         parts = parts or [scope.constant(relation.schema)]
@@ -174,7 +176,7 @@ class _Lowering:
         return _chosen(relation, make_set(scope.builder, total), scope)
 
     def _initial(self, relation: CheckedRelation, scope: LoweringScope) -> Iterator[int]:
-        """The nodes for a relation's table and facts."""
+        """Yield the nodes for a relation's table and facts."""
         if relation.is_table:
             yield scope.bring(scope.outside.source(relation.name), scope.outside)
         facts = (rule for rule in self._simplified(relation.name) if not rule.body)
@@ -197,7 +199,7 @@ def _chosen(relation: CheckedRelation, node: int, scope: LoweringScope) -> int:
 
 
 def _limit(name: str, limit: int, scope: LoweringScope) -> int:
-    """A relation without columns that has a row once a relation of the recursion has at least `limit` rows."""
+    """Return a relation without columns that has a row once a relation of the recursion has at least `limit` rows."""
     builder = scope.builder
     count = ops.Aggregate((), (ops.AggregateCall("count", "", "size"),))
     enough = exp.GTE(this=named("size"), expression=literal(limit, Type.INT64))
@@ -206,7 +208,7 @@ def _limit(name: str, limit: int, scope: LoweringScope) -> int:
 
 
 def _limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) -> int:
-    """The previous rows of a relation, and those of the node unless a limit is reached.
+    """Return the previous rows of a relation, and those of the node unless a limit is reached.
 
     All relations of the recursion then stay unchanged: Rᵢ₊₁ = Rᵢ ∪ T(Rᵢ, E) while r has fewer rows in Rᵢ, and else Rᵢ.
     The result depends only on the iterations, not on the order of evaluation or of changes.
@@ -218,15 +220,15 @@ def _limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) 
 
 
 def _row(fact: CheckedRule) -> tuple[object, ...]:
-    """The values of a fact, None for an undefined one."""
+    """Return the values of a fact, None for an undefined one."""
     return tuple(evaluate(scalar(argument, fact), {}, {}) for argument in fact.head.arguments)
 
 
 def _mentions(rule: CheckedRule, names: Collection[str]) -> bool:
-    """Whether the rule's body reads one of these relations."""
+    """Return whether the rule's body reads one of these relations."""
     return any(atom.relation in names for atom in _atoms(rule))
 
 
 def _atoms(rule: CheckedRule) -> Iterator[BodyAtom]:
-    """The atoms of a rule's body, including negated ones and those in aggregates."""
+    """Return the atoms of a rule's body, including negated ones and those in aggregates."""
     return (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), BodyAtom))

@@ -24,12 +24,12 @@ _WIDE = {narrow: wide for wide, narrow in NARROW.items()}
 
 
 def is_range(expression: Expression) -> bool:
-    """Whether the expression is a range."""
+    """Return whether the expression is a range."""
     return isinstance(expression, FunctorCall) and expression.functor == "range"
 
 
 def name_ranges(rule: CheckedRule) -> CheckedRule:
-    """The rule with a variable and an equation for each range, except in aggregates."""
+    """Return the rule with a variable and an equation for each range, except in aggregates."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_r{number}") not in rule.variables)
     equations: list[BodyFormula] = []
@@ -53,7 +53,7 @@ def name_ranges(rule: CheckedRule) -> CheckedRule:
 def lower_range(
     builder: CircuitBuilder, node: int, name: str, arguments: Sequence[Expression], rule: CheckedRule
 ) -> int:
-    """The rows of a node once for every value of the range between these arguments, in a new column."""
+    """Return the rows of a node once for every value of the range between these arguments, in a new column."""
     type_ = rule.type_of(arguments[0])
     wide = _WIDE.get(type_, type_)
     values = [converted(argument, rule, wide) for argument in arguments]

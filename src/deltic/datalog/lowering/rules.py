@@ -33,7 +33,7 @@ from deltic.values.types import Column, Schema, Type
 
 
 def lower_rule(rule: CheckedRule, schema: Schema, scope: LoweringScope, as_set: bool = True) -> int:
-    """A node with the rows that a rule in plain form derives, weighted by their derivations.
+    """Return a node with the rows that a rule in plain form derives, weighted by their derivations.
 
     If only the set of the rows is needed, the weights may count fewer derivations.
     """
@@ -64,7 +64,7 @@ class _RuleLowering:
         return project(self._builder, node, schema.columns, values)
 
     def _atom(self, atom: f.BodyAtom) -> int:
-        """An atom, with the conditions on it alone and computed variables that join it to other atoms."""
+        """Return an atom, with the conditions on it alone and computed variables that join it to other atoms."""
         node = lower_atom(atom, self._rule, self._scope)
         elsewhere = {
             v.name for a in self._rule.body if isinstance(a, f.BodyAtom) and a is not atom for v in mentions_of(a)
@@ -75,7 +75,7 @@ class _RuleLowering:
         return self._kept(node, self._compute(node, wanted), elsewhere | self._shared)
 
     def _kept(self, atom: int, computed: int, joining: set[str]) -> int:
-        """An atom with computed columns, as a relation of its own if these join it to other atoms.
+        """Return an atom with computed columns, as a relation of its own if these join it to other atoms.
 
         Otherwise a change of another atom would scan all rows of this one, unless the equation can be inverted, as
         `y = x + 1` can.
@@ -88,19 +88,21 @@ class _RuleLowering:
         return self._builder.add(ops.Keep(self._rule.head.relation), make_set(self._builder, computed))
 
     def _is_invertible(self, name: str) -> bool:
-        """Whether the variable is computed from one other variable, which can be computed from it in turn."""
+        """Return whether the variable is computed from one other variable, which can be computed from it in turn."""
         value, read = self._values[name]
         types = {n: self._rule.variables[n] for n in (name, *read)}
         return len(read) == 1 and solve(column(name), value, read[0], types) is not None
 
     def _computed_by_several(self) -> set[str]:
-        """The variables that several atoms bind or determine independently: they join those atoms."""
+        """Return the variables that several atoms bind or determine independently: they join those atoms."""
         atoms = [literal for literal in self._rule.body if isinstance(literal, f.BodyAtom)]
         counts = Counter(name for atom in atoms for name in self._given_by(atom))
         return {name for name, count in counts.items() if count > 1}
 
     def _given_by(self, atom: f.BodyAtom) -> dict[str, set[str]]:
-        """The variables of an atom, and those that equations compute from them, each with the variables it needs."""
+        """Return the variables of an atom, and those that equations compute from them, each with the variables it
+        needs.
+        """
         given: dict[str, set[str]] = {variable.name: set() for variable in mentions_of(atom)}
         pending = [c for c in self._pending if is_equation(c)]
         while binding := next((b for c in pending if (b := _binding(c, list(given)))), None):
@@ -110,7 +112,7 @@ class _RuleLowering:
         return given
 
     def _sets(self) -> list[int]:
-        """The existentials whose bodies need no outer bindings, as sets to join with."""
+        """Return the existentials whose bodies need no outer bindings, as sets to join with."""
         whole = [i for i in self._inner if isinstance(i, f.Existential) and i.free().keys() <= bound_by_all(i, ())]
         self._inner = [inner for inner in self._inner if inner not in whole]
         return [_lower_existential(each, self._rule, self._scope, None) for each in whole]
@@ -130,7 +132,7 @@ class _RuleLowering:
         return node
 
     def _excluded(self, part: f.BodyAtom | f.Existential, node: int) -> int:
-        """The bindings for which the negated literal holds."""
+        """Return the bindings for which the negated literal holds."""
         if isinstance(part, f.BodyAtom):
             return lower_absent_atom(part, self._rule, self._scope)
         return _lower_existential(part, self._rule, self._scope, node)
@@ -159,7 +161,7 @@ class _RuleLowering:
             node = self._extend(node, *binding)
 
     def _may(self, binding: tuple[Variable, Expression, f.BodyFormula], wanted: set[str] | None) -> bool:
-        """Whether an equation may bind its variable; results of aggregates are bound by the aggregates."""
+        """Return whether an equation may bind its variable; results of aggregates are bound by the aggregates."""
         variable, value, _ = binding
         if variable in self._results:
             return False
@@ -184,7 +186,7 @@ class _RuleLowering:
         return project(self._builder, node, (*columns, new), (*values, computed))
 
     def _within_ranges(self, node: int, conditions: Sequence[f.BodyFormula]) -> int:
-        """The rows in which bound variables lie in all ranges that they equal."""
+        """Return the rows in which bound variables lie in all ranges that they equal."""
         schema = self._builder.type_of(node).schema
         for condition in conditions:
             if isinstance(condition, f.BodyComparison) and is_range(condition.right):
@@ -197,7 +199,7 @@ class _RuleLowering:
         return node
 
     def _range(self, node: int, name: str, value: Expression) -> int:
-        """The node's rows for each value of a range; a constant range is computed outside of a recursion."""
+        """Return the node's rows for each value of a range; a constant range is computed outside of a recursion."""
         assert isinstance(value, FunctorCall)
         if any(True for _ in variables(value)):
             return lower_range(self._builder, node, name, value.arguments, self._rule)
@@ -207,12 +209,14 @@ class _RuleLowering:
 
 
 def _given(inner: f.Aggregation | f.Existential, names: Sequence[str]) -> set[str]:
-    """The variables that are bound if these columns are."""
+    """Return the variables that are bound if these columns are."""
     return bound_by_all(inner, names) if isinstance(inner, f.Existential) else set(names)
 
 
 def _binding(condition: f.BodyFormula, names: Sequence[str]) -> tuple[Variable, Expression, f.BodyFormula] | None:
-    """The variable that an equation binds from these columns, the value, and the equation; None if it binds none."""
+    """Return the variable that an equation binds from these columns, the value, and the equation; None if it binds
+    none.
+    """
     if not is_equation(condition):
         return None
     for side, other in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -245,7 +249,7 @@ class _InnerBody:
         self.place = self.scope.outside if is_before and not self._is_recursive() else self.scope
 
     def derive(self, arguments: Sequence[Expression], body: Sequence[f.BodyFormula], columns: Sequence[Column]) -> int:
-        """A node with the values of the arguments for each binding for which the body holds."""
+        """Return a node with the values of the arguments for each binding for which the body holds."""
         schema = Schema(tuple(columns))
         head = f.BodyAtom("", tuple(arguments), span=self.literal.span)
         plain = simplify(replace(self.rule, head=head, body=tuple(body)))
@@ -254,7 +258,7 @@ class _InnerBody:
         return self.place.constant(schema)
 
     def guard(self, node: int | None) -> tuple[f.BodyFormula, ...]:
-        """An atom with the outer variables' values in `node`, if some body does not bind all of them itself.
+        """Return an atom with the outer variables' values in `node`, if some body does not bind all of them itself.
 
         If the bodies are computed before a recursion, these are the values that are known there.
         """
@@ -280,7 +284,7 @@ class _InnerBody:
 
 
 def _lower_existential(existential: f.Existential, rule: CheckedRule, scope: LoweringScope, node: int | None) -> int:
-    """A set with one column for each outer variable: the values for which one of the bodies holds.
+    """Return a set with one column for each outer variable: the values for which one of the bodies holds.
 
     `node` has the bindings so far; None if the bodies need none.
     """
@@ -293,7 +297,9 @@ def _lower_existential(existential: f.Existential, rule: CheckedRule, scope: Low
 
 
 def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> list[f.BodyFormula]:
-    """The literals that do not depend on the recursion: atoms of other relations, and conditions on their variables."""
+    """Return the literals that do not depend on the recursion: atoms of other relations, and conditions on their
+    variables.
+    """
 
     def is_known(literal: f.BodyFormula) -> bool:
         atom = bare(literal)
@@ -305,7 +311,7 @@ def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> list[f
 
 
 def _lower_aggregation(aggregation: f.Aggregation, rule: CheckedRule, scope: LoweringScope, node: int) -> int:
-    """The bindings of `node`, which has all outer variables, with a column for the result of an aggregate.
+    """Return the bindings of `node`, which has all outer variables, with a column for the result of an aggregate.
 
     For a binding without a group `count` and `sum` are 0; `min`, `max` and `mean` have no value, so the binding is
     dropped.
@@ -322,7 +328,7 @@ def _lower_aggregation(aggregation: f.Aggregation, rule: CheckedRule, scope: Low
 
 
 def _groups(inner: _InnerBody, aggregation: f.Aggregation, node: int) -> int:
-    """The keys and the result of each group, at least for the bindings of `node`."""
+    """Return the keys and the result of each group, at least for the bindings of `node`."""
     name, targets = aggregation.result.name, aggregation.targets
     wanted = _taken(aggregation, inner.rule)
     values = [Column(f"{name}{'.' * i}", type_) for i, type_ in enumerate(wanted)]
@@ -341,7 +347,7 @@ def _groups(inner: _InnerBody, aggregation: f.Aggregation, node: int) -> int:
 
 
 def _taken(aggregation: f.Aggregation, rule: CheckedRule) -> list[Type]:
-    """The types of an aggregate's targets; Python aggregates take 64-bit numbers for any word size."""
+    """Return the types of an aggregate's targets; Python aggregates take 64-bit numbers for any word size."""
     if aggregation.entry:
         own = ACCUMULATORS[aggregation.entry]
         assert isinstance(own, UserAggregate)
@@ -350,7 +356,7 @@ def _taken(aggregation: f.Aggregation, rule: CheckedRule) -> list[Type]:
 
 
 def _defined(builder: CircuitBuilder, number: int, columns: Sequence[Column]) -> int:
-    """The groups whose result, in the last column, is not NULL."""
+    """Return the groups whose result, in the last column, is not NULL."""
     is_null = exp.Is(this=column(columns[-1].name), expression=exp.Null())
     there = builder.add(ops.Filter(exp.Not(this=is_null)), number)
     plain = (*columns[:-1], replace(columns[-1], nullable=False))

@@ -44,7 +44,7 @@ _BINARY: Mapping[str, type[Tree]] = {
 
 
 def scalar(expression: e.Expression, rule: CheckedRule) -> Tree:
-    """The value of an expression of the rule."""
+    """Return the value of an expression of the rule."""
     if isinstance(expression, e.Variable):
         return column(expression.name)
     type_ = rule.type_of(expression)
@@ -70,7 +70,7 @@ def scalar(expression: e.Expression, rule: CheckedRule) -> Tree:
 
 
 def converted(expression: e.Expression, rule: CheckedRule, type_: Type) -> Tree:
-    """The value of an expression as a number of another width, cast if necessary."""
+    """Return the value of an expression as a number of another width, cast if necessary."""
     return _as(scalar(expression, rule), rule.type_of(expression), type_)
 
 
@@ -79,13 +79,13 @@ def _as(value: Tree, type_: Type, wanted: Type) -> Tree:
 
 
 def literal_value(expression: e.Expression, type_: Type) -> object:
-    """The Python value of a literal of this type."""
+    """Return the Python value of a literal of this type."""
     assert isinstance(expression, e.NumberLiteral | e.UnsignedLiteral | e.FloatLiteral | e.StringLiteral)
     return float(expression.value) if type_.is_float else expression.value
 
 
 def predicate(condition: BodyFormula, rule: CheckedRule) -> Tree:
-    """A comparison, test or negated test of the rule as a tree."""
+    """Return a comparison, test or negated test of the rule as a tree."""
     if isinstance(condition, Negation):
         return exp.Not(this=predicate(condition.part, rule))
     if isinstance(condition, BodyComparison):
@@ -99,7 +99,7 @@ def predicate(condition: BodyFormula, rule: CheckedRule) -> Tree:
 
 
 def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type) -> Tree:
-    """A functor applied to arguments; the first one has the type `operand`."""
+    """Return a functor applied to arguments; the first one has the type `operand`."""
     if functor == "to_string" and operand.is_float:
         return call("six_places", _as(arguments[0], operand, Type.FLOAT64))
     if functor in CONVERSIONS and operand is Type.STRING and result is not Type.STRING:
@@ -120,7 +120,7 @@ def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type)
 
 
 def _ordinal(value: Tree, type_: Type, result: Type) -> Tree:
-    """A number that identifies a value of a type: a number itself, or a fingerprint of a text or structure.
+    """Return a number that identifies a value of a type: a number itself, or a fingerprint of a text or structure.
 
     With fewer bits, the fingerprint's lower bits.
     """
@@ -140,7 +140,7 @@ def _extreme(kind: type[Tree], arguments: Sequence[Tree]) -> Tree:
 
 
 def _shift_unsigned(arguments: Sequence[Tree], result: Type) -> Tree:
-    """A logical right shift, also for negative numbers."""
+    """Return a logical right shift, also for negative numbers."""
     left, right = arguments
     if not result.signed:
         return exp.BitwiseRightShift(this=left, expression=right)
@@ -150,7 +150,7 @@ def _shift_unsigned(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
-    """A logical operator on numbers: 0 is false, all else is true, and the result is 0 or 1.
+    """Return a logical operator on numbers: 0 is false, all else is true, and the result is 0 or 1.
 
     It combines bits, because SQL's AND and OR may have a value although an operand is NULL.
     """
@@ -164,7 +164,7 @@ def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
 
 
 def _substring(arguments: Sequence[Tree], result: Type) -> Tree:
-    """A substring; the index counts from 0, is empty outside of the string, and the length is cut at its end."""
+    """Return a substring; the index counts from 0, is empty outside of the string, and the length is cut at its end."""
     text, index, length = arguments
     if all(isinstance(number, exp.Literal) and int(number.this) < 2**31 for number in (index, length)):
         return call("substring", text, literal(int(index.this) + 1, Type.INT32), cast(length, Type.INT32))

@@ -32,22 +32,22 @@ class LoweringScope(ABC):
 
     @abstractmethod
     def relation(self, name: str) -> int:
-        """The node in this circuit that carries a relation as a set."""
+        """Return the node in this circuit that carries a relation as a set."""
 
     @abstractmethod
     def is_recursive(self, relation: str) -> bool:
-        """Whether a relation depends on the recursive relations of this body; False outside of a body."""
+        """Return whether a relation depends on the recursive relations of this body; False outside of a body."""
 
     @abstractmethod
     def bring(self, number: int, place: LoweringScope) -> int:
-        """The node in this circuit for node `number` of `place`, which is this or the whole circuit."""
+        """Return the node in this circuit for node `number` of `place`, which is this or the whole circuit."""
 
     def constant(self, schema: Schema, rows: Sequence[tuple[object, ...]] = ()) -> int:
-        """The node in this circuit for a constant, which is computed outside of a recursion."""
+        """Return the node in this circuit for a constant, which is computed outside of a recursion."""
         return self.bring(self.outside.builder.add(ops.Constant(schema, tuple(rows))), self.outside)
 
     def hidden(self, node: int) -> str:
-        """The name of a relation for a node of this circuit, which only rules that are lowered read."""
+        """Return the name of a relation for a node of this circuit, which only rules that are lowered read."""
         name = f"%{node}{'' if self is self.outside else ' of the recursion'}"
         self.relations[name] = node
         return name
@@ -82,7 +82,8 @@ class WholeCircuit(LoweringScope):
         return number
 
     def source(self, name: str) -> int:
-        """The node that reads a relation of the catalog; structures of tables are normalized to the form of rules.
+        """Return the node that reads a relation of the catalog; structures of tables are normalized to the form of
+        rules.
 
         A text that is no value of the type is an error of the epoch.
         """
@@ -95,7 +96,7 @@ class WholeCircuit(LoweringScope):
         return self.builder.add(ops.Distinct(), self.builder.add(ops.Map(type_.schema.columns, tuple(values)), node))
 
     def seen(self, node: int) -> int:
-        """The relation as rules see it: a set, with narrow numbers widened."""
+        """Return the relation as rules see it: a set, with narrow numbers widened."""
         columns = self.builder.type_of(node).schema.columns
         wide = tuple(replace(column, type=seen(column.type, self._word_size)) for column in columns)
         if wide != columns:
@@ -138,7 +139,7 @@ class Inside(LoweringScope):
         return self.bring(self._outside.relation(name), self._outside)
 
     def close(self) -> dict[str, int]:
-        """The nodes of the whole circuit for the members, once the body has a sink for each."""
+        """Return the nodes of the whole circuit for the members, once the body has a sink for each."""
         fixpoint = self._outside.builder.add(ops.Fixpoint(self.builder.build()), *self.inputs)
         return {name: self._outside.builder.add(ops.BundleRelation(name), fixpoint) for name in self._members}
 

@@ -28,7 +28,7 @@ _LITERALS: Mapping[Type, Callable[..., e.Expression]] = {
 
 
 def simplify(rule: CheckedRule) -> CheckedRule | None:
-    """The rule in plain form, None if its body can never hold.
+    """Return the rule in plain form, None if its body can never hold.
 
     In plain form the arguments of the body's atoms are variables, literals and wildcards, the other literals contain
     variables, and there are no truth values; structures that bind their fields are replaced by equations for these. The
@@ -44,7 +44,7 @@ def simplify(rule: CheckedRule) -> CheckedRule | None:
 
 
 def fold_constants(rule: CheckedRule) -> CheckedRule:
-    """The rule with closed expressions and conditions replaced by their values, where these are defined."""
+    """Return the rule with closed expressions and conditions replaced by their values, where these are defined."""
 
     def fold(part: e.Expression) -> e.Expression:
         return _value(part, rule) if isinstance(part, e.FunctorCall) else part
@@ -71,7 +71,7 @@ def _value(apply: e.FunctorCall, rule: CheckedRule) -> e.Expression:
 
 
 def _truth(literal: f.BodyFormula, rule: CheckedRule) -> f.BodyFormula:
-    """A condition on literals alone as a truth value; false if it is undefined."""
+    """Return a condition on literals alone as a truth value; false if it is undefined."""
     inner = bare(literal)
     if isinstance(inner, f.Aggregation | f.BodyAtom | f.Existential | f.Truth) or any(
         is_range(value) or any(True for _ in variables(value)) for value in expressions_of(literal)
@@ -87,7 +87,7 @@ def _is_literal(
 
 
 def _substitutions(rule: CheckedRule) -> Iterator[tuple[e.Variable, e.Expression, f.BodyFormula]]:
-    """The equations that make a variable redundant.
+    """Yield the equations that make a variable redundant.
 
     Floats are excluded, because equal ones may differ, as 0.0 and -0.0 do. So are results of aggregates.
     """
@@ -102,13 +102,13 @@ def _substitutions(rule: CheckedRule) -> Iterator[tuple[e.Variable, e.Expression
 
 
 def _substitute(rule: CheckedRule, variable: e.Variable, value: e.Expression, equation: f.BodyFormula) -> CheckedRule:
-    """The rule with the variable replaced by the value, and without the equation."""
+    """Return the rule with the variable replaced by the value, and without the equation."""
     body = tuple(substituted(literal, variable, value) for literal in rule.body if literal is not equation)
     return replace(rule, head=substituted(rule.head, variable, value), body=body)
 
 
 def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
-    """The rule with a new variable and an equation for each computed argument of the body's atoms."""
+    """Return the rule with a new variable and an equation for each computed argument of the body's atoms."""
     types = dict(rule.variables)
     names = (name for number in itertools.count(1) if (name := f"_{number}") not in rule.variables)
     equations: list[f.BodyFormula] = []

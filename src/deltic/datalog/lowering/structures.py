@@ -21,12 +21,13 @@ from deltic.datalog.syntax.formulas import BodyAtom, BodyComparison, BodyFormula
 
 
 def unpack_structures(rule: CheckedRule) -> CheckedRule:
-    """The rule with equations that bind variables of a structure replaced by equations for its fields."""
+    """Return the rule with equations that bind variables of a structure replaced by equations for its fields."""
     return _Unpacking(rule).rule() if any(map(_is_match, rule.body)) else rule
 
 
 def unify_structures(rule: CheckedRule) -> CheckedRule:
-    """The rule with equations between structures replaced by equations of fields, also if both equal one variable.
+    """Return the rule with equations between structures replaced by equations of fields, also if both equal one
+    variable.
 
     Structures with floats are excluded, because equal floats may differ, and those with wildcards.
     """
@@ -52,7 +53,7 @@ def _is_plain_match(equation: BodyComparison) -> bool:
 
 
 def _is_match(literal: BodyFormula) -> TypeGuard[BodyComparison]:
-    """Whether a literal is an equation with a structure."""
+    """Return whether a literal is an equation with a structure."""
     return is_equation(literal) and any(isinstance(side, e.Pack) for side in _sides(literal))
 
 
@@ -61,7 +62,7 @@ def _sides(equation: BodyComparison) -> tuple[e.Expression, e.Expression]:
 
 
 def _hidden(literal: BodyFormula) -> BodyFormula:
-    """An equation with a structure, changed so that it binds no variables of the structure."""
+    """Return an equation with a structure, changed so that it binds no variables of the structure."""
     if not _is_match(literal):
         return literal
     sides = (e.FunctorCall("", s.arguments, span=s.span) if isinstance(s, e.Pack) else s for s in _sides(literal))
@@ -69,7 +70,7 @@ def _hidden(literal: BodyFormula) -> BodyFormula:
 
 
 def _match(equation: BodyComparison) -> tuple[e.Pack, e.Expression]:
-    """The structure of an equation, and the other side."""
+    """Return the structure of an equation, and the other side."""
     left, right = _sides(equation)
     structure, value = (left, right) if isinstance(left, e.Pack) else (right, left)
     assert isinstance(structure, e.Pack)
@@ -77,7 +78,7 @@ def _match(equation: BodyComparison) -> tuple[e.Pack, e.Expression]:
 
 
 def _field_variables(literal: BodyFormula) -> Iterator[e.Variable]:
-    """The variable that an equation binds to a field of a structure."""
+    """Yield the variable that an equation binds to a field of a structure."""
     if is_equation(literal) and isinstance(literal.right, e.Unpack) and isinstance(literal.left, e.Variable):
         yield literal.left
 
@@ -89,7 +90,7 @@ class _Unpacking:
         self._names = (name for n in itertools.count(1) if (name := f"_f{n}") not in rule.variables)
 
     def rule(self) -> CheckedRule:
-        """The rule with structures unpacked."""
+        """Return the rule with structures unpacked."""
         body = [*self._rule.body]
         while result := self._unbinding(body):
             place, structure, value = result
@@ -97,7 +98,7 @@ class _Unpacking:
         return replace(self._rule, body=tuple(body), variables=self._variables, types=self._types)
 
     def split(self, literal: BodyFormula) -> Iterator[BodyFormula]:
-        """An equation of two structures as equations of their fields."""
+        """Yield an equation of two structures as equations of their fields."""
         if not _is_match(literal):
             yield literal
             return
@@ -112,7 +113,7 @@ class _Unpacking:
                     yield from self.split(BodyComparison("=", one, other, span=literal.span))
 
     def _unbinding(self, body: Sequence[BodyFormula]) -> tuple[int, e.Pack, e.Expression] | None:
-        """The position of an equation to unpack, its structure and its other side; None if there is none.
+        """Return the position of an equation to unpack, its structure and its other side; None if there is none.
 
         Its other side is a value in an atom, so that its fields join it with other atoms; or it must bind variables of
         the structure.
@@ -130,7 +131,7 @@ class _Unpacking:
         return None
 
     def _fields(self, structure: e.Pack, value: e.Expression) -> Iterator[BodyFormula]:
-        """The equations for the fields of a value; at least one, because that also compares the shape."""
+        """Yield the equations for the fields of a value; at least one, because that also compares the shape."""
         computed = False
         for index, argument in enumerate(structure.arguments):
             if isinstance(argument, e.Wildcard) and (computed or index + 1 < len(structure.arguments)):

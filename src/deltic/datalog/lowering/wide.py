@@ -31,7 +31,7 @@ LowerRule = Callable[[CheckedRule, Schema, LoweringScope], int]
 
 
 def in_groups(rule: CheckedRule, scope: LoweringScope, lower_rule: LowerRule) -> CheckedRule:
-    """The rule with atoms grouped if there are many; the set of its rows is the same."""
+    """Return the rule with atoms grouped if there are many; the set of its rows is the same."""
     atoms = [literal for literal in rule.body if isinstance(literal, BodyAtom)]
     if len(atoms) <= WIDEST:
         return rule
@@ -50,7 +50,7 @@ def in_groups(rule: CheckedRule, scope: LoweringScope, lower_rule: LowerRule) ->
 def _atom_of(
     rule: CheckedRule, group: Sequence[BodyAtom], shared: set[str], scope: LoweringScope, lower_rule: LowerRule
 ) -> BodyAtom:
-    """An atom of the group's relation, over the shared variables.
+    """Return an atom of the group's relation, over the shared variables.
 
     If the group does not depend on the recursion, it is computed before it.
     """
@@ -68,7 +68,7 @@ def _atom_of(
 def _lower_group(
     rule: CheckedRule, group: Sequence[BodyAtom], kept: Sequence[str], place: LoweringScope, lower_rule: LowerRule
 ) -> int:
-    """The set of the values of the variables `kept` for which all atoms of the group hold."""
+    """Return the set of the values of the variables `kept` for which all atoms of the group hold."""
     own = {name: f"own.{number}" for number, name in enumerate(n for n in _names(group) if n not in kept)}
     variables = {own.get(name, name): rule.variables[name] for name in _names(group)}
     head = BodyAtom("", tuple(Variable(name, span=rule.head.span) for name in kept), span=rule.head.span)
@@ -80,12 +80,12 @@ def _lower_group(
 
 
 def _names(group: Sequence[BodyAtom]) -> list[str]:
-    """The variables of a group, in the order of their first mention."""
+    """Return the variables of a group, in the order of their first mention."""
     return list(dict.fromkeys(v.name for atom in group for v in mentions_of(atom)))
 
 
 def _grouped(atoms: Sequence[BodyAtom]) -> list[list[BodyAtom]]:
-    """The atoms in groups that share variables where possible."""
+    """Return the atoms in groups that share variables where possible."""
     names = [_names([atom]) for atom in atoms]
     having: dict[str, list[int]] = defaultdict(list)
     for place, result in enumerate(names):

@@ -28,7 +28,7 @@ class StatementBuilder(TermBuilder):
     """Builds statements. The method `_x` builds those that the grammar calls `x`."""
 
     def items(self, program: Parsed) -> tuple[p.Item, ...]:
-        """The statements of a program; unsupported ones are reported and left out."""
+        """Return the statements of a program; unsupported ones are reported and left out."""
         return tuple(item for child in program.children if isinstance(child, Tree) for item in self._items(child))
 
     def _items(self, parsed: Parsed) -> Iterator[p.Item]:

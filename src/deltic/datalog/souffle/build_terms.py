@@ -32,7 +32,7 @@ class TermBuilder(ParseContext):
     """Builds expressions and formulas. The method `_x` builds the trees that the grammar calls `x`."""
 
     def expression(self, part: Part) -> e.Expression:
-        """The expression for a tree of the grammar's `expression`; a wildcard for an unsupported one."""
+        """Return the expression for a tree of the grammar's `expression`; a wildcard for an unsupported one."""
         assert isinstance(part, Tree)
         if part.data in UNSUPPORTED:
             self.reject(part, part.data)
@@ -41,22 +41,22 @@ class TermBuilder(ParseContext):
         return built
 
     def formula(self, part: Part) -> f.BodyFormula:
-        """The formula for a tree of the grammar's `disjunction`."""
+        """Return the formula for a tree of the grammar's `disjunction`."""
         assert isinstance(part, Tree)
         built: f.BodyFormula = getattr(self, f"_{part.data}")(part, self.span(part))
         return built
 
     def arguments(self, parent: Parsed) -> tuple[e.Expression, ...]:
-        """The expressions between the parentheses of an atom or a call."""
+        """Return the expressions between the parentheses of an atom or a call."""
         arguments = tree(parent, "arguments")
         return tuple(self.expression(child) for child in arguments.children) if arguments else ()
 
     def type_name(self, parsed: Parsed) -> e.TypeName:
-        """The type name of a tree."""
+        """Return the type name of a tree."""
         return e.TypeName(self.qualified(tokens(parsed)[0]), span=self.span(parsed))
 
     def string_value(self, token: Token) -> str:
-        """The value of a quoted string; unknown escapes are reported."""
+        """Return the value of a quoted string; unknown escapes are reported."""
         hint = "the escapes are \\a \\b \\f \\n \\r \\t \\v \\0 \\\" \\' and \\\\; for a backslash write `\\\\`"
         for escape in _ESCAPE.finditer(token):
             if escape[1] not in ESCAPES:
@@ -74,7 +74,7 @@ class TermBuilder(ParseContext):
         return e.UnsignedLiteral(_whole_number(tokens(parsed)[0]), span=span)
 
     def _address(self, parsed: Parsed, span: Span) -> e.Expression:
-        """An IPv4 address as a 32-bit number."""
+        """Return an IPv4 address as a 32-bit number."""
         parts = [int(part) for part in tokens(parsed)[0].split(".")]
         if max(parts) > 255:
             self.report(parsed, f"{tokens(parsed)[0]} is no internet address", "its parts are numbers from 0 to 255")
@@ -103,7 +103,7 @@ class TermBuilder(ParseContext):
         return e.FunctorCall(str(operator), operands, span=span)
 
     def _link(self, operator: Token, operand: Part) -> e.Expression:
-        """An operand of a chain, negated if it is subtracted."""
+        """Return an operand of a chain, negated if it is subtracted."""
         built = self.expression(operand)
         if operator != "-":
             return built
@@ -188,6 +188,6 @@ class TermBuilder(ParseContext):
 
 
 def _whole_number(text: str) -> int:
-    """The value of a decimal, hexadecimal (`0x`) or binary (`0b`) numeral, with or without the suffix `u`."""
+    """Return the value of a decimal, hexadecimal (`0x`) or binary (`0b`) numeral, with or without the suffix `u`."""
     digits = text.rstrip("u")
     return int(digits, {"0x": 16, "0b": 2}.get(digits[:2], 10))

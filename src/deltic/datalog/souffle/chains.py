@@ -30,19 +30,19 @@ _FAMILIES = {
 
 
 def family_of(parsed: Parsed) -> str | None:
-    """The operator of a chain that ends with this tree, None if it is not part of one."""
+    """Return the operator of a chain that ends with this tree, None if it is not part of one."""
     return _FAMILIES.get(str(parsed.children[1])) if parsed.data == "binary" else None
 
 
 def goes_on(parsed: Parsed, child: Part) -> bool:
-    """Whether the child of a tree continues its chain to the left."""
+    """Return whether the child of a tree continues its chain to the left."""
     family = family_of(parsed)
     is_left = family is not None and child is parsed.children[0]
     return is_left and isinstance(child, Tree) and family_of(child) == family
 
 
 def chain_of(parsed: Parsed) -> tuple[Part, list[tuple[Token, Part]]]:
-    """The first operand of a chain, and the others from left to right, each with its operator."""
+    """Return the first operand of a chain, and the others from left to right, each with its operator."""
     rest: list[tuple[Token, Part]] = []
     current: Part = parsed
     while isinstance(current, Tree):
@@ -56,7 +56,9 @@ def chain_of(parsed: Parsed) -> tuple[Part, list[tuple[Token, Part]]]:
 
 
 def too_deep(program: Parsed) -> Parsed | None:
-    """The first part of a program that is nested more than `DEEPEST` levels deep; a chain of operators is one level."""
+    """Return the first part of a program that is nested more than `DEEPEST` levels deep; a chain of operators is one
+    level.
+    """
     pending: list[tuple[Parsed, int]] = [(program, 0)]
     while pending:
         current, depth = pending.pop()

@@ -51,27 +51,27 @@ class _Scope:
     home: _Names | None = None
 
     def relation(self, name: str) -> str:
-        """The full name of a relation."""
+        """Return the full name of a relation."""
         return self._own(name, self.names.relations) or (self.outer.relation(name) if self.outer else name)
 
     def branch(self, name: str) -> str:
-        """The full name of a branch."""
+        """Return the full name of a branch."""
         return self._own(name, self.names.branches) or (self._around.branch(name) if self._around else name)
 
     def type(self, name: str) -> str:
-        """The full name of a type."""
+        """Return the full name of a type."""
         if name in self.arguments:
             mention, scope = self.arguments[name]
             return scope.type(mention.name)
         return self._own(name, self.names.types) or (self._around.type(name) if self._around else name)
 
     def _own(self, name: str, declared: Collection[str]) -> str:
-        """The full name of what is declared here, or in an instance here; "" for other names."""
+        """Return the full name of what is declared here, or in an instance here; "" for other names."""
         first, dot, _ = name.partition(".")
         return self.names.prefix + name if first in (self.names.instances if dot else declared) else ""
 
     def component(self, name: str) -> tuple[p.ComponentDeclaration, _Names] | None:
-        """The component of a name, and the names among which it is declared.
+        """Return the component of a name, and the names among which it is declared.
 
         For a parameter, a component visible here takes precedence over one visible where the argument was given.
         """
@@ -83,7 +83,7 @@ class _Scope:
         return self._around.component(name) if self._around else None
 
     def given(self, name: str) -> str:
-        """The name of the argument for a parameter of the component; other names stay."""
+        """Return the name of the argument for a parameter of the component; other names stay."""
         if name not in self.arguments:
             return name
         mention, scope = self.arguments[name]
@@ -97,14 +97,14 @@ class _Scope:
         return replace(self.outer, arguments={})
 
     def known(self) -> list[str]:
-        """The names of visible components."""
+        """Return the names of visible components."""
         return [*self.arguments, *self.names.components, *(self.outer.known() if self.outer else ())]
 
 
 def instantiate(
     items: Sequence[p.Item], earlier: Mapping[str, p.ComponentDeclaration], findings: list[Diagnostic]
 ) -> tuple[p.Item, ...]:
-    """The statements, with instances replaced by their components' statements.
+    """Return the statements, with instances replaced by their components' statements.
 
     `earlier` has components of other programs.
     """
@@ -116,7 +116,7 @@ class _Instantiation:
         self._findings = findings
 
     def program(self, items: Sequence[p.Item], earlier: Mapping[str, p.ComponentDeclaration]) -> Iterator[p.Item]:
-        """The statements of a program; component declarations are kept for later programs."""
+        """Yield the statements of a program; component declarations are kept for later programs."""
         top = _Scope(_Names())
         top.names.components.update(earlier)
         statements = [(item, top) for item in items]
@@ -145,7 +145,8 @@ class _Instantiation:
     def _contents(
         self, mention: p.ComponentName, scope: _Scope, bare: _Scope, overridden: frozenset[str], depth: int
     ) -> Iterator[_Statement]:
-        """The statements of a component in `scope`, after those of its bases, without rules for `overridden` relations.
+        """Yield the statements of a component in `scope`, after those of its bases, without rules for `overridden`
+        relations.
 
         `bare` is the scope of the instance, without the component's arguments.
         """
@@ -222,7 +223,7 @@ class _Instantiation:
 
 
 def _renaming(scope: _Scope) -> Callable[[Any], Any]:
-    """A function that replaces names in a statement of a component by full names."""
+    """Return a function that replaces names in a statement of a component by full names."""
 
     def change(node: Any) -> Any:
         if isinstance(node, BodyAtom | p.DirectiveItem):

@@ -47,7 +47,7 @@ class ParseContext:
         self.findings: list[Diagnostic] = []
 
     def span(self, part: Part) -> Span:
-        """The position of a part of lark's tree."""
+        """Return the position of a part of lark's tree."""
         place = part if isinstance(part, Token) else part.meta
         return self.source.place(place.start_pos or 0, place.end_pos or 0)
 
@@ -60,7 +60,7 @@ class ParseContext:
         self.report(part, *UNSUPPORTED[construct])
 
     def name(self, token: Token) -> str:
-        """An identifier that programs may declare; reserved words are reported."""
+        """Return an identifier that programs may declare; reserved words are reported."""
         if token in RESERVED:
             self.report(
                 token, f"`{token}` is a reserved word and cannot be a name", f"choose another name, such as `{token}_`"
@@ -68,20 +68,20 @@ class ParseContext:
         return str(token)
 
     def qualified(self, token: Token) -> str:
-        """The name of a relation or type, optionally qualified by an instance."""
+        """Return the name of a relation or type, optionally qualified by an instance."""
         return str(token) if token.type == "QUALIFIED" else self.name(token)
 
 
 def trees(parent: Parsed, name: str) -> Iterator[Parsed]:
-    """The child trees with that name."""
+    """Return the child trees with that name."""
     return (child for child in parent.children if isinstance(child, Tree) and child.data == name)
 
 
 def tree(parent: Parsed, name: str) -> Parsed | None:
-    """The first child tree with that name, None if there is none."""
+    """Return the first child tree with that name, None if there is none."""
     return next(trees(parent, name), None)
 
 
 def tokens(parent: Parsed) -> list[Token]:
-    """The children of a tree that are tokens."""
+    """Return the children of a tree that are tokens."""
     return [child for child in parent.children if isinstance(child, Token)]

@@ -95,24 +95,24 @@ class _Failure:
         return last if isinstance(last, Token) else None
 
     def finding(self, begin: int, end: int, message: str, hint: str = "") -> SyntaxFinding:
-        """A finding about the text from `begin` to `end`."""
+        """Return a finding about the text from `begin` to `end`."""
         return SyntaxFinding(self.source.place(begin, max(begin + 1, end)).error(message, hint), begin)
 
     def here(self, message: str, hint: str = "") -> SyntaxFinding:
-        """A finding about the unexpected text."""
+        """Return a finding about the unexpected text."""
         return self.finding(self.position, self.position + len(self.found), message, hint)
 
     def before(self, message: str, hint: str = "") -> SyntaxFinding:
-        """A finding about the last parsed part."""
+        """Return a finding about the last parsed part."""
         return self.finding(*self.previous, message, hint)
 
     def unexpected(self) -> str:
-        """The default message."""
+        """Return the default message."""
         return f"expected {_described(self.accepts)}, found `{self.found}`"
 
 
 def explain(source: ProgramText, error: UnexpectedInput) -> SyntaxFinding:
-    """The finding for a syntax error of lark."""
+    """Return the finding for a syntax error of lark."""
     failure = _failure(source, error)
     for explanation in _EXPLANATIONS:
         if finding := explanation(failure):
@@ -132,7 +132,7 @@ def _failure(source: ProgramText, error: UnexpectedInput) -> _Failure:
 
 
 def _sql(failure: _Failure) -> SyntaxFinding | None:
-    """A statement of SQL."""
+    """Return a statement of SQL."""
     word = failure.previous_word
     if word is None or word.upper() not in _SQL or "LPAR" not in failure.accepts:
         return None
@@ -155,7 +155,7 @@ def _slip(failure: _Failure) -> SyntaxFinding | None:
 
 
 def _keyword(failure: _Failure) -> SyntaxFinding | None:
-    """The name of a functor or aggregate, used as a variable."""
+    """Return the name of a functor or aggregate, used as a variable."""
     word = failure.previous_word
     if word is None or word.type not in ("FUNCTOR", "MIN", "MAX", "SUM", "MEAN", "COUNT", "TEST"):
         return None
@@ -181,7 +181,7 @@ def _qualifier(failure: _Failure) -> SyntaxFinding | None:
 
 
 def _unfinished(failure: _Failure) -> SyntaxFinding | None:
-    """An unfinished statement at the beginning of the next one or at the end of the text."""
+    """Return an unfinished statement at the beginning of the next one or at the end of the text."""
     start, end = failure.previous
     may_end = "DOT" in failure.accepts
     if failure.found and not (may_end and "\n" in failure.source.text[end : failure.position]):
@@ -193,7 +193,7 @@ def _unfinished(failure: _Failure) -> SyntaxFinding | None:
 
 
 def _bare_name(failure: _Failure) -> SyntaxFinding | None:
-    """A name without parentheses as a condition: `p(x) :- q.`"""
+    """Return a name without parentheses as a condition: `p(x) :- q.`"""
     word = failure.previous_word
     if word is None or word.type != "IDENT" or not {"COMPARISON", "LPAR"} <= failure.accepts:
         return None
@@ -205,7 +205,7 @@ _EXPLANATIONS = (_sql, _directive, _slip, _keyword, _one_argument, _qualifier, _
 
 
 def _described(terminals: Iterable[str]) -> str:
-    """The terminals (by their names in the grammar) as an enumeration: "`)` or `,`"."""
+    """Return the terminals (by their names in the grammar) as an enumeration: "`)` or `,`"."""
     rest, phrases = set(terminals), []
     for test, group, phrase in _GROUPS:
         if rest >= test:
@@ -245,7 +245,7 @@ _QUALIFIER = re.compile(r"\.decl\b.*\)[\w\s]*?\b(\w+)\s*$")
 
 
 def find_slip(text: str, position: int, previous: int) -> tuple[str, str] | None:
-    """The message and hint for a mistake at `position`, or one that begins at `previous` and extends over it."""
+    """Return the message and hint for a mistake at `position`, or one that begins at `previous` and extends over it."""
     for pattern, message, hint in _SLIPS:
         for start in (position, previous):
             match = pattern.match(text, start)
@@ -255,7 +255,7 @@ def find_slip(text: str, position: int, previous: int) -> tuple[str, str] | None
 
 
 def unknown_directive(text: str, position: int) -> tuple[int, str, str] | None:
-    """The end, the message and the hint for an unknown directive at `position`; None if there is none."""
+    """Return the end, the message and the hint for an unknown directive at `position`; None if there is none."""
     match = _DIRECTIVE.match(text, position)
     if not match or match.group() in DIRECTIVES:
         return None
@@ -263,7 +263,7 @@ def unknown_directive(text: str, position: int) -> tuple[int, str, str] | None:
 
 
 def unknown_qualifier(line: str) -> tuple[str, str] | None:
-    """The message and hint for a line that declares a relation and ends in an unknown qualifier."""
+    """Return the message and hint for a line that declares a relation and ends in an unknown qualifier."""
     match = _QUALIFIER.search(line)
     if not match:
         return None

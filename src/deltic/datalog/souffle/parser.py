@@ -81,7 +81,7 @@ def _parse_whole(source: ProgramText) -> Parsed:
 
 
 def _without_statement(text: str, position: int) -> str:
-    """The text with the statement around `position` replaced by blanks, so that other positions stay the same.
+    """Return the text with the statement around `position` replaced by blanks, so that other positions stay the same.
 
     At least the character at `position` is blanked; at the end of the text, the last statement.
     """

@@ -28,7 +28,7 @@ NodeT = TypeVar("NodeT", bound=SyntaxNode)
 
 
 def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
-    """The node with `change` applied to its direct child nodes."""
+    """Return the node with `change` applied to its direct child nodes."""
 
     def inside(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -39,13 +39,13 @@ def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
 
 
 def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
-    """The node with `change` applied to all nodes in it and to itself, bottom-up."""
+    """Return the node with `change` applied to all nodes in it and to itself, bottom-up."""
     made: NodeT = change(with_parts(node, lambda part: transform(part, change)))
     return made
 
 
 def parts_of(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    """The direct child nodes, from left to right."""
+    """Yield the direct child nodes, from left to right."""
     pending = [getattr(node, name) for name in reversed(node.field_names)]
     while pending:
         value = pending.pop()
@@ -56,7 +56,7 @@ def parts_of(node: SyntaxNode) -> Iterator[SyntaxNode]:
 
 
 def nodes_in(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    """The node and its descendants in preorder, from left to right."""
+    """Yield the node and its descendants in preorder, from left to right."""
     pending = [node]
     while pending:
         result = pending.pop()
@@ -144,14 +144,14 @@ class Unpack(FunctorCall):
 
 
 def is_structure(expression: Expression) -> TypeGuard[FunctorCall]:
-    """Whether it is a record, `nil`, or a branch value."""
+    """Return whether it is a record, `nil`, or a branch value."""
     return isinstance(expression, FunctorCall) and (
         expression.functor in (RECORD, NIL) or expression.functor.startswith(BRANCH)
     )
 
 
 def fields_of(expression: Expression) -> Iterator[Expression]:
-    """The expressions in the fields of a record or branch, recursively; any other expression itself."""
+    """Yield the expressions in the fields of a record or branch, recursively; any other expression itself."""
     pending = [expression]
     while pending:
         current = pending.pop()
@@ -177,7 +177,7 @@ class Cast(Expression):
 
 
 def renamed(node: NodeT, names: Mapping[str, str]) -> NodeT:
-    """The node with other names for some variables, wherever they are in it."""
+    """Return the node with other names for some variables, wherever they are in it."""
 
     def rename(part: Any) -> Any:
         return replace(part, name=names.get(part.name, part.name)) if isinstance(part, Variable) else part
@@ -186,12 +186,12 @@ def renamed(node: NodeT, names: Mapping[str, str]) -> NodeT:
 
 
 def substituted(node: NodeT, variable: Variable, value: Expression) -> NodeT:
-    """The node with a value in place of a variable."""
+    """Return the node with a value in place of a variable."""
     return transform(node, lambda part: value if part == variable else part)
 
 
 def subexpressions(expression: Expression) -> Iterator[Expression]:
-    """The expression and its descendants in preorder, from left to right."""
+    """Yield the expression and its descendants in preorder, from left to right."""
     pending = [expression]
     while pending:
         current = pending.pop()
@@ -203,12 +203,12 @@ def subexpressions(expression: Expression) -> Iterator[Expression]:
 
 
 def variables(expression: Expression) -> Iterator[Variable]:
-    """All occurrences of variables in the expression, from left to right."""
+    """Return all occurrences of variables in the expression, from left to right."""
     return (part for part in subexpressions(expression) if isinstance(part, Variable))
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The expression with `change` applied to all parts, bottom-up."""
+    """Return the expression with `change` applied to all parts, bottom-up."""
     if isinstance(expression, FunctorCall | Cast):
         return change(with_parts(expression, lambda p: rewrite(p, change) if isinstance(p, Expression) else p))
     return change(expression)

@@ -124,7 +124,7 @@ class Aggregation(BodyFormula):
     entry: str = ""
 
     def free(self) -> dict[str, Variable]:
-        """The free variables, each at its first mention."""
+        """Return the free variables, each at its first mention."""
         inside = (v for target in self.targets for v in variables(target))
         mentions = [*inside, *(v for literal in self.body for v in mentions_of(literal))]
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
@@ -141,23 +141,23 @@ class Existential(BodyFormula):
     local: frozenset[str]
 
     def free(self) -> dict[str, Variable]:
-        """The free variables, each at its first mention."""
+        """Return the free variables, each at its first mention."""
         mentions = [v for body in self.bodies for literal in body for v in mentions_of(literal)]
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
 
 
 def is_equation(literal: SyntaxNode) -> TypeGuard[BodyComparison]:
-    """Whether it is `=` between two values."""
+    """Return whether it is `=` between two values."""
     return isinstance(literal, BodyComparison) and literal.operator == "="
 
 
 def bare(literal: BodyFormula) -> BodyFormula:
-    """The literal without its `!`."""
+    """Return the literal without its `!`."""
     return literal.part if isinstance(literal, Negation) else literal
 
 
 def bodies_in(literal: BodyFormula) -> tuple[tuple[BodyFormula, ...], ...]:
-    """The bodies in an aggregation or a (negated) existential; empty for other literals."""
+    """Return the bodies in an aggregation or a (negated) existential; empty for other literals."""
     inner = bare(literal)
     if isinstance(inner, Aggregation):
         return (inner.body,)
@@ -165,7 +165,7 @@ def bodies_in(literal: BodyFormula) -> tuple[tuple[BodyFormula, ...], ...]:
 
 
 def with_inner(body: Sequence[BodyFormula]) -> Iterator[BodyFormula]:
-    """The literals of a body, each aggregation or existential followed by the literals in it."""
+    """Yield the literals of a body, each aggregation or existential followed by the literals in it."""
     for literal in body:
         yield literal
         for inside in bodies_in(literal):
@@ -173,7 +173,7 @@ def with_inner(body: Sequence[BodyFormula]) -> Iterator[BodyFormula]:
 
 
 def mentions_of(literal: BodyFormula) -> list[Variable]:
-    """The variables that a literal shares with others: all of an atom or condition, the free ones of others."""
+    """Return the variables that a literal shares with others: all of an atom or condition, the free ones of others."""
     inner = bare(literal)
     if isinstance(inner, Aggregation | Existential):
         return list(inner.free().values())
@@ -181,7 +181,7 @@ def mentions_of(literal: BodyFormula) -> list[Variable]:
 
 
 def expressions_of(literal: BodyFormula) -> tuple[Expression, ...]:
-    """The outermost expressions of a literal (an atom, comparison or test, negated or not), from left to right.
+    """Return the outermost expressions of a literal (an atom, comparison or test, negated or not), from left to right.
 
     For an aggregation, its targets.
     """
@@ -194,7 +194,7 @@ def expressions_of(literal: BodyFormula) -> tuple[Expression, ...]:
 
 
 def with_expressions(literal: LiteralT, change: Callable[[Expression], Expression]) -> LiteralT:
-    """The literal with `change` applied to its outermost expressions, and to those in its bodies."""
+    """Return the literal with `change` applied to its outermost expressions, and to those in its bodies."""
 
     def inside(part: SyntaxNode) -> SyntaxNode:
         return change(part) if isinstance(part, Expression) else with_expressions(cast("BodyFormula", part), change)

@@ -149,5 +149,5 @@ class ParsedProgram:
     source: ProgramText = field(compare=False, repr=False)
 
     def all(self, kind: type[ItemT]) -> list[ItemT]:
-        """The statements of one kind, in their order."""
+        """Return the statements of one kind, in their order."""
         return [item for item in self.items if isinstance(item, kind)]

@@ -20,7 +20,7 @@ class ProgramText:
     text: str
 
     def line(self, number: int) -> str:
-        """The text of line `number`, counted from 1, without its line end; empty past the end of the text."""
+        """Return the text of line `number`, counted from 1, without its line end; empty past the end of the text."""
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
     @cached_property
@@ -33,12 +33,12 @@ class ProgramText:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def place(self, start: int, end: int) -> Span:
-        """The span between two offsets of the text."""
+        """Return the span between two offsets of the text."""
         line, end_line = bisect_right(self._starts, start), bisect_right(self._starts, end)
         return Span(self, line, start - self._starts[line - 1] + 1, end_line, end - self._starts[end_line - 1] + 1)
 
     def assembled(self, pieces: Sequence[tuple[str, TextPiece]]) -> ProgramText:
-        """A text assembled from pieces, whose positions refer to their origins."""
+        """Return a text assembled from pieces, whose positions refer to their origins."""
         starts = list(accumulate((len(text) for text, _ in pieces), initial=0))
         return _Assembled(self.file, "".join(text for text, _ in pieces), starts, [piece for _, piece in pieces])
 
@@ -106,13 +106,13 @@ class Span:
         return " ".join(line.strip() for line in lines)
 
     def error(self, message: str, hint: str = "") -> Diagnostic:
-        """A finding about this range; only its first line is underlined."""
+        """Return a finding about this range; only its first line is underlined."""
         text = self.source.line(self.line)
         end = self.end_column if self.end_line == self.line else len(text) + 1
         return Diagnostic(message, self.file, self.line, self.column, text, end - self.column, hint)
 
 
 def in_order(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings by file (in order of first mention), line and column, without duplicates."""
+    """Return the findings by file (in order of first mention), line and column, without duplicates."""
     files = {name: rank for rank, name in reversed(list(enumerate(finding.file for finding in findings)))}
     return sorted(dict.fromkeys(findings), key=lambda finding: (files[finding.file], finding.line, finding.column))

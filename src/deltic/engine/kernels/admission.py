@@ -55,7 +55,7 @@ def admitted(value: Int, order: Int) -> Int:
 
 @compiled
 def depth_of(now: Int, last: Int, depth: Int) -> Int:
-    """Return how many consecutive iterations have changes if iteration `last` has that depth; a gap starts a new count."""
+    """Return how many consecutive iterations have changes if iteration `last` has that depth; gaps restart it."""
     return depth if now == last else depth + 1 if now == last + 1 else np.int64(1)
 
 

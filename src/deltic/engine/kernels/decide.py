@@ -70,7 +70,7 @@ def put_back(heap: Heap, now: Int, scratch: Scratch) -> Heap:
 
 @compiled
 def candidates(width: Int, first: Int, end: Int, scratch: Scratch) -> tuple[Words2, Ints]:
-    """Return the rows of one relation among the taken entries, sorted and distinct, with the changes of their counts."""
+    """Return the rows of one relation of the taken entries, sorted and distinct, with the changes of their counts."""
     words = np.empty((width, end - first), np.uint64)
     for j in range(first, end):
         for w in range(width):

@@ -49,10 +49,10 @@ class Code(Protocol):
     """Machine code in this process."""
 
     def address(self, symbol: str, name: str) -> int:
-        """Where a symbol of a kernel is."""
+        """Return where a symbol of a kernel is."""
 
     def elements(self, name: str) -> tuple[str, ...]:
-        """The types of elements that a kernel's wrapper asks its environment for, by number."""
+        """Return the types of elements that a kernel's wrapper asks its environment for, by number."""
 
 
 class Library:
@@ -82,7 +82,7 @@ class _Definition(Structure):
 
 
 class _Environment(Structure):
-    """The part of its environment that numba's wrapper reads: constants, after the head of an object and another field."""
+    """The environment as numba's wrapper reads it: constants, after the head of an object and another field."""
 
     _fields_ = (("references", c_ssize_t), ("type", c_void_p), ("globals", c_void_p), ("constants", py_object))
 

@@ -43,7 +43,7 @@ def _is_of(entry: Int, slots: Words1, first: Int, width: Int) -> bool:
 
 @compiled
 def _entry_of(memo: Ints, slots: Words1, first: Int) -> Int:
-    """Return the address of the entry for the arguments in these slots, which is made if there is none; 0 without room."""
+    """Return the address of the entry for the arguments in these slots, made if there is none; 0 without room."""
     width = memo[WIDTH]
     size = 8 * (ARGUMENTS + width)
     at = _hash(slots, first, width) & memo[MASK]

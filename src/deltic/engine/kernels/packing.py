@@ -46,7 +46,7 @@ def pack_values(columns: Table, places: Table, words: Words2) -> None:
 
 @kernel
 def unpack_values(words: Words2, places: Table, columns: Table) -> None:
-    """Unpack the values of columns, and the places where their offset is 0, which means NULL if a column is nullable."""
+    """Unpack the values of columns, and where their offset is 0, NULL if a column is nullable."""
     for c in range(columns.shape[0]):
         values = columns[c, 0]
         nulls = columns[c, 1]
@@ -87,7 +87,9 @@ def move_offsets(words: Words2, origins: Table, places: Table, moved: Words2) ->
 
 @compiled
 def _fits(columns: Table, c: Int, i: Int, limits: Table) -> bool:
-    """Whether value `i` of a column has a place: within limits, and none in a gap; or NULL where that is allowed."""
+    """Return whether value `i` of a column has a place: within limits, and none in a gap; or NULL where that is
+    allowed.
+    """
     if columns[c, 1] and load_u8(columns[c, 1], i):
         return bool(limits[c, _NULLABLE] == 1)
     value = load_i64(columns[c, 0], i)
@@ -97,7 +99,7 @@ def _fits(columns: Table, c: Int, i: Int, limits: Table) -> bool:
 
 @kernel
 def all_fit(columns: Table, count: Int, limits: Table) -> bool:
-    """Whether `count` values of each column have places.
+    """Return whether `count` values of each column have places.
 
     Of each column its address, and that of the bytes that say where it is NULL, or 0.
     """

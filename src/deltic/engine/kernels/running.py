@@ -66,7 +66,7 @@ def last_record(words: Words2, j: Int, group: Words1, time: Ints, slot: U64, run
 
 @compiled
 def next_iteration(words: Words2, j: Int, group: Words1, time: Ints, runs: Table) -> Int:
-    """Return the first iteration with an entry of the group of row j = (key, iteration, 0), from its own on, or NONE."""
+    """Return the next iteration, or its own, with an entry of the group of row j = (key, iteration, 0), or NONE."""
     result = NONE
     for r in range(runs.shape[0]):
         i = find_row(runs[r, WORDS], runs[r, ROWS], 0, words, j)

@@ -35,7 +35,7 @@ def _leap(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
 
 @inlined
 def _find_within(address: Int, rows: Int, i: Int, stride: Int, words: Words2, j: Int) -> Int:
-    """The first position at or after row j of `words` in such a stretch.
+    """Return the first position at or after row j of `words` in such a stretch.
 
     Without a branch on which word is less, and the next search does not wait for this one: it begins at a stretch.
     """
@@ -52,7 +52,7 @@ def _find_within(address: Int, rows: Int, i: Int, stride: Int, words: Words2, j:
 
 @compiled
 def _begins(address: Int, rows: Int, i: Int, low: Words2, mask: Words1, j: Int) -> bool:
-    """Whether row i of a run is row j of `low` in the bits of `mask`."""
+    """Return whether row i of a run is row j of `low` in the bits of `mask`."""
     for w in range(low.shape[0]):
         if load_u64(address + w * rows * 8, i) & mask[w] != low[w, j]:
             return False
@@ -61,7 +61,7 @@ def _begins(address: Int, rows: Int, i: Int, low: Words2, mask: Words1, j: Int) 
 
 @kernel
 def totals_alike(words: Rows, low: Rows, mask: Words1, runs: Table) -> tuple[Ints, Ints]:
-    """The summed weight of each row over all runs, whatever its times, and that of all rows that begin like it.
+    """Return the summed weight of each row over all runs, whatever its times, and that of all rows that begin like it.
 
     Both int64[n]. `low` are the rows with the bits of `mask` alone, by which they are compared at first.
     """

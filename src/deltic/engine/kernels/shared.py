@@ -8,7 +8,7 @@ from deltic.engine.kernels.types import Int, Ints, Words1, Words2
 
 @compiled
 def _are_alike(words: Words2, mask: Words1, i: Int, j: Int) -> bool:
-    """Whether two rows have the same bits of a mask."""
+    """Return whether two rows have the same bits of a mask."""
     for w in range(words.shape[0]):
         if (words[w, i] ^ words[w, j]) & mask[w]:
             return False
@@ -17,7 +17,7 @@ def _are_alike(words: Words2, mask: Words1, i: Int, j: Int) -> bool:
 
 @kernel
 def adds_shared(words: Words2, weights: Ints, mask: Words1, alike: Ints) -> bool:
-    """Whether a change adds a row that begins like another one, then or before.
+    """Return whether a change adds a row that begins like another one, then or before.
 
     Its rows are sorted; `alike` is the weight of all rows before it that begin like each, none if there were no rows.
     """

@@ -26,7 +26,7 @@ _MANY = 1 << 31
 
 @compiled
 def _is_there(columns: Rows, i: Int, read: Table) -> bool:
-    """Whether row i has no NULL in the columns of a reading."""
+    """Return whether row i has no NULL in the columns of a reading."""
     for c in range(read.shape[0]):
         if read[c, OF.NULLABLE] and columns[read[c, OF.COLUMN], i] == 0:
             return False
@@ -40,7 +40,7 @@ def _value(columns: Rows, i: Int, read: Table) -> Int:
 
 @compiled
 def _is_left(columns: Rows, limit: Int, read: Table) -> bool:
-    """Whether some value of a reading stands for another one."""
+    """Return whether some value of a reading stands for another one."""
     for i in range(columns.shape[1]):
         if _is_there(columns, i, read) and _value(columns, i, read) >= limit:
             return True
@@ -49,7 +49,7 @@ def _is_left(columns: Rows, limit: Int, read: Table) -> bool:
 
 @compiled
 def _amounts(kind: Int, columns: Rows, i: Int, read: Table, amounts: Ints) -> Int:
-    """What row i adds to the slots of a reading, and to how many."""
+    """Return what row i adds to the slots of a reading, and to how many."""
     if kind == ONE:
         amounts[0] = 1
         return 1
@@ -71,7 +71,7 @@ def _amounts(kind: Int, columns: Rows, i: Int, read: Table, amounts: Ints) -> In
 
 @compiled
 def _are_many(weights: Weights, old: Table) -> bool:
-    """Whether sums over so many rows may leave 64 bits."""
+    """Return whether sums over so many rows may leave 64 bits."""
     for i in range(weights.size):
         if weights[i] >= _MANY or weights[i] <= -_MANY:
             return True
@@ -129,7 +129,9 @@ def add_sums(
 
 @compiled
 def _differs(columns: Table, i: Int, j: Int) -> bool:
-    """Whether rows i and j differ in a column, given by its address and that of bytes that say where it is NULL."""
+    """Return whether rows i and j differ in a column, given by its address and that of bytes that say where it is
+    NULL.
+    """
     for c in range(columns.shape[0]):
         was_null = columns[c, 1] != 0 and load_u8(columns[c, 1], i) != 0
         is_null = columns[c, 1] != 0 and load_u8(columns[c, 1], j) != 0
@@ -140,7 +142,8 @@ def _differs(columns: Table, i: Int, j: Int) -> bool:
 
 @kernel
 def moved_groups(totals: Table, results: Table) -> tuple[Ints, Weights]:
-    """The groups whose rows go, from the first half of totals and their results, and come, in the second; with signs.
+    """Return the groups whose rows go, from the first half of totals and their results, and come, in the second; with
+    signs.
 
     Of each result its address, and that of the bytes that say where it is NULL, or 0.
     """
@@ -160,7 +163,9 @@ def moved_groups(totals: Table, results: Table) -> tuple[Ints, Weights]:
 
 @kernel
 def entries_of(rows: Rows, change: Table) -> tuple[Words2, Weights]:
-    """The entries (key, slot) of what is not zero of the changes int64[n, slots] of the rows (key, 0), sorted."""
+    """Return the entries (key, slot) of what is not zero of the changes int64[n, slots] of the rows (key, 0),
+    sorted.
+    """
     count = 0
     for g in range(change.shape[0]):
         for s in range(change.shape[1]):

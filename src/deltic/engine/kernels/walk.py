@@ -42,7 +42,9 @@ def _same_group(words: Words2, i: Int, j: Int, mask: Words1) -> bool:
 
 @compiled
 def _start(run: Ints, at: Int, words: Words2, j: Int, ahead: bool) -> Int:
-    """The position of row j of `words`, which belongs at `at`, or of the nearest row in the direction of the walk."""
+    """Return the position of row j of `words`, which belongs at `at`, or of the nearest row in the direction of the
+    walk.
+    """
     here = at < run[ROWS] and compare_rows(run[WORDS], run[ROWS], at, words, j) == 0
     return at if ahead or here else at - 1
 

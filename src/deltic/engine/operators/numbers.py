@@ -54,7 +54,7 @@ def natural(values: Values, type_: Type, interner: Interner) -> Array:
 
 
 def stored(array: Array, type_: Type, interner: Interner) -> Values:
-    """The inverse of `natural`."""
+    """Return the inverse of `natural`."""
     match type_.kind:
         case Kind.UINT64:
             return array.astype(np.uint64).view(np.int64) ^ _SIGN
@@ -78,7 +78,7 @@ def _arrow_decimals(array: Array, type_: Type) -> pa.Array:
 
 
 def _whole_numbers(column: pa.Array) -> Array:
-    """The inverse of `_arrow_decimals`."""
+    """Return the inverse of `_arrow_decimals`."""
     low, high = words_of(column)
     result: Array = (high.astype(object) << 64) | low.copy().view(np.uint64).astype(object)
     return result
@@ -99,7 +99,7 @@ def in_order(array: Array, type_: Type) -> Array:
 
 
 def from_order(array: Array, type_: Type) -> Array:
-    """The inverse of `in_order`."""
+    """Return the inverse of `in_order`."""
     if type_ is Type.FLOAT64:
         return unorder_floats(array)
     return unorder_singles(array) if type_ is Type.FLOAT32 else array

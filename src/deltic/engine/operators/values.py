@@ -231,7 +231,7 @@ class Values:
         return self.store.domains[-1].encode(held)
 
     def _held(self, offsets: Raw) -> Held:
-        """The inverse of `_offsets`."""
+        """Return the inverse of `_offsets`."""
         values = self.store.domains[-1].decode(offsets)
         return self.interner[self.type].order.ids(values) if is_labelled(self.type) else values
 

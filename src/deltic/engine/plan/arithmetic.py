@@ -42,7 +42,7 @@ _COMPUTED = (*_OPERATIONS, *_ANY_WIDTH, exp.Neg, exp.BitwiseNot, exp.TryCast)
 
 
 def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType], no_nulls: bool = False) -> bool:
-    """Whether a search can compute the expression: numbers that are never NULL, computed in 64 bits.
+    """Return whether a search can compute the expression: numbers that are never NULL, computed in 64 bits.
 
     Decimals are integers in units of their last digit. With `no_nulls`, no variable is NULL.
     """
@@ -50,7 +50,7 @@ def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType], no
 
 
 def _number(expression: exp.Expression, types: Mapping[str, ValueType], no_nulls: bool) -> ValueType | None:
-    """The type of an expression that a search can compute; None if it cannot."""
+    """Return the type of an expression that a search can compute; None if it cannot."""
     if isinstance(expression, exp.Column) or is_literal(expression):
         result = infer(expression, types)
         is_null = result.nullable and not (no_nulls and isinstance(expression, exp.Column))
@@ -71,7 +71,7 @@ def _is_number(type_: Type) -> bool:
 
 
 def _has_instructions(expression: exp.Expression, operand: Type, result: Type) -> bool:
-    """Whether there are instructions for an operation on numbers."""
+    """Return whether there are instructions for an operation on numbers."""
     if isinstance(expression, exp.TryCast):
         return _is_number(result) and _is_exact(operand, result)
     if is_short(result):
@@ -80,12 +80,12 @@ def _has_instructions(expression: exp.Expression, operand: Type, result: Type) -
 
 
 def is_short(type_: Type) -> bool:
-    """Whether all values are decimals that are stored as themselves."""
+    """Return whether all values are decimals that are stored as themselves."""
     return type_.kind is Kind.DECIMAL and not is_wide(type_)
 
 
 def _is_exact(source: Type, target: Type) -> bool:
-    """Whether a cast keeps every value: of integers, their 64 bits; of decimals, all digits."""
+    """Return whether a cast keeps every value: of integers, their 64 bits; of decimals, all digits."""
     if is_short(target):
         digits = source.scale if source.kind is Kind.DECIMAL else 0
         return digits <= target.scale and never_undefined(source, target)

@@ -176,7 +176,7 @@ class Plan:
         return result
 
     def describe(self) -> str:
-        """The plan as text, for `explain`."""
+        """Return the plan as text, for `explain`."""
         lines = [self.query.text()]
         for segment in self.segments:
             lines += [f"    {_describe(step, segment)}" for step in segment.steps if not isinstance(step, Open)]

@@ -88,7 +88,7 @@ class _Epoch:
         self._begin()
 
     def _before(self) -> Version:
-        """The version of arrangements before the epoch."""
+        """Return the version of arrangements before the epoch."""
         started = StoreSnapshot.of(self.component.states.values()).runs()
 
         def before(arrangement: Arrangement) -> tuple[Run, ...]:

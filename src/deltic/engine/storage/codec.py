@@ -130,7 +130,7 @@ def _months(column: pa.Array) -> Values:
 
 
 def _of_months(values: Values, type_: Type) -> pa.Array:
-    """The inverse of `_months`."""
+    """Return the inverse of `_months`."""
     parts = np.zeros((len(values), 4), np.int32)
     parts[:, 0] = values
     return pa.Array.from_buffers(type_.arrow, len(values), [None, pa.py_buffer(parts)])
@@ -161,7 +161,7 @@ def order_floats(values: np.ndarray[Any, np.dtype[np.float64]]) -> Values:
 
 
 def unorder_floats(values: Values) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The inverse of `order_floats`."""
+    """Return the inverse of `order_floats`."""
     return (values ^ ((values >> 63) & ~_SIGN)).view(np.float64)
 
 
@@ -173,6 +173,6 @@ def order_singles(values: np.ndarray[Any, np.dtype[np.float32]]) -> Values:
 
 
 def unorder_singles(values: Values) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The inverse of `order_singles`."""
+    """Return the inverse of `order_singles`."""
     bits = values.astype(np.int32)
     return (bits ^ ((bits >> 31) & np.int32(2**31 - 1))).view(np.float32)

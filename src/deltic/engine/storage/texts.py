@@ -151,7 +151,7 @@ class Texts(Dictionary):
         return self._array.slice(start, end - start).cast(self.type.arrow)
 
     def value(self, number: int) -> str:
-        """The text of an id."""
+        """Return the text of an id."""
         table = self._texts
         return table.data[table.ends[number] : table.ends[number + 1]].tobytes().decode()
 

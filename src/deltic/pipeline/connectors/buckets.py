@@ -269,7 +269,7 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
 
 
 def _mixed(words: Hashes) -> Hashes:
-    """The finalizer of SplitMix64."""
+    """Return the finalizer of SplitMix64."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

@@ -57,7 +57,7 @@ def altered_by(now: Definitions, statement: Altering) -> Definitions:
 
 
 def _fits_both(statement: AlterTable) -> bool:
-    """Whether ALTER VIEW takes what a statement asks of a table."""
+    """Return whether ALTER VIEW takes what a statement asks of a table."""
     return all(isinstance(alteration, RenameTable) for alteration in statement.alterations)
 
 
@@ -96,7 +96,7 @@ def _check_default(table: CatalogTable, name: str) -> None:
 
 
 def _check_readers(now: Definitions, name: str, to: str, columns: Sequence[str]) -> None:
-    """Raises CatalogError where views name a dropped or renamed column."""
+    """Raise CatalogError where views name a dropped or renamed column."""
     readers = [view for definition in now.catalog.definitions if name in definition.reads for view in definition.names]
     if to != name:
         now.catalog.check_free(to)
@@ -148,7 +148,9 @@ def adding_columns(now: Definitions, table: str, columns: Sequence[Column]) -> D
 
 
 def alterations_of(how: How) -> Iterator[Alteration]:
-    """The alterations for the arguments of `Pipeline.alter`, in order. Raises CatalogError for an invalid type."""
+    """Yield the alterations for the arguments of `Pipeline.alter`, in order. Raises CatalogError for an invalid
+    type.
+    """
     defaults = dict(how["defaults"])
     yield from (DropColumn(name) for name in how["drop"])
     yield from (RenameColumn(name, to) for name, to in how["rename"].items())
@@ -176,7 +178,7 @@ def how_of(
     key: Sequence[str] | None,
     to: str,
 ) -> How:
-    """The arguments of `Pipeline.alter` as JSON for the history, with values as constants of SQL."""
+    """Return the arguments of `Pipeline.alter` as JSON for the history, with values as constants of SQL."""
 
     return {
         "add": {name: str(_value_type(name, type_)) for name, type_ in add.items()},

@@ -30,7 +30,7 @@ _SHOWN = 60
 
 
 def columns_of(name: str, given: Any) -> tuple[Schema, tuple[ColumnStorage, ...]] | None:
-    """The columns of a mapping or schema, and their storage rules; None where `columns` are rows.
+    """Return the columns of a mapping or schema, and their storage rules; None where `columns` are rows.
 
     Types have Python's or SQL's names. Raises CatalogError.
     """
@@ -42,7 +42,9 @@ def columns_of(name: str, given: Any) -> tuple[Schema, tuple[ColumnStorage, ...]
 
 
 def _of_sql(type_: Any, column: str) -> tuple[Any, ColumnStorage | None]:
-    """The type and storage rule of an SQL type name; other types, and names that are ours too, stay as they are."""
+    """Return the type and storage rule of an SQL type name; other types, and names that are ours too, stay as they
+    are.
+    """
     if not isinstance(type_, str) or value_type(type_) is not None:
         return type_, None
     source = SourceText(type_.removesuffix("?"), "<type>")
@@ -55,7 +57,7 @@ def _of_sql(type_: Any, column: str) -> tuple[Any, ColumnStorage | None]:
 
 
 def rows_of(name: str, given: Any, key: Iterable[str]) -> tuple[Schema, Any]:
-    """The first rows of a table and its columns: those of the key are not nullable, the others are.
+    """Return the first rows of a table and its columns: those of the key are not nullable, the others are.
 
     Raises CatalogError for values that are no rows, have no column names, or have an unknown type.
     """
@@ -109,7 +111,7 @@ def _array(name: str, column: str, values: Sequence[Any]) -> pa.Array:
 
 
 def _named(row: Any) -> dict[str, Any] | None:
-    """A row as a dict; None where it has no column names."""
+    """Return a row as a dict; None where it has no column names."""
     if isinstance(row, Mapping):
         return dict(row)
     if is_dataclass(row) and not isinstance(row, type):

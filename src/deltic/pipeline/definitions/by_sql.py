@@ -161,7 +161,7 @@ def _check_free(now: Definitions, statement: CreateTable | CreateView | DeclareV
 
 
 def _check_kind(now: Definitions, statement: CreateTable | CreateView | Drop, name: str) -> None:
-    """Raises ProgramError where a statement names a view as a table, or a table as a view."""
+    """Raise ProgramError where a statement names a view as a table, or a table as a view."""
     kind = "view" if name in now.catalog.views else "table"
     if kind != statement.kind:
         remedy = f"write DROP {kind.upper()}" if isinstance(statement, Drop) else "choose another name"
@@ -190,7 +190,7 @@ def _with_function(now: Definitions, statement: CreateFunction) -> Definitions:
 
 
 def _check_body(made: Definitions, function: SqlFunction) -> None:
-    """Raises ProgramError where a call of the function could not be lowered."""
+    """Raise ProgramError where a call of the function could not be lowered."""
     from deltic.sql.queries import answer_circuit
 
     nulls = [exp.cast(exp.null(), written(p.type), dialect="spark") for p in function.parameters]

@@ -52,7 +52,7 @@ class Definitions:
     variables: dict[str, SessionVariable] = field(default_factory=dict, compare=False, repr=False)
 
     def since(self, before: Definitions) -> tuple[Edit, ...]:
-        """The changes between earlier definitions and these."""
+        """Return the changes between earlier definitions and these."""
         count = len(before.history)
         return self.history[count:] if self.history[:count] == before.history else self.history
 
@@ -94,7 +94,7 @@ class Definitions:
         return replace(part, tables=tuple(tables))
 
     def check(self) -> None:
-        """Raises ProgramError or CatalogError where definitions are wrong or conflict."""
+        """Raise ProgramError or CatalogError where definitions are wrong or conflict."""
         _ = self.catalog
 
     @cached_property
@@ -154,7 +154,7 @@ class Definitions:
         return made.after(self, "replace", text=program.source.text, file=program.source.file)
 
     def _check_name(self, name: str) -> None:
-        """Raises CatalogError when there is a relation of that name."""
+        """Raise CatalogError when there is a relation of that name."""
         if name in self.others or name in self.sql.names:  # a catalog of all is made for the message alone
             self.catalog.check_free(name)
 
@@ -178,7 +178,7 @@ class Definitions:
         return made.after(self, "attach", name=name, source=None if source is None else to_json(source))
 
     def published(self, view: str, to: External | None = None) -> tuple[Publication, ...]:
-        """The publications of a view, or the one to a place."""
+        """Return the publications of a view, or the one to a place."""
         return tuple(each for each in self.publications if each.view == view and to in (None, each.to))
 
     def publishing(self, publication: Publication) -> Definitions:
@@ -230,7 +230,7 @@ class Definitions:
 
 
 def _types(part: FrontEndDefinitions) -> dict[str, ZSetType]:
-    """The edge types of the relations of a part."""
+    """Return the edge types of the relations of a part."""
     return {**{t.name: t.type for t in part.tables}, **{view.name: view.type for view in part.views}}
 
 

@@ -70,7 +70,7 @@ class Evolution:
         return self._difference.dependent
 
     def of(self, view: str) -> Delta:
-        """The changed rows of a view; of a new view, all rows."""
+        """Return the changed rows of a view; of a new view, all rows."""
         return change_of(view, self._result, self._views, {}, self._spark)
 
     def _repr_html_(self) -> str:

@@ -80,7 +80,7 @@ class DefinitionChanger:
         return self.evolve(lambda _: wanted)
 
     def nothing(self) -> Evolution:
-        """The evolution that changes nothing."""
+        """Return the evolution that changes nothing."""
         return Evolution(CatalogDifference(), self._catalog.view_schemas, EpochResult(), self._spark)
 
     def restore(self, definitions: Definitions, saved: Saved | None, tables_alone: bool) -> None:
@@ -118,7 +118,7 @@ class DefinitionChanger:
     def _refuse_lost_rows(
         self, catalog: Catalog, difference: CatalogDifference, altered: Mapping[str, FormerTable]
     ) -> None:
-        """Raises CatalogError where a table with rows would be dropped or have other columns.
+        """Raise CatalogError where a table with rows would be dropped or have other columns.
 
         `altered` tables keep their rows in a new form.
         """
@@ -162,7 +162,7 @@ def _why_not(former: CatalogTable, catalog: Catalog, name: str) -> str:
 
 
 def _refuse_forgotten(made: EpochResult, difference: CatalogDifference) -> None:
-    """Raises CatalogError where an unchanged view would lose rows that its tables have forgotten."""
+    """Raise CatalogError where an unchanged view would lose rows that its tables have forgotten."""
     partial = made.extension.partial if made.extension is not None else {}
     for view in set(difference.kept) - set(difference.dependent):
         if view in partial:

@@ -25,7 +25,7 @@ class SourceOptions:
         return {"directories": list(self.directories)} if self.directories else {}
 
     def places(self, file: str) -> list[Path]:
-        """The directories of imported files; that of the program comes first."""
+        """Return the directories of imported files; that of the program comes first."""
         return [Path(file).parent, *map(Path, self.directories)]
 
 
@@ -65,18 +65,18 @@ class FrontEnd(ABC):
     def program(
         self, start: Definitions, text: str, file: str, options: SourceOptions, before: Definitions
     ) -> tuple[Definitions, str]:
-        """The definitions of a program alone, and its text with all imported files, which a state stores.
+        """Return the definitions of a program alone, and its text with all imported files, which a state stores.
 
         They replace the definitions `before`; those that the program lacks are dropped.
         """
         return self.define(start, text, file, options), text
 
     def functions(self) -> Iterable[FunctionName]:
-        """The functions of the language, for `deltic functions`."""
+        """Return the functions of the language, for `deltic functions`."""
         return ()
 
     def check(self, options: SourceOptions) -> None:
-        """Raises CatalogError for options that the language does not have."""
+        """Raise CatalogError for options that the language does not have."""
         if options.macros and not self.has_macros:
             raise CatalogError(f"{self.title} has no macros: they are for programs in Datalog")
         if options.directories and not self.has_imports:

@@ -71,7 +71,7 @@ _OWN: Mapping[str, FrontEnd] = {front_end.name: front_end for front_end in (Sql(
 
 
 def front_end(name: str) -> FrontEnd:
-    """The front end of that name; DelticError where it is not installed."""
+    """Return the front end of that name; DelticError where it is not installed."""
     if name in _OWN:
         return _OWN[name]
     for point in entry_points(group=GROUP, name=name):
@@ -84,13 +84,13 @@ def front_end(name: str) -> FrontEnd:
 
 
 def front_ends() -> Iterator[FrontEnd]:
-    """All installed front ends: the core's own, then those of other packages by name."""
+    """Yield all installed front ends: the core's own, then those of other packages by name."""
     yield from _OWN.values()
     yield from map(_loaded, sorted(entry_points(group=GROUP), key=lambda point: point.name))
 
 
 def front_end_of(path: Path, language: str = "") -> FrontEnd:
-    """The front end of a program file: by language, else by suffix, else Datalog.
+    """Return the front end of a program file: by language, else by suffix, else Datalog.
 
     Raises DelticError where it is not installed.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> ViewDefinitions:
-    """The definition of a view by a circuit, its text, or a flow: the sink of that name, or the only sink.
+    """Return the definition of a view by a circuit, its text, or a flow: the sink of that name, or the only sink.
 
     Raises ProgramError where the text cannot be read, CatalogError where the circuit has no such sink.
     """

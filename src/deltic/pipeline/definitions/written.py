@@ -56,7 +56,7 @@ def table_of_json(
     source: Mapping[str, Any] | None = None,
     bounds: Sequence[tuple[Any, ...]] = (),
 ) -> CatalogTable:
-    """The inverse of `table_to_json`."""
+    """Return the inverse of `table_to_json`."""
     from deltic.circuit.reading.parser import parse_circuit
 
     (result,) = parse_circuit(text, "<table>").operators

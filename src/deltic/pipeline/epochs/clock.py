@@ -34,7 +34,7 @@ class Clock:
 
     @classmethod
     def of(cls, catalog: Catalog, version: Version) -> Clock:
-        """A clock that stands at the time of a version."""
+        """Return a clock that stands at the time of a version."""
         return cls(_shown(version) if CLOCK.name in catalog.tables else None)
 
     def advance(self, to: Time, catalog: Catalog, engine: Engine) -> None:
@@ -69,7 +69,7 @@ class AnswerEngine(Protocol):
     """Makes an engine for one answer, at the present time or that of a clock."""
 
     def __call__(self, circuit: Circuit, clock: Clock | None = None) -> Engine:
-        """An engine that has no rows but the time."""
+        """Return an engine that has no rows but the time."""
 
 
 _FIRST = datetime.min.replace(tzinfo=UTC)

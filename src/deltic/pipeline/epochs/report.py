@@ -130,7 +130,7 @@ class EpochReport:
 
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
-    """The numbers of an engine's result."""
+    """Return the numbers of an engine's result."""
     changed = {name: RowCounts(*counts) for name, counts in result.changes.counts().items()}
     numbers = result.rows_in, changed, result.seconds, result.rows_visited
     return EpochReport(

@@ -204,7 +204,7 @@ class Transaction:
             return Preview(published, epoch.result, affected, self._engine_of, self._spark, what_ifs)
 
     def count(self) -> int:
-        """How many rows the last of the changes so far affects. Raises what a commit would raise.
+        """Return how many rows the last of the changes so far affects. Raises what a commit would raise.
 
         Others may commit meanwhile. If that changes the number, the commit raises ChangeError, and nothing is applied.
         """
@@ -287,7 +287,7 @@ class Transaction:
         self._phase, self.operations = _Phase.DISCARDED, []
 
     def of(self, view: str) -> Delta:
-        """How the transaction changed a view; raises DelticError before the end of the with-block."""
+        """Return how the transaction changed a view; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
         catalog = self._definitions.catalog
         return change_of(view, self._result, catalog.view_schemas, catalog.table_schemas, self._spark)

@@ -119,12 +119,14 @@ def load_facts(
 
 
 def _interface(front: FrontEnd, pipeline: Pipeline) -> Interface:
-    """The inputs and outputs of a program; Datalog declares them by directives."""
+    """Return the inputs and outputs of a program; Datalog declares them by directives."""
     return interface(pipeline.checked) if front is DATALOG else catalog_interface(pipeline.catalog)
 
 
 def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[TableFiles]:
-    """The files of the initial rows; raises DataError for tables with `.input` without a file, unless allowed."""
+    """Return the files of the initial rows; raises DataError for tables with `.input` without a file, unless
+    allowed.
+    """
     result = {source: locate(source, folder) for source in files.inputs}
     absent = [source for source, located in result.items() if source.required and located is None]
     if absent and not missing_is_empty:
@@ -133,7 +135,7 @@ def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[Table
 
 
 def _refuse_overwriting(read: Sequence[TableFiles], files: Interface, settings: JobSettings) -> None:
-    """Raises DelticError where an output would overwrite an input file."""
+    """Raise DelticError where an output would overwrite an input file."""
     inputs = {path.resolve() for result in read for path in [*result.paths, *(p.parent for p in result.paths)]}
     for output in files.outputs:
         if output.device != "file":
@@ -179,7 +181,9 @@ class _Job:
                 return
 
     def _behind(self, names: Sequence[str]) -> int:
-        """How many epochs of changes the state already has; raises DelticError where its last one is not among them."""
+        """Return how many epochs of changes the state already has; raises DelticError where its last one is not among
+        them.
+        """
         if self._last in (None, INITIAL) or not names:
             return 0
         if self._last not in names:

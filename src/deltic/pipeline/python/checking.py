@@ -75,7 +75,7 @@ def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
 
 
 def _possible(value: ZSet[Any], steps: Sequence[Step]) -> ZSet[Any]:
-    """A change that inserts rows and deletes some present ones."""
+    """Return a change that inserts rows and deletes some present ones."""
     delta: ZSet[Any] = ZSet()
     for row, place in steps:
         there = sorted(((value + delta).support()), key=repr)
@@ -94,7 +94,7 @@ def _failure(
     is_: ZSet[Any],
     change: ZSet[Any],
 ) -> str:
-    """A counterexample that can be pasted."""
+    """Return a counterexample that can be pasted."""
     lines = [
         f"operator {operator.name}: f(a + Δa) is not f(a) + f'(a, Δa)",
         "from deltic import ZSet",

@@ -41,7 +41,7 @@ class Flow:
 
     @classmethod
     def of(cls, name: str, type_: ZSetType) -> Flow:
-        """A table or view."""
+        """Return a table or view."""
         source = ops.Source(name, type_.schema, type_.is_set)
         return cls(lambda builder: builder.add(source))
 
@@ -51,7 +51,7 @@ class Flow:
         return self.type.schema.names
 
     def circuit(self, name: str) -> Circuit:
-        """The circuit of the view of that name."""
+        """Return the circuit of the view of that name."""
         builder = CircuitBuilder()
         builder.add(ops.Sink(name), self._number(builder, {}))
         return builder.build()
@@ -71,19 +71,19 @@ class Flow:
         return self._then(ops.Map(made, tuple(chosen.values())))
 
     def where(self, condition: str) -> Flow:
-        """The rows for which a condition is true."""
+        """Return the rows for which a condition is true."""
         return self._then(ops.Filter(self._expression(condition)))
 
     def join(self, other: Flow) -> Flow:
-        """The natural join: pairs of rows that agree in the columns with the same names."""
+        """Return the natural join: pairs of rows that agree in the columns with the same names."""
         return self._then(ops.Join(), other)
 
     def without(self, other: Flow) -> Flow:
-        """The antijoin: rows that agree with no row of the other in the other's columns."""
+        """Return the antijoin: rows that agree with no row of the other in the other's columns."""
         return self._then(ops.Antijoin(), other if other.type.is_set else other.distinct())
 
     def distinct(self) -> Flow:
-        """Each row once."""
+        """Return each row once."""
         return self._then(ops.Distinct())
 
     def plus(self, *others: Flow) -> Flow:
@@ -91,40 +91,42 @@ class Flow:
         return self._then(ops.Plus(), *others)
 
     def minus(self, other: Flow) -> Flow:
-        """The difference of weights, which may be negative, unlike SQL's EXCEPT ALL."""
+        """Return the difference of weights, which may be negative, unlike SQL's EXCEPT ALL."""
         return self.plus(other._then(ops.Negate()))
 
     def flat_map(self, column: str, generator: str, *arguments: str) -> Flow:
-        """Each row once for every value of a generator: `flat_map("hour", "range", "first", "last")`."""
+        """Return each row once for every value of a generator: `flat_map("hour", "range", "first", "last")`."""
         return self._then(ops.FlatMap(column, generator, tuple(map(self._expression, arguments))))
 
     # Streams
 
     def window(self, column: str, length: int, clock: Flow | None = None) -> Flow:
-        """The rows whose `column` is at least θ − `length`, where θ is the greatest value of the clock so far.
+        """Return the rows whose `column` is at least θ − `length`, where θ is the greatest value of the clock so far.
 
         `clock` is a flow with one column of that type; the default is `column` itself.
         """
         return self._then(ops.Window(column, length), clock or self.select(**{column: column}))
 
     def delayed(self, epochs: int = 1) -> Flow:
-        """The relation this many epochs ago; empty before."""
+        """Return the relation this many epochs ago; empty before."""
         return Flow(lambda builder, number: constructions.delayed(builder, number, epochs), self)
 
     def last(self, epochs: int) -> Flow:
-        """The sum of the changes of the last epochs, the present one included."""
+        """Return the sum of the changes of the last epochs, the present one included."""
         return Flow(lambda builder, number: constructions.last_steps(builder, number, epochs), self)
 
     def changes(self) -> Flow:
-        """The change of the present epoch."""
+        """Return the change of the present epoch."""
         return self._then(ops.Differentiate())
 
     def total(self) -> Flow:
-        """The sum of the relation over all epochs."""
+        """Return the sum of the relation over all epochs."""
         return self._then(ops.Integrate())
 
     def matches(self, relation: Flow) -> Flow:
-        """Each row joined with the relation at the row's arrival; later changes of the relation match nothing."""
+        """Return each row joined with the relation at the row's arrival; later changes of the relation match
+        nothing.
+        """
         return Flow(constructions.matches, relation, self)
 
     def while_changing(self, step: Callable[..., Flow], *parameters: Flow) -> Flow:
@@ -154,7 +156,7 @@ class Flow:
         return Flow(lambda builder, *numbers: builder.add(operator, *numbers), self, *others)
 
     def _expression(self, text: str) -> Any:
-        """The expression of a text. Raises CircuitError."""
+        """Return the expression of a text. Raises CircuitError."""
         if text in self.columns:
             return column(text)
         try:
@@ -163,7 +165,7 @@ class Flow:
             raise CircuitError(f"{error}; the columns are {', '.join(self.columns)}") from None
 
     def _number(self, builder: CircuitBuilder, made: dict[int, int]) -> int:
-        """The number of its node in a circuit; `made` has the nodes of flows that were added before."""
+        """Return the number of its node in a circuit; `made` has the nodes of flows that were added before."""
         if id(self) not in made:
             numbers = [flow._number(builder, made) for flow in self._inputs]
             made[id(self)] = self._add(builder, *numbers)

@@ -29,7 +29,7 @@ def function(
     nulls: Nulls = "skip",
     deterministic: bool = False,
 ) -> Any:
-    """A function of Python for SQL and Datalog; see `Pipeline.function`.
+    """Return a function of Python for SQL and Datalog; see `Pipeline.function`.
 
     It is also a decorator, with the function's own name as the default:
 
@@ -72,7 +72,7 @@ def functor(body: Any = None, /, **options: Any) -> Any:
 def _signature(
     name: str, body: Callable[..., Any], arguments: Sequence[Any] | None, returns: Any
 ) -> tuple[list[ValueType], ValueType]:
-    """The argument and result types, given or annotated."""
+    """Return the argument and result types, given or annotated."""
     hints = _hints(body) if arguments is None or returns is None else {}
     if arguments is None:
         parameters = list(inspect.signature(body).parameters)
@@ -94,7 +94,7 @@ def _hints(body: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _type(name: str, given: Any) -> ValueType:
-    """A type; a Python class may be `| None`."""
+    """Return a type; a Python class may be `| None`."""
     parts = get_args(given) if get_origin(given) is types.UnionType else ()
     inner = [part for part in parts if part is not type(None)]
     result = value_type(inner[0] if len(inner) == 1 and len(parts) == 2 else given)

@@ -26,7 +26,7 @@ def operator(
     derivative: Callable[..., Any] | None = None,
     state: Callable[[], Any] | None = None,
 ) -> Any:
-    """An operator of your own on relations: a function of Z-sets to a Z-set.
+    """Return an operator of your own on relations: a function of Z-sets to a Z-set.
 
         @deltic.operator(takes=[{"id": int, "x": float}, {"shop": int, "at": float}], gives={"id": int, "shop": int})
         def near(points, shops):
@@ -73,7 +73,7 @@ def aggregate(
     name: str | None = None,
     state: Callable[[], Any] | None = None,
 ) -> Any:
-    """An aggregate of your own: a function of the values of a group.
+    """Return an aggregate of your own: a function of the values of a group.
 
         @deltic.aggregate(of={"price": "float64"}, gives={"middle": "float64"})
         def middle(prices):
@@ -132,7 +132,7 @@ class _Values:
             self._weights[value] = total
 
     def result(self) -> Any:
-        """The function of the values."""
+        """Return the function of the values."""
         return self._function([value for value, weight in self._weights.items() for _ in range(weight)])
 
 
@@ -146,7 +146,7 @@ class _Groups:
         self._rows: dict[Row, Row] = {}
 
     def update(self, rows: ZSet[Row]) -> ZSet[Row]:
-        """The change of the groups' result rows."""
+        """Return the change of the groups' result rows."""
         changed: dict[Row, None] = {}
         for key, value, weight in _parts(rows, self._keys, self._alone):
             if key not in self._states:
@@ -167,7 +167,7 @@ class _Groups:
 
 
 def _parts(rows: ZSet[Row], keys: int, alone: bool) -> Iterator[tuple[Row, Any, int]]:
-    """The key, value and weight of each row; insertions first, so that no group is empty in between."""
+    """Yield the key, value and weight of each row; insertions first, so that no group is empty in between."""
     for row, weight in sorted(rows, key=lambda pair: pair[1] < 0):
         yield row[:keys], row[keys] if alone else row[keys:], weight
 

@@ -58,7 +58,7 @@ def _message(
 
 
 def _used(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema]) -> list[str]:
-    """The tables and views that a query reads. Raises DelticError for a text that is not one query."""
+    """Return the tables and views that a query reads. Raises DelticError for a text that is not one query."""
     import duckdb
 
     statements = connection.extract_statements(text)
@@ -74,7 +74,7 @@ def _used(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, text: str) -> set[str]:
-    """The names of the columns that DuckDB's plan reads."""
+    """Return the names of the columns that DuckDB's plan reads."""
     (_, plan), *_ = connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchall()
     return {column for node in json.loads(plan) for column in _read_below(node)}
 
@@ -88,7 +88,7 @@ def _read_below(node: dict[str, Any]) -> Iterator[str]:
 
 
 def _table(name: str, schema: Schema, columns: set[str], read: Read) -> pa.Table:
-    """The relation with the values of these columns, and nulls in the unused ones."""
+    """Return the relation with the values of these columns, and nulls in the unused ones."""
     wanted = [column for column in schema.names if column in columns] or list(schema.names[:1])
     result = read(name, wanted)
     lengths = [len(chunk) for chunk in result.column(0).chunks]

@@ -50,10 +50,10 @@ class EpochSource(Protocol):
         """The last epoch, without rows before the first: what displays show, which begin no epoch."""
 
     def present(self) -> PublishedEpoch:
-        """The last epoch; the first one is computed if there is none."""
+        """Return the last epoch; the first one is computed if there is none."""
 
     def at(self, epoch: int) -> PublishedEpoch:
-        """An earlier epoch; raises DelticError where it is not retained."""
+        """Return an earlier epoch; raises DelticError where it is not retained."""
 
 
 class Reading(ABC):
@@ -79,31 +79,31 @@ class Reading(ABC):
         return Reasons(self._definitions, self._version(), lambda n: self._source.at(n).version, through, others)
 
     def __getitem__(self, name: str) -> View:
-        """A view or table by name; raises DelticError with the nearest name when there is none."""
+        """Return a view or table by name; raises DelticError with the nearest name when there is none."""
         return View(name, self._readable(name), self)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a table or view of that name that can be read."""
+        """Return whether there is a table or view of that name that can be read."""
         return name in self._schemas
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the tables and views that can be read."""
+        """Return the names of the tables and views that can be read."""
         return iter(self._schemas)
 
     def __len__(self) -> int:
-        """How many tables and views there are."""
+        """Return how many tables and views there are."""
         return len(self._schemas)
 
     @abstractmethod
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
-        """The rows of a query: SELECT, SHOW, DESCRIBE or EXPLAIN WHY, over tables and views of one epoch.
+        """Return the rows of a query: SELECT, SHOW, DESCRIBE or EXPLAIN WHY, over tables and views of one epoch.
 
         `args` are the values of parameters: a dict for `:name`, a list or tuple for `?`. `file` is the name of the text
         in messages. Raises ProgramError for mistakes, and for statements that are no query.
         """
 
     def duckdb(self, text: str, external_access: bool = False) -> Rows:
-        """The result of a query in DuckDB's dialect, which DuckDB evaluates over Arrow.
+        """Return the result of a query in DuckDB's dialect, which DuckDB evaluates over Arrow.
 
         It sees all tables and views of one epoch, reads the columns that the query needs, and has all functions of
         DuckDB. With `external_access` it may read and write files and addresses. Raises DelticError with DuckDB's
@@ -122,7 +122,7 @@ class Reading(ABC):
     def why(
         self, name: str, row: RowPattern, *, depth: int | None = None, budget: int = 100_000, through: bool = True
     ) -> Explanation:
-        """Why a row is present: the rule that derives it and its premises, down to rows of tables.
+        """Return why a row is present: the rule that derives it and its premises, down to rows of tables.
 
         `row` has the values of all columns, or is a dict of some, for the first row with them. The explanation has the
         least height by the iterations of recursions. `depth` bounds its height, `budget` the number of rows that are
@@ -133,7 +133,7 @@ class Reading(ABC):
         return self._reasons(through).why(name, schema, row, depth, budget)
 
     def why_not(self, name: str, row: RowPattern) -> WhyNot:
-        """Why no row has the values of all columns, or those of some in a dict.
+        """Return why no row has the values of all columns, or those of some in a dict.
 
         Its `ways` have, for each rule, what holds, what fails, and the nearest rows. Raises DelticError where such a
         row is present.
@@ -144,7 +144,7 @@ class Reading(ABC):
         return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))
 
     def _relations(self) -> list[tuple[str, str, str, int | str]]:
-        """The readable relations: name, kind, columns, number of rows."""
+        """Return the readable relations: name, kind, columns, number of rows."""
         tables, version = self.tables, self._source.last.version
         return [
             (
@@ -182,7 +182,7 @@ class Reading(ABC):
         return {**self.tables, **self.views}
 
     def _readable(self, name: str) -> Schema:
-        """The columns of a view or table; raises DelticError when there is none, or it is hidden."""
+        """Return the columns of a view or table; raises DelticError when there is none, or it is hidden."""
         return find(name, "view or table", self._schemas, self._unreadable)
 
     @property
@@ -194,7 +194,7 @@ class Reading(ABC):
         find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, _TABLE)})
 
     def _version_with(self, name: str) -> Version:
-        """A version of the rows that has the relation, which may have been dropped since."""
+        """Return a version of the rows that has the relation, which may have been dropped since."""
         self._readable(name)
         return self._version()
 
@@ -217,7 +217,7 @@ class View(Tabular):
         return self._reading._version_with(self.name)
 
     def rows(self, counted: bool = False) -> Rows:
-        """All rows, in no particular order: those of a bag as often as they weigh.
+        """Return all rows, in no particular order: those of a bag as often as they weigh.
 
         With `counted`, or where a flow's `minus` made a weight negative, each row occurs once, with its weight in a
         last column `__weight__`.
@@ -225,7 +225,7 @@ class View(Tabular):
         return Rows(TableBatch(self._version().read(self.name, counted=counted)), self.spark)
 
     def lookup(self, **key: Any) -> Rows:
-        """The rows with these values in these columns, as `rows` gives them.
+        """Return the rows with these values in these columns, as `rows` gives them.
 
         `deltic.between(low, high)` matches a range. Where an order of the relation begins with these columns, as the
         declared one does, this costs the result; other look-ups scan all rows, and ranges of texts the rows that the
@@ -243,7 +243,7 @@ class View(Tabular):
         return Rows(TableBatch(self._version().lookup(self.name, key)), self.spark)
 
     def why(self, **values: Any) -> Explanation:
-        """Why a row with these values is present; see `Pipeline.why`."""
+        """Return why a row with these values is present; see `Pipeline.why`."""
         return self._reading.why(self.name, values)
 
     def to_arrow(self) -> pa.Table:
@@ -260,7 +260,9 @@ class View(Tabular):
         return list(self.schema.names)
 
     def to_spark(self) -> DataFrame:
-        """The rows as a Spark DataFrame, in the pipeline's session or the active one, with this name as its alias."""
+        """Return the rows as a Spark DataFrame, in the pipeline's session or the active one, with this name as its
+        alias.
+        """
         return self.rows().to_spark().alias(self.name)
 
     def __len__(self) -> int:
@@ -274,6 +276,6 @@ class View(Tabular):
         return f"{self.name}{self.schema}: {self._size()}"
 
     def _size(self) -> str:
-        """The number of rows for a display, without starting an epoch."""
+        """Return the number of rows for a display, without starting an epoch."""
         version = self._reading._source.last.version
         return count_of(version.count(self.name), "row") if version.epoch else "no epoch yet"

@@ -72,13 +72,13 @@ class Reasons:
     def additions(
         self, name: str, pattern: Mapping[str, Any], most: int, makes: Callable[[TableRows], bool]
     ) -> list[TableRows]:
-        """The smallest sets of table rows that would derive the row, as `makes` confirms."""
+        """Return the smallest sets of table rows that would derive the row, as `makes` confirms."""
         from deltic.why.additions import Additions, additions
 
         schemas = self._catalog.table_schemas
 
         def given(rows: Additions) -> TableRows:
-            """The rows as Python values, in order."""
+            """Return the rows as Python values, in order."""
             return [(table, (*_python(row, schemas[table]).values(),)) for table, row in sorted(rows, key=repr)]
 
         found = additions(self._search, name, pattern, most, lambda rows: makes(given(rows)))
@@ -95,7 +95,7 @@ class Reasons:
         return "\n".join(map(str, [result, *(why_not(self._search, v.relation, v.pattern) for v in views)]))
 
     def lineage(self, name: str, schema: Schema, row: RowPattern, remains: Remains | None = None) -> pa.Table:
-        """The rows of tables that rows rest on: columns `result`, `table`, and `row`, rows as JSON.
+        """Return the rows of tables that rows rest on: columns `result`, `table`, and `row`, rows as JSON.
 
         Those without which a row `remains` are left out.
         """
@@ -115,7 +115,7 @@ class Reasons:
 
 
 def _python(row: Sequence[Any], schema: Schema) -> dict[str, Any]:
-    """The Python values of a row, by column."""
+    """Return the Python values of a row, by column."""
     return {column.name: values.to_python(value, column.type) for value, column in zip(row, schema, strict=True)}
 
 
@@ -124,7 +124,7 @@ def _json(row: Sequence[Any], schema: Schema) -> str:
 
 
 def bound(name: str, schema: Schema, row: RowPattern) -> dict[str, Any]:
-    """The values by column, in their stored form; raises DelticError for unknown columns and wrong types."""
+    """Return the values by column, in their stored form; raises DelticError for unknown columns and wrong types."""
     if not isinstance(row, Mapping):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != len(schema):
             message = count_of(len(schema), "column")

@@ -40,7 +40,7 @@ class Tabular(ABC):
 
     @abstractmethod
     def to_arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
+        """Return the rows as an Arrow table."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class Tabular(ABC):
         """The names of the columns."""
 
     def to_pandas(self, floats: bool = False) -> pd.DataFrame:
-        """The rows as a pandas DataFrame; with `floats`, decimals as float64 instead of objects.
+        """Return the rows as a pandas DataFrame; with `floats`, decimals as float64 instead of objects.
 
         Raises DelticError where pandas is not installed.
         """
@@ -60,12 +60,12 @@ class Tabular(ABC):
     """As DuckDB calls it."""
 
     def to_polars(self) -> Any:
-        """The rows as a polars DataFrame; raises DelticError where polars is not installed."""
+        """Return the rows as a polars DataFrame; raises DelticError where polars is not installed."""
         return required("polars", "to_polars").from_arrow(self.to_arrow())
 
     @abstractmethod
     def head(self, count: int) -> Rows:
-        """The first rows."""
+        """Return the first rows."""
 
     def show(self, count: int = 20) -> None:
         """Print the first rows, and how many more there are."""
@@ -85,7 +85,7 @@ class Tabular(ABC):
         return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def _text(self, count: int = _SHOWN) -> str:
-        """The column names, the first rows, and the number of further ones, as lines."""
+        """Return the column names, the first rows, and the number of further ones, as lines."""
         rows = self.to_arrow()
         more = len(rows) - count
         below = "\nno rows" if not rows else f"\nand {more:,} more" if more > 0 else ""
@@ -93,7 +93,7 @@ class Tabular(ABC):
 
 
 def without_weights(rows: pa.Table, name: str) -> pa.Table:
-    """The rows as a version reads them; raises DelticError where they have weights, since one is negative."""
+    """Return the rows as a version reads them; raises DelticError where they have weights, since one is negative."""
     if WEIGHT in rows.column_names:
         raise DelticError(
             f"{name} has rows of negative weight, which only pipeline[…] shows; "
@@ -104,7 +104,7 @@ def without_weights(rows: pa.Table, name: str) -> pa.Table:
 
 @cache
 def row_type(names: Sequence[str]) -> Any:
-    """The named tuple class for these columns; invalid field names become _0, _1, … by position.
+    """Return the named tuple class for these columns; invalid field names become _0, _1, … by position.
 
     Its values are printed and pickled as plain tuples.
     """
@@ -139,7 +139,7 @@ class Rows(Tabular):
         return self._batch.to_arrow()
 
     def count(self) -> int:
-        """The number of rows, without moving them."""
+        """Return the number of rows, without moving them."""
         return self._batch.count()
 
     def to_arrow(self) -> pa.Table:
@@ -158,7 +158,8 @@ class Rows(Tabular):
         return list(self._table.column_names)
 
     def to_spark(self) -> DataFrame:
-        """The rows as a Spark DataFrame, in the pipeline's session or the active one. Unsigned is decimal(20, 0).
+        """Return the rows as a Spark DataFrame, in the pipeline's session or the active one. Unsigned is decimal(20,
+        0).
 
         Large ones go through a file that executors read: in the temporary directory of a session with a local master,
         or in the one that the setting `spark.deltic.directory` names. It lives as long as this process. Raises

@@ -45,11 +45,11 @@ class PinnedEpoch:
         return self._published
 
     def present(self) -> PublishedEpoch:
-        """The same."""
+        """Return the same."""
         return self.last
 
     def at(self, epoch: int) -> PublishedEpoch:
-        """Raises DelticError: other epochs are not part of it."""
+        """Raise DelticError: other epochs are not part of it."""
         raise DelticError(f"epoch {epoch} is not part of the tables and views at epoch {self._number}")
 
     def release(self) -> None:
@@ -86,7 +86,9 @@ class Trying(Reading):
 
     @abstractmethod
     def what_if(self) -> WhatIf:
-        """A transaction over these tables and views that its block discards at the end; `preview` has its result."""
+        """Return a transaction over these tables and views that its block discards at the end; `preview` has its
+        result.
+        """
 
     def impact(self, table: str, row: RowPattern) -> Preview:
         """Preview the deletion of the rows of a table that have these values; nothing is committed.
@@ -102,7 +104,7 @@ class Trying(Reading):
             return change.preview()
 
     def missing(self, name: str, row: RowPattern, most: int = 3) -> list[TableRows]:
-        """The smallest sets of table rows that would derive a missing row: lists of (table, row).
+        """Return the smallest sets of table rows that would derive a missing row: lists of (table, row).
 
         None has more than `most` rows. Deltic searches backward through the rules and tries each set by
         inserting it. An empty list says that none was found: columns that no rule binds get no values, and nothing is
@@ -127,7 +129,7 @@ class Trying(Reading):
         return self._reasons().additions(name, pattern, most, makes)
 
     def lineage(self, name: str, row: RowPattern = MappingProxyType({}), *, needed: bool = False) -> Rows:
-        """The rows of tables that rows with these values rest on, or that all rows do.
+        """Return the rows of tables that rows with these values rest on, or that all rows do.
 
         The columns are `result`, `table` and `row`, where rows are JSON. All rows cost one evaluation of the view; in
         recursions and window functions each row costs an explanation, whose leaves are its lineage. With `needed`,
@@ -181,7 +183,7 @@ class Snapshot(Trying):
         return TextAnswer(kind, reasons.why_nots(view.name))
 
     def what_if(self) -> WhatIf:
-        """A transaction over these tables and views; the end of its block discards it, and it cannot commit.
+        """Return a transaction over these tables and views; the end of its block discards it, and it cannot commit.
 
         The first one fills an engine with the tables, at the cost of computing all views; the snapshot keeps it. Raises
         UnsupportedError where a view reads earlier epochs, or rows of a table may have been forgotten.
@@ -229,7 +231,7 @@ class Preview(Snapshot):
         """The transaction in numbers."""
 
     def of(self, view: str) -> Delta:
-        """How the transaction would change a view."""
+        """Return how the transaction would change a view."""
         return change_of(view, self._result, self.views, self.tables, self.spark)
 
     def __repr__(self) -> str:
@@ -243,7 +245,7 @@ def change_of(
     tables: Mapping[str, Schema],
     spark: SparkSession | None,
 ) -> Delta:
-    """The change of a view in an epoch; raises DelticError where there is no such view."""
+    """Return the change of a view in an epoch; raises DelticError where there is no such view."""
     schema = find(view, "view", views, dict.fromkeys(tables, "it is a table"))
     change = result.changes.batch(view)
     return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), spark)

@@ -12,7 +12,7 @@ _WIDEST = 60
 
 
 def text_table(rows: pa.Table) -> str:
-    """The column names and the rows, numbers to the right; long values are cut."""
+    """Return the column names and the rows, numbers to the right; long values are cut."""
     if not rows.num_columns:
         return f"{count_of(rows.num_rows, 'row')} without columns"
     columns = [_aligned(field, column) for field, column in zip(rows.schema, rows.columns, strict=True)]
@@ -20,14 +20,14 @@ def text_table(rows: pa.Table) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A value as SQL writes it, texts without quotes."""
+    """Return a value as SQL writes it, texts without quotes."""
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "true", False: "false"}[value]
     return str(value)
 
 
 def is_number(type_: pa.DataType) -> bool:
-    """Whether values of the type are aligned to the right."""
+    """Return whether values of the type are aligned to the right."""
     return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
 
 

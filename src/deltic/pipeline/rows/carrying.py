@@ -20,13 +20,13 @@ from deltic.values import to_arrow
 
 
 def formers(before: Catalog, after: Catalog) -> dict[str, FormerTable]:
-    """The altered tables by their new names, with the old definitions."""
+    """Return the altered tables by their new names, with the old definitions."""
     result = {name: origin(table, before.tables) for name, table in after.shown_tables.items()}
     return {name: former for name, former in result.items() if former is not None}
 
 
 def carried(before: Version, after: Catalog, altered: Mapping[str, FormerTable]) -> dict[str, TableBatch]:
-    """The rows of tables that were altered, where they need another form.
+    """Return the rows of tables that were altered, where they need another form.
 
     Raises CatalogError where they do not fit: NULL in a column that has none, two rows of one key, or two that would
     be one.
@@ -61,7 +61,7 @@ def _recast(rows: pa.Table, table: CatalogTable, former: FormerTable) -> pa.Tabl
 
 
 def _check_rows(rows: pa.Table, table: CatalogTable, former: FormerTable) -> None:
-    """Raises CatalogError where two rows of a set would be equal or share a key."""
+    """Raise CatalogError where two rows of a set would be equal or share a key."""
     if table.is_bag or (table.key == former.table.key and table.key):
         return
     kept = {source for source in former.columns if isinstance(source, str)}

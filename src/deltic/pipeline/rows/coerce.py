@@ -48,7 +48,7 @@ def to_table(
     rounding: Rounding | None = None,
     optional: Mapping[str, Any] = MappingProxyType({}),
 ) -> pa.Table:
-    """The rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
+    """Return the rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
 
     `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
     DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns match by
@@ -85,7 +85,9 @@ def columns_needed(
     coerce: bool = False,
     optional: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[str]:
-    """The columns that `to_table` would read of a frame with these; raises DataError where they are not the table's."""
+    """Return the columns that `to_table` would read of a frame with these; raises DataError where they are not the
+    table's.
+    """
     rounding = Rounding() if coerce else None
     return _checked(name, fields, FileLayout(schema, signed=signed, key=key, optional=optional, rounding=rounding))
 
@@ -107,7 +109,9 @@ def _default(column: Column, storing: ColumnStorage) -> Any:
 
 
 def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
-    """The columns that are needed. Raises DataError unless they have names and types of the table's, each once."""
+    """Return the columns that are needed. Raises DataError unless they have names and types of the table's, each
+    once.
+    """
     if layout.signed and are_envelopes(fields.names, layout):
         return [part for part in ENVELOPE if part in fields.names]
     signs = layout.sign_columns
@@ -138,7 +142,7 @@ def _conformed(name: str, table: pa.Table, layout: FileLayout, before: int) -> p
 
 
 def _misfits(name: str, numbers: Sequence[int], reasons: Iterable[str], rows: Iterable[Sequence[Any]]) -> DataError:
-    """The error for the rows with these numbers; it shows the reasons and values of the first ones."""
+    """Return the error for the rows with these numbers; it shows the reasons and values of the first ones."""
     result = [
         Diagnostic(f"{_place(f'{name}, row {number}', reason)}; the row is {shown(row, _LONGEST)}")
         for number, reason, row in zip(numbers[:SHOWN], reasons, rows, strict=True)
@@ -184,7 +188,7 @@ def _from_signed_rows(name: str, layout: FileLayout, rows: Any, before: int) -> 
 
 
 def _signed(row: Any, layout: FileLayout, of_others: FileLayout) -> list[Signed]:
-    """The rows that go and come by one change; those of texts are `of_others`. Raises Malformed."""
+    """Return the rows that go and come by one change; those of texts are `of_others`. Raises Malformed."""
     if isinstance(row, str | bytes):
         try:
             return parse_json(row if isinstance(row, str) else row.decode("utf-8"), of_others)
@@ -215,7 +219,9 @@ def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int 
 
 
 def _values(row: Any, layout: FileLayout) -> Sequence[Any]:
-    """The values of one row, in the order of the columns; raises Malformed. Those of a tuple may have any type."""
+    """Return the values of one row, in the order of the columns; raises Malformed. Those of a tuple may have any
+    type.
+    """
     schema = layout.schema
     if isinstance(row, Mapping):
         return parse_object(row, layout)[0]
@@ -244,7 +250,7 @@ _OWN: Mapping[type, Container[Kind]] = {
 def _column(
     name: str, column: Column, values: Sequence[Any], rows: Sequence[Sequence[Any]], rounding: Rounding | None
 ) -> pa.Array:
-    """The values of one column as an array, checked together where Arrow infers one type."""
+    """Return the values of one column as an array, checked together where Arrow infers one type."""
     classes = set(map(type, values)) - {type(None)}
     try:
         if len(classes) == 1 and column.type.kind in _OWN.get(next(iter(classes)), ()):

@@ -30,7 +30,7 @@ Check = Callable[[pa.Schema], list[str]]
 
 
 def tabular(table: str, rows: Any, names: tuple[str, ...], check: Check) -> Any:
-    """The rows as an Arrow table, whose columns match by name; rows of Python as they are.
+    """Return the rows as an Arrow table, whose columns match by name; rows of Python as they are.
 
     `table` is where they go, as Spark's pages say. Columns that `check` does not ask for do not move. An array of two
     dimensions has the columns called `names`.
@@ -57,7 +57,7 @@ def tabular(table: str, rows: Any, names: tuple[str, ...], check: Check) -> Any:
 
 
 def is_column(value: Any) -> bool:
-    """Whether this is a single column of Arrow, pandas or Spark instead of rows."""
+    """Return whether this is a single column of Arrow, pandas or Spark instead of rows."""
     if isinstance(value, pa.Array | pa.ChunkedArray):
         return True
     is_one = type(value).__name__ in ("Series", "Index", "Column")
@@ -69,7 +69,7 @@ def _is_of(library: str, value: Any) -> bool:
 
 
 def _of_arrow(rows: Any, check: Check) -> pa.Table:
-    """An object with Arrow's interface: a batch, a reader, a polars frame, a DuckDB relation."""
+    """Return an object with Arrow's interface: a batch, a reader, a polars frame, a DuckDB relation."""
     try:
         if isinstance(rows, pa.RecordBatch) or not hasattr(rows, "__arrow_c_stream__"):
             rows = pa.Table.from_batches([pa.record_batch(rows)]).to_reader()
@@ -92,7 +92,7 @@ def _of_pandas(frame: pd.DataFrame, check: Check) -> Any:
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """A pandas DataFrame whose named index levels are columns, too."""
+    """Return a pandas DataFrame whose named index levels are columns, too."""
     names = [name for name in frame.index.names if name is not None and name not in frame.columns]
     return frame.reset_index(names) if names else frame
 
@@ -109,7 +109,7 @@ def _of_numpy(array: np.ndarray[Any, Any], names: tuple[str, ...], check: Check)
 
 
 def _of_columns(columns: dict[str, Any], values: Callable[[Any], Iterable[Any]], check: Check) -> Any:
-    """A table of the columns; dicts, to find the row, when one holds values of several types."""
+    """Return a table of the columns; dicts, to find the row, when one holds values of several types."""
     try:
         table = pa.table([_array(column) for column in columns.values()], names=list(columns))
     except REFUSED:
@@ -119,7 +119,7 @@ def _of_columns(columns: dict[str, Any], values: Callable[[Any], Iterable[Any]],
 
 
 def _array(column: Any) -> Any:
-    """A column as Arrow's; raises TypeError for objects of several classes, and for those that have parts.
+    """Return a column as Arrow's; raises TypeError for objects of several classes, and for those that have parts.
 
     Of these Arrow changes some to what others are, where the table's type says what each has to be.
     """
@@ -149,7 +149,9 @@ def with_key_alone(rows: Any, table: CatalogTable) -> tuple[Any, bool]:
 
 
 def updates(rows: Any, table: CatalogTable) -> Iterator[tuple[Any, Schema]]:
-    """The parts of `rows` that have the same columns, those of the key and some others, each with these columns."""
+    """Yield the parts of `rows` that have the same columns, those of the key and some others, each with these
+    columns.
+    """
     names = _column_names(rows)
     if names is not None:
         yield rows, _columns(names, table, f"table {table.name}")
@@ -183,7 +185,7 @@ def _columns(names: Collection[str], table: CatalogTable, place: str) -> Schema:
 
 
 def _column_names(rows: Any) -> list[str] | None:
-    """The column names of a frame; None for other values."""
+    """Return the column names of a frame; None for other values."""
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
     if isinstance(rows, pa.Table | pa.RecordBatch | pa.RecordBatchReader):

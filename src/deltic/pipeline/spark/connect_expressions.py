@@ -41,7 +41,7 @@ class ExpressionWriter:
         return ", ".join(map(self.written, expressions))
 
     def starred(self, expression: Any) -> Sequence[PlanColumn] | None:
-        """The columns of `*` or `alias.*`; None for another expression."""
+        """Return the columns of `*` or `alias.*`; None for another expression."""
         kind = expression.WhichOneof("expr_type")
         target = None
         if kind == "unresolved_star":
@@ -55,7 +55,7 @@ class ExpressionWriter:
         return [c for c in self.rows.columns if not qualifier or c.qualifier.lower() == qualifier.lower()]
 
     def column(self, expression: Any) -> PlanColumn | None:
-        """The column that an expression is; None for one that computes."""
+        """Return the column that an expression is; None for one that computes."""
         if expression.WhichOneof("expr_type") != "unresolved_attribute":
             return None
         column, fields = self._named(expression.unresolved_attribute)
@@ -118,7 +118,9 @@ class ExpressionWriter:
         return f"CASE {branches}{rest} END"
 
     def _arguments(self, function: str, arguments: Sequence[Any]) -> Iterator[str]:
-        """The arguments of a call; those of `struct` with their names, which the columns of the query have not."""
+        """Yield the arguments of a call; those of `struct` with their names, which the columns of the query have
+        not.
+        """
         for argument in arguments:
             columns = self.starred(argument)
             if columns is not None and function == "count":
@@ -159,7 +161,7 @@ class ExpressionWriter:
         return f"{self.written(extract.child)}[{written_text(key.string)}]"
 
     def _string(self, string: Any) -> str:
-        """A text of SQL: the columns that it names are replaced."""
+        """Return a text of SQL: the columns that it names are replaced."""
         text = f"SELECT {string.expression}"
         select = parse_one(text, read=Deltic)
         if not isinstance(select, exp.Select) or [*select.find_all(exp.Query)] != [select]:
@@ -172,7 +174,7 @@ class ExpressionWriter:
         return f"({text[len('SELECT ') : end]})"
 
     def _replaced(self, tree: exp.Expression) -> dict[tuple[int, int], str]:
-        """The columns of a text by their places in it."""
+        """Return the columns of a text by their places in it."""
         made = {}
         for column in tree.find_all(exp.Column):
             span, names = span_of(column), [part.name for part in column.parts]
@@ -195,7 +197,7 @@ def _variable(variable: Any) -> str:
 
 
 def _end_of(tree: exp.Expression, text: str) -> int:
-    """Where an expression ends in a text, without the name that it may have."""
+    """Return where an expression ends in a text, without the name that it may have."""
     names: Sequence[exp.Expression] = ()
     if isinstance(tree, exp.Aliases):
         names = tree.expressions
@@ -218,7 +220,7 @@ def _as_field(text: str, name: str) -> str:
 
 
 def _name(expression: Any) -> str:
-    """The name that an expression has in a struct; empty where it has none of its own."""
+    """Return the name that an expression has in a struct; empty where it has none of its own."""
     kind = expression.WhichOneof("expr_type")
     if kind == "alias":
         return str(expression.alias.name[0])

@@ -41,7 +41,7 @@ def fill_na(
 
 
 def _value_for(fill: Any, column: PlanColumn, type_: str) -> Any:
-    """The literal for a column; None if it stays as it is."""
+    """Return the literal for a column; None if it stays as it is."""
     names = [name.lower() for name in fill.cols]
     if names and column.name.lower() not in names:
         return None
@@ -51,11 +51,11 @@ def _value_for(fill: Any, column: PlanColumn, type_: str) -> Any:
 
 
 def _missing(column: str, type_: str) -> str:
-    """Whether a value is NULL or NaN."""
+    """Return whether a value is NULL or NaN."""
     return f"{column} IS NULL{f' OR isnan({column})' if type_ in _FLOATS else ''}"
 
 
 def _fits(literal: Any, type_: str) -> bool:
-    """Whether `fillna` puts a value into columns of a type."""
+    """Return whether `fillna` puts a value into columns of a type."""
     kind = literal.WhichOneof("literal_type")
     return type_.startswith({"boolean": ("boolean",), "string": ("string",)}.get(kind, NUMBERS))

@@ -48,7 +48,9 @@ Schema = Callable[[Any], "Sequence[StructField]"]
 
 
 def connect_query_of(frame: Any, errors: PlanErrors) -> str:
-    """The query of a DataFrame of Spark Connect. Raises CatalogError if it is not supported, or reads other rows."""
+    """Return the query of a DataFrame of Spark Connect. Raises CatalogError if it is not supported, or reads other
+    rows.
+    """
     from pyspark.sql.connect.proto import Plan
 
     client = frame.sparkSession.client
@@ -63,7 +65,7 @@ class PlanReader:
         self.errors, self.schema, self._free = errors, schema, count()
 
     def query(self, relation: Any) -> str:
-        """The SELECT of a whole plan. Raises CatalogError if it is not supported, or reads other rows."""
+        """Return the SELECT of a whole plan. Raises CatalogError if it is not supported, or reads other rows."""
         rows = self.rows(relation)
         columns = ", ".join(f"{c.number} AS {quoted(c.name)}" for c in rows.columns)
         return f"SELECT {columns} FROM ({rows.query})"
@@ -81,11 +83,11 @@ class PlanReader:
         return ExpressionWriter(rows, self.errors)
 
     def column(self, name: str) -> PlanColumn:
-        """A column with a number of its own."""
+        """Return a column with a number of its own."""
         return PlanColumn(name, f"c{next(self._free)}")
 
     def _relation(self, name: str, relation: Any) -> PlanRows | None:
-        """The rows of a relation of the pipeline, where it has that name; else None."""
+        """Return the rows of a relation of the pipeline, where it has that name; else None."""
         found = self.errors.relation(name)
         if found is None:
             return None
@@ -122,7 +124,9 @@ class PlanReader:
         return self._selected(self.rows(project.input), project.expressions, relation)
 
     def _selected(self, rows: PlanRows, expressions: Sequence[Any], relation: Any, groups: str = "") -> PlanRows:
-        """The columns of a list; one that is passed on keeps its number. An order of the rows keeps its columns."""
+        """Return the columns of a list; one that is passed on keeps its number. An order of the rows keeps its
+        columns.
+        """
         write = self._expressions(rows)
         names = [field.name for field in self.schema(relation)]
         parts = [part for expression in expressions for part in _parts(write, expression)]
@@ -319,7 +323,7 @@ class PlanReader:
         return self._text(related.root.sql, relation, f"WITH {', '.join(parts)} ")
 
     def _text(self, sql: Any, relation: Any, named: str) -> PlanRows:
-        """A query of SQL, over relations of the pipeline and the DataFrames that it names."""
+        """Return a query of SQL, over relations of the pipeline and the DataFrames that it names."""
         if sql.args or sql.pos_args or sql.named_arguments or sql.pos_arguments:
             raise self.errors.unsupported("spark.sql with parameters")
         columns = tuple(self.column(field.name) for field in self.schema(relation))
@@ -328,7 +332,9 @@ class PlanReader:
 
 
 def _parts(write: ExpressionWriter, expression: Any) -> Iterator[tuple[PlanColumn | None, str, int]]:
-    """What an expression adds to a list: a column that is passed on, or None; a text; how many columns it makes."""
+    """Yield what an expression adds to a list: a column that is passed on, or None; a text; how many columns it
+    makes.
+    """
     starred, column = write.starred(expression), write.column(expression)
     if starred is None and column is None:
         names = expression.alias.name if expression.WhichOneof("expr_type") == "alias" else ("",)
@@ -342,7 +348,7 @@ def _keys_first(keys: Sequence[PlanColumn], columns: Sequence[PlanColumn]) -> tu
 
 
 def _by_name(left: PlanRows, right: PlanRows) -> Iterator[tuple[PlanColumn | None, PlanColumn | None]]:
-    """The columns of two sides in pairs of a name; None where a side has none."""
+    """Yield the columns of two sides in pairs of a name; None where a side has none."""
     others = {c.name.lower(): c for c in right.columns}
     for column in left.columns:
         yield column, others.pop(column.name.lower(), None)

@@ -45,20 +45,20 @@ class PlanRows:
         return ", ".join(c.number for c in self.columns) or "1"
 
     def within(self, query: str) -> PlanRows:
-        """The same columns of another query."""
+        """Return the same columns of another query."""
         return replace(self, query=query)
 
     def called(self, names: Sequence[str]) -> PlanRows:
-        """The columns under other names."""
+        """Return the columns under other names."""
         columns = tuple(replace(c, name=name) for c, name in zip(self.columns, names, strict=True))
         return replace(self, columns=columns)
 
     def of_plan(self, plan: int) -> PlanRows:
-        """The rows as those of a DataFrame with that number."""
+        """Return the rows as those of a DataFrame with that number."""
         return replace(self, plans={**self.plans, plan: self.columns + self.plans.get(plan, ())})
 
     def column(self, identifier: str, plan: int | None, errors: PlanErrors) -> tuple[PlanColumn, Sequence[str]]:
-        """The column that an identifier names, and the names of fields after it. Raises CatalogError."""
+        """Return the column that an identifier names, and the names of fields after it. Raises CatalogError."""
         parts = parts_of(identifier)
         for visible in (self.columns, self.hidden):
             known = visible if plan is None else [c for c in self.plans.get(plan, ()) if self._has(c, visible)]
@@ -74,18 +74,18 @@ class PlanRows:
 
 
 def parts_of(identifier: str) -> list[str]:
-    """The names of an identifier, which may be in backticks."""
+    """Return the names of an identifier, which may be in backticks."""
     return [ticked.replace("``", "`") or plain for ticked, plain in _PART.findall(identifier)]
 
 
 def _only(columns: Sequence[PlanColumn], name: str, qualifier: str | None = None) -> PlanColumn | None:
-    """The column with a name, if exactly one has it."""
+    """Return the column with a name, if exactly one has it."""
     numbers = {c.number: c for c in columns if c.is_called(name, qualifier)}
     return next(iter(numbers.values())) if len(numbers) == 1 else None
 
 
 def together(*several: PlanRows) -> Mapping[int, tuple[PlanColumn, ...]]:
-    """The DataFrames below several rows; one on both sides has the columns of both."""
+    """Return the DataFrames below several rows; one on both sides has the columns of both."""
     made: dict[int, tuple[PlanColumn, ...]] = {}
     for rows in several:
         for plan, columns in rows.plans.items():
@@ -94,5 +94,5 @@ def together(*several: PlanRows) -> Mapping[int, tuple[PlanColumn, ...]]:
 
 
 def field_of(column: str, names: Sequence[str]) -> str:
-    """A field of a field of a column."""
+    """Return a field of a field of a column."""
     return ".".join([column, *map(quoted, names)])

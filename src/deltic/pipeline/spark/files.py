@@ -39,7 +39,7 @@ _folders: dict[tuple[int, Path], Path] = {}
 
 
 def directory_of(spark: SparkSession) -> Path | None:
-    """Where files may stand that all tasks of a session read; None where there is no such place."""
+    """Return where files may stand that all tasks of a session read; None where there is no such place."""
     if named := spark.conf.get(DIRECTORY, None):
         return local_path(named)
     return (
@@ -50,7 +50,7 @@ def directory_of(spark: SparkSession) -> Path | None:
 
 
 def through_file(spark: SparkSession, table: pa.Table, types: StructType, directory: Path) -> DataFrame:
-    """A table as a DataFrame that reads a new file in a directory; its columns may be NULL.
+    """Return a table as a DataFrame that reads a new file in a directory; its columns may be NULL.
 
     Raises DelticError where the file cannot be written.
     """
@@ -73,7 +73,7 @@ def through_file(spark: SparkSession, table: pa.Table, types: StructType, direct
 
 
 def _folder(directory: Path) -> Path:
-    """The folder of this process in a directory."""
+    """Return the folder of this process in a directory."""
     process, directory = os.getpid(), directory.resolve()
     with _lock:
         result = _folders.get((process, directory))

@@ -17,11 +17,11 @@ class PlanErrors:
     relations: Mapping[str, Schema]
 
     def relation(self, alias: str) -> tuple[str, Schema] | None:
-        """The relation that is meant by a name; None if there is none."""
+        """Return the relation that is meant by a name; None if there is none."""
         return next(((name, schema) for name, schema in self.relations.items() if name.lower() == alias.lower()), None)
 
     def check_columns(self, name: str, schema: Schema, columns: Sequence[str]) -> None:
-        """Raises CatalogError if a DataFrame with the name of a relation has other columns."""
+        """Raise CatalogError if a DataFrame with the name of a relation has other columns."""
         if [*columns] != [*schema.names]:
             raise self.error(
                 f"the DataFrame called {name} has the columns {', '.join(columns)}, and {name} has {schema}"

@@ -54,7 +54,7 @@ _STAND_IN = re.compile(r"deltic_text_(\d+)")
 
 
 def query_of(frame: DataFrame, view: str, relations: Mapping[str, Schema]) -> str:
-    """The query whose rows a DataFrame has, over tables and views of a pipeline.
+    """Return the query whose rows a DataFrame has, over tables and views of a pipeline.
 
     What stands under the name of one of the `relations` in the plan is that one: a view or table of Spark, or a
     DataFrame with that alias. Raises CatalogError if it is not supported, or reads other rows.
@@ -89,11 +89,11 @@ class _PlanReader:
         self._texts: list[str] = []
 
     def called(self, attribute: Any) -> str:
-        """The name of a column: Spark's numbers differ from session to session, these do not."""
+        """Return the name of a column: Spark's numbers differ from session to session, these do not."""
         return f"c{self._numbers.setdefault(attribute.exprId().id(), len(self._numbers))}"
 
     def query(self, plan: Any) -> str:
-        """The SELECT of a plan, whose columns are its attributes by their numbers."""
+        """Return the SELECT of a plan, whose columns are its attributes by their numbers."""
         if (relation := self._relation(plan)) is not None:
             return relation
         kind, below = _kind(plan), [*_each(plan.children())]
@@ -109,7 +109,7 @@ class _PlanReader:
         return self._errors.unsupported(call) if below else self._errors.from_elsewhere()
 
     def _relation(self, plan: Any) -> str | None:
-        """The rows of a relation of the pipeline, where the plan stands for one by its name; else None."""
+        """Return the rows of a relation of the pipeline, where the plan stands for one by its name; else None."""
         relation = self._errors.relation(plan.alias()) if _kind(plan) == "SubqueryAlias" else None
         if relation is None:
             return None
@@ -125,12 +125,12 @@ class _PlanReader:
         return f"SELECT {columns or 1} FROM {quoted(name)}"
 
     def written(self, expression: Any) -> str:
-        """An expression, as Spark writes it, over numbered columns."""
+        """Return an expression, as Spark writes it, over numbered columns."""
         text = str(self._numbered(expression).sql())
         return _STAND_IN.sub(lambda found: self._texts[int(found[1])], text)
 
     def _text(self, text: str, expression: Any) -> Any:
-        """A column that stands for a text while Spark writes what is around it."""
+        """Return a column that stands for a text while Spark writes what is around it."""
         self._texts.append(text)
         number, made = self._expressions.NamedExpression.newExprId(), self._expressions.AttributeReference
         name = f"deltic_text_{len(self._texts) - 1}"
@@ -141,7 +141,7 @@ class _PlanReader:
         return f"({names}) -> {self.written(function.function())}"
 
     def _call(self, call: Any) -> str:
-        """A call as it was made: Spark writes its arguments with the names that they had."""
+        """Return a call as it was made: Spark writes its arguments with the names that they had."""
         name = str(call.prettyName())
         arguments = [*map(self.written, _each(call.parameters()))]
         return _FORMS.get(name, f"{name}({', '.join(['{}'] * len(arguments))})").format(*arguments)
@@ -167,7 +167,7 @@ class _PlanReader:
         return expression.withNewChildren(children)
 
     def named(self, expression: Any) -> str:
-        """An expression of a list of columns, with its number as its name."""
+        """Return an expression of a list of columns, with its number as its name."""
         if _kind(expression) == "Alias":
             return f"{self.written(expression.child())} AS {self.called(expression)}"
         return self.called(expression)
@@ -189,7 +189,7 @@ class _PlanReader:
         return f"SELECT * FROM ({self.query(below[0])}) WHERE {written}"
 
     def _missing(self, value: Any) -> str:
-        """Whether a value is NULL or NaN, for `dropna`."""
+        """Return whether a value is NULL or NaN, for `dropna`."""
         written = self.written(value)
         is_float = value.dataType().typeName() in ("float", "double")
         return f"{written} IS NULL{f' OR isnan({written})' if is_float else ''}"
@@ -211,7 +211,7 @@ class _PlanReader:
         )
 
     def together(self, plan: Any, below: Sequence[Any]) -> str:
-        """The rows of several plans, by the places of their columns, under the numbers of the whole."""
+        """Return the rows of several plans, by the places of their columns, under the numbers of the whole."""
         kind = _kind(plan)
         word = f"{kind.upper()}{' ALL' if kind == 'Union' or plan.isAll() else ''}"
         outer = [*map(self.called, _each(plan.output()))]
@@ -223,7 +223,9 @@ class _PlanReader:
         return f" {word} ".join(parts)
 
     def _aggregated(self, expression: Any) -> str:
-        """A column of an aggregation; for `pivot` an array of the values for each of those that become columns."""
+        """Return a column of an aggregation; for `pivot` an array of the values for each of those that become
+        columns.
+        """
         call = expression.child() if _kind(expression) == "Alias" else expression
         if _kind(call) != "AggregateExpression" or _kind(call.aggregateFunction()) != "PivotFirst":
             return self.named(expression)
@@ -255,7 +257,9 @@ class _PlanReader:
         return self._limited(below[0], self.written(plan.limitExpr()))
 
     def _limited(self, plan: Any, limit: str) -> str:
-        """The first rows in the order of a plan; columns that are computed after the order are computed of these."""
+        """Return the first rows in the order of a plan; columns that are computed after the order are computed of
+        these.
+        """
         kind, below = _kind(plan), [*_each(plan.children())]
         if kind == "LocalLimit":
             return self._limited(below[0], limit)
@@ -294,12 +298,12 @@ _READERS: Mapping[str, Callable[[_PlanReader, Any, Sequence[Any]], str | None]] 
 
 
 def _kind(node: Any) -> str:
-    """The name of an operator or expression."""
+    """Return the name of an operator or expression."""
     return str(node.getClass().getSimpleName())
 
 
 def _each(sequence: Any) -> Iterator[Any]:
-    """The members of a sequence of Scala."""
+    """Yield the members of a sequence of Scala."""
     members = sequence.iterator()
     while members.hasNext():
         yield members.next()

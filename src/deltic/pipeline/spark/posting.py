@@ -50,7 +50,7 @@ class TaskReader(ABC):
         self._before, self._made, self.is_ordered = 0, 0, is_ordered
 
     def __call__(self, rows: pa.Table) -> tuple[pa.Table, Any]:
-        """The rows with weights, and with ORDER where they have one, and their description.
+        """Return the rows with weights, and with ORDER where they have one, and their description.
 
         Raises DataError, which names the partition.
         """
@@ -68,7 +68,7 @@ class TaskReader(ABC):
 
     @abstractmethod
     def read(self, rows: pa.Table, message: str, before: int) -> tuple[pa.Table, Any]:
-        """The same of a part of the partition that is `told`, in which this many rows came before."""
+        """Return the same of a part of the partition that is `told`, in which this many rows came before."""
 
 
 class PostedRows(TaskReader):

@@ -52,7 +52,9 @@ def spark_session(
 
 
 def default_memory() -> str:
-    """A quarter of the machine's memory, from 1 to 4 GiB: rows pass through the session, they do not stay in it."""
+    """Return a quarter of the machine's memory, from 1 to 4 GiB: rows pass through the session, they do not stay in
+    it.
+    """
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return f"{min(4 * _GIB, max(_GIB, machine // 4)) >> 20}m"
 
@@ -75,7 +77,7 @@ def _no_java_left() -> Iterator[None]:
 
 
 def _require_master(master: str) -> None:
-    """Raises DelticError when nothing answers at the addresses of spark://HOST:PORT,…; Spark would try for minutes."""
+    """Raise DelticError when nothing answers at the addresses of spark://HOST:PORT,…; Spark would try for minutes."""
     if reasons := no_answer(master):
         raise DelticError(
             f"no answer from the Spark master {master} ({reasons}): "
@@ -132,7 +134,7 @@ def _captured_stderr() -> Iterator[IO[bytes]]:
 
 
 def _cause(error: Exception, log: IO[bytes]) -> str:
-    """The one line that says what went wrong: the first exception of Java, here or in what the launcher said."""
+    """Return the one line that says what went wrong: the first exception of Java, here or in what the launcher said."""
     log.seek(0)
     said = log.read().decode("utf-8", "replace")
     thrown = re.search(r"^(?:: |Exception in thread \S+ )[\w.$]+: (.*)$", f"{error}\n{said}", re.MULTILINE)
@@ -140,7 +142,7 @@ def _cause(error: Exception, log: IO[bytes]) -> str:
 
 
 def require_java(otherwise: str = "") -> None:
-    """Raises DelticError unless there is a Java runtime, recent enough, where Spark looks for one.
+    """Raise DelticError unless there is a Java runtime, recent enough, where Spark looks for one.
 
     `otherwise` is what the message adds to the remedy: what to do without Java.
     """
@@ -155,7 +157,7 @@ def require_java(otherwise: str = "") -> None:
 
 
 def _version(java: str) -> int | None:
-    """The major version; None when the runtime does not tell it in the usual way."""
+    """Return the major version; None when the runtime does not tell it in the usual way."""
     output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match[1]) if match else None

@@ -30,7 +30,7 @@ _IN_PLANS = "spark.sql.execution.arrow.localRelationThreshold"
 
 
 def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = None, small: int = _SMALL) -> DataFrame:
-    """An Arrow table as a DataFrame, whose types are what `spark_type` says.
+    """Return an Arrow table as a DataFrame, whose types are what `spark_type` says.
 
     Up to `small` bytes are part of the plan; more go through a file in a directory, if there is one that executors
     see, and through the memory of the driver otherwise. Raises DelticError where the file cannot be written.
@@ -55,7 +55,7 @@ def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = 
 
 
 def _without_empty_chunks(table: pa.Table) -> pa.Table:
-    """The table; Spark takes one for empty whose first chunk is, where it makes the rows part of a plan."""
+    """Return the table; Spark takes one for empty whose first chunk is, where it makes the rows part of a plan."""
 
     return pa.Table.from_batches([batch for batch in table.to_batches() if batch.num_rows], table.schema)
 
@@ -77,12 +77,12 @@ def _plans_up_to(spark: SparkSession, small: int) -> Iterator[None]:
 
 
 def reading_job(table: str) -> str:
-    """What Spark's pages call a job that reads a DataFrame for a table."""
+    """Return what Spark's pages call a job that reads a DataFrame for a table."""
     return f"Deltic: rows of a DataFrame into {table}"
 
 
 def from_dataframe(frame: DataFrame, table: str) -> pa.Table:
-    """A DataFrame as an Arrow table; intervals from years to months are numbers of months there.
+    """Return a DataFrame as an Arrow table; intervals from years to months are numbers of months there.
 
     Raises DataError where Spark fails, and DelticError where it has no executors.
     """
@@ -93,7 +93,7 @@ def from_dataframe(frame: DataFrame, table: str) -> pa.Table:
 
 
 def with_months(frame: DataFrame) -> DataFrame:
-    """The DataFrame with numbers of months in place of intervals from years to months."""
+    """Return the DataFrame with numbers of months in place of intervals from years to months."""
     from pyspark.sql.functions import col
     from pyspark.sql.types import YearMonthIntervalType
 
@@ -102,7 +102,9 @@ def with_months(frame: DataFrame) -> DataFrame:
 
 
 def arrow_schema_of(frame: DataFrame) -> pa.Schema:
-    """The columns of a DataFrame with Arrow's types, found without a job; UnsupportedError for a type without any."""
+    """Return the columns of a DataFrame with Arrow's types, found without a job; UnsupportedError for a type without
+    any.
+    """
 
     from deltic.values.types.spark import type_of_spark
 
@@ -110,7 +112,9 @@ def arrow_schema_of(frame: DataFrame) -> pa.Schema:
 
 
 def for_spark(table: pa.Table) -> pa.Table:
-    """The table in the types that Spark has: unsigned integers in wider ones, intervals of months as their number."""
+    """Return the table in the types that Spark has: unsigned integers in wider ones, intervals of months as their
+    number.
+    """
 
     from deltic.values.types.arrow import type_of_arrow
     from deltic.values.types.spark import spark_type, type_of_spark
@@ -126,7 +130,7 @@ def for_spark(table: pa.Table) -> pa.Table:
 
 
 def quoted(name: str) -> str:
-    """A column's name in Spark SQL."""
+    """Return a column's name in Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -149,7 +153,7 @@ def adopt_session(spark: SparkSession | None) -> None:
 
 
 def active_session(spark: SparkSession | None) -> SparkSession:
-    """The session given, or the one that is active; raises DelticError when there is neither."""
+    """Return the session given, or the one that is active; raises DelticError when there is neither."""
     if spark is not None:
         return spark
     active: SparkSession | None = required("pyspark.sql", "a Spark DataFrame").SparkSession.getActiveSession()
@@ -173,11 +177,11 @@ def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
 
 
 def failed_rows(table: str, reason: str) -> DataError:
-    """The error for a DataFrame whose rows Spark cannot compute."""
+    """Return the error for a DataFrame whose rows Spark cannot compute."""
     hint = "Spark fails in the same way without Deltic: correct what it reads, and try again; nothing was changed"
     return DataError([Diagnostic(f"table {table}: Spark cannot compute the rows: {reason}", hint=hint)])
 
 
 def is_dataframe(value: Any) -> bool:
-    """Whether a value is a Spark DataFrame; pyspark is not imported to find out. A Column has any attribute."""
+    """Return whether a value is a Spark DataFrame; pyspark is not imported to find out. A Column has any attribute."""
     return type(value).__module__.startswith("pyspark.sql") and hasattr(type(value), "toArrow")

@@ -37,7 +37,7 @@ class TextAnswer(Rows):
 
 
 def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> pa.Table:
-    """The rows in the order of these columns, under these names, without columns for the order alone."""
+    """Return the rows in the order of these columns, under these names, without columns for the order alone."""
     if order and len(rows):
         by = ", ".join(
             f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
@@ -56,7 +56,9 @@ def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> 
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The column; one of arrays or structs as ranks: DuckDB has NULL within them behind all values, Spark before."""
+    """Return the column; one of arrays or structs as ranks: DuckDB has NULL within them behind all values, Spark
+    before.
+    """
     type_ = type_of_arrow(column.type)
     if not type_.is_composite:
         return column
@@ -66,43 +68,43 @@ def _comparable(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def relations_table(catalog: Catalog, kind: Literal["table", "view"]) -> pa.Table:
-    """The views that can be read, with the tables where the kind is of tables: what Spark's SHOW has of them."""
+    """Return the views that can be read, with the tables where the kind is of tables: what Spark's SHOW has of them."""
     names = [*(catalog.table_schemas if kind == "table" else ()), *catalog.view_schemas]
     no_one = pa.array([False] * len(names), pa.bool_())
     return _table({"namespace": ["default"] * len(names), f"{kind}Name": names}).append_column("isTemporary", no_one)
 
 
 def names_table(schema: Schema) -> pa.Table:
-    """The names of columns, as SHOW COLUMNS has them."""
+    """Return the names of columns, as SHOW COLUMNS has them."""
     return _table({"col_name": list(schema.names)})
 
 
 def schema_table(type_: ZSetType, names: Sequence[str]) -> pa.Table:
-    """The columns of a relation under these names: name, type, and a comment, which none has."""
+    """Return the columns of a relation under these names: name, type, and a comment, which none has."""
     types = [type_name(type_, column) for column in type_.schema]
     return _table({"col_name": list(names), "data_type": types, "comment": [None] * len(types)})
 
 
 def type_name(type_: ZSetType, column: Column) -> str:
-    """The type of a column of a relation, with its collation."""
+    """Return the type of a column of a relation, with its collation."""
     return simple_string(column.type, Collation.named(dict(type_.collations).get(column.name, "")))
 
 
 def column_table(type_: ZSetType, name: str) -> pa.Table:
-    """The description of one column, a row for each fact."""
+    """Return the description of one column, a row for each fact."""
     facts = {"col_name": name, "data_type": type_name(type_, type_.schema.column(name)), "comment": "NULL"}
     return _table({"info_name": list(facts), "info_value": list(facts.values())})
 
 
 def fitting(table: pa.Table, column: str, pattern: str) -> pa.Table:
-    """The rows whose column fits one of the patterns between `|`, in which `*` stands for any text."""
+    """Return the rows whose column fits one of the patterns between `|`, in which `*` stands for any text."""
     parts = "|".join(".*".join(map(re.escape, part.strip().split("*"))) for part in pattern.split("|"))
     is_fitting = re.compile(parts, re.IGNORECASE).fullmatch
     return table.filter(pa.array([bool(is_fitting(name)) for name in table.column(column).to_pylist()], pa.bool_()))
 
 
 def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:
-    """The functions that SQL has made: name, parameters, what they return."""
+    """Return the functions that SQL has made: name, parameters, what they return."""
     result = sorted(functions, key=lambda function: function.name.lower())
     return _table(
         {
@@ -114,7 +116,7 @@ def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:
 
 
 def function_table(function: SqlFunction, extended: bool) -> pa.Table:
-    """The description of a function, a line for each fact, as Spark prints it."""
+    """Return the description of a function, a line for each fact, as Spark prints it."""
     parts = [
         f"Function: {function.name}",
         f"Type: {'TABLE' if function.is_table else 'SCALAR'}",
@@ -134,7 +136,7 @@ def _returned(function: SqlFunction) -> str:
 
 
 def details_table(catalog: Catalog, name: str) -> pa.Table:
-    """The description of a relation besides its columns, a row for each fact, in the form of `schema_table`."""
+    """Return the description of a relation besides its columns, a row for each fact, in the form of `schema_table`."""
     relation = catalog.views.get(name) or catalog.tables[name]
     schema, key = catalog.relations[name].schema, catalog.tables[name].key if name in catalog.tables else ()
     facts = {
@@ -157,7 +159,7 @@ def details_table(catalog: Catalog, name: str) -> pa.Table:
 
 
 def statement_of(catalog: Catalog, name: str) -> str:
-    """The statement that makes a relation: as it was written, or one that makes such a table."""
+    """Return the statement that makes a relation: as it was written, or one that makes such a table."""
     relation = catalog.views.get(name) or catalog.tables[name]
     if relation.text:
         return relation.text
@@ -174,7 +176,7 @@ def statement_of(catalog: Catalog, name: str) -> str:
 
 
 def _declared(column: Column, storing: ColumnStorage) -> str:
-    """A column as CREATE TABLE has it."""
+    """Return a column as CREATE TABLE has it."""
     bound = f"{'CHAR' if storing.fixed else 'VARCHAR'}({storing.limit})"
     type_ = written(column.type) if storing.limit is None else bound
     type_ += f" COLLATE {storing.collation}" if storing.collation else ""
@@ -188,7 +190,7 @@ def _using(source: External) -> str:
 
 
 def _lateness(catalog: Catalog, name: str) -> str:
-    """How late rows of a table may come, "" where they may without end."""
+    """Return how late rows of a table may come, "" where they may without end."""
     table = None if name in catalog.views else catalog.tables[name]
     return "" if table is None or table.lateness is None else table.lateness.sentence(table.schema)
 

@@ -39,7 +39,7 @@ _FEW = 32
 def answered(
     query: PlannedQuery, version: Version, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
 ) -> Rows:
-    """The rows of a question of SQL."""
+    """Return the rows of a question of SQL."""
     engine = _evaluated([query.definition], version, engine_of)
     rows = without_weights(engine.read(ANSWER), "the answer")
     return Rows(TableBatch(arranged(rows, query.order, query.names)), spark)
@@ -48,7 +48,7 @@ def answered(
 def changed_by(
     effect: Effect, table: CatalogTable, version: Version, engine_of: Callable[[Circuit], Engine]
 ) -> list[pa.Table]:
-    """The rows of a table that go and come by a statement, with weights.
+    """Return the rows of a table that go and come by a statement, with weights.
 
     Raises ChangeError where a row would be changed more than once, DataError for NULL where none is allowed.
     """
@@ -65,7 +65,7 @@ def changed_by(
 def _looked_up(
     effect: Effect, keys: ViewDefinitions, table: CatalogTable, version: Version, engine_of: Callable[[Circuit], Engine]
 ) -> pa.Table:
-    """The rows of a table that have a key which a statement names, with weights."""
+    """Return the rows of a table that have a key which a statement names, with weights."""
     (view,) = keys.views
     result = _evaluated([keys], version, engine_of).read(view.name)
     types = [table.schema.types[column].arrow for column in effect.keyed]
@@ -81,7 +81,7 @@ def _evaluated(
     engine_of: Callable[[Circuit], Engine],
     known: Mapping[str, pa.Table] = MappingProxyType({}),
 ) -> Engine | Version:
-    """What has the views of definitions, over a version with the rows that are `known` of some tables.
+    """Return what has the views of definitions, over a version with the rows that are `known` of some tables.
 
     The engine that `engine_of` makes knows the time already. A few rows that are only mapped and filtered are computed
     by the reference interpreter.
@@ -101,12 +101,12 @@ def _evaluated(
 
 
 def _is_linear(circuit: Circuit) -> bool:
-    """Whether each row of a circuit is computed by itself."""
+    """Return whether each row of a circuit is computed by itself."""
     return all(type(op) in _LINEAR for op in circuit.operators)
 
 
 def _rows_read(circuit: Circuit, read: Mapping[str, pa.Table]) -> int:
-    """How many rows a circuit begins with: those that it reads, and its constants."""
+    """Return how many rows a circuit begins with: those that it reads, and its constants."""
     constants = (len(op.rows) for op in circuit.operators if isinstance(op, Constant))
     return sum(constants) + sum(len(rows) for rows in read.values())
 

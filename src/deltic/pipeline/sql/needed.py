@@ -37,7 +37,9 @@ _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
 
 
 def rows_needed(circuit: Circuit, name: str, version: Version) -> pa.Table:
-    """The rows of a source of the circuit that may count, each with its weight; all of them where nothing is known."""
+    """Return the rows of a source of the circuit that may count, each with its weight; all of them where nothing is
+    known.
+    """
     predicate, schema = _filter_of(circuit, name)
     if predicate is None:
         return version.read(name, counted=True)
@@ -49,7 +51,9 @@ def rows_needed(circuit: Circuit, name: str, version: Version) -> pa.Table:
 
 
 def _filter_of(circuit: Circuit, name: str) -> tuple[exp.Expression | None, Schema]:
-    """The condition that all rows of a source go through, and the columns of the source; None where there is none."""
+    """Return the condition that all rows of a source go through, and the columns of the source; None where there is
+    none.
+    """
     number, source = next(
         (i, op) for i, op in enumerate(circuit.operators) if isinstance(op, Source) and op.name == name
     )
@@ -59,7 +63,7 @@ def _filter_of(circuit: Circuit, name: str) -> tuple[exp.Expression | None, Sche
 
 
 def _asked(predicate: exp.Expression, schema: Schema) -> tuple[dict[str, list[Any]], dict[str, Between]]:
-    """The values that a condition allows in columns, each once, and the ranges of others."""
+    """Return the values that a condition allows in columns, each once, and the ranges of others."""
     values: dict[str, list[Any]] = {}
     ranges: dict[str, Between] = {}
     for conjunct in conjuncts(predicate):
@@ -81,7 +85,7 @@ def _asked(predicate: exp.Expression, schema: Schema) -> tuple[dict[str, list[An
 
 
 def _comparisons(conjunct: exp.Expression) -> Iterator[tuple[type[exp.Expr], str, exp.Expression]]:
-    """A comparison of a column with something else, the column first."""
+    """Yield a comparison of a column with something else, the column first."""
     kind: type[exp.Expr] = type(conjunct)
     if kind in _FLIPPED and isinstance(conjunct, exp.Binary):
         if isinstance(conjunct.this, exp.Column):
@@ -91,7 +95,7 @@ def _comparisons(conjunct: exp.Expression) -> Iterator[tuple[type[exp.Expr], str
 
 
 def _value(literal: exp.Expression, column: str, schema: Schema) -> Any:
-    """The value of a literal that has the type of the column; None for what is none."""
+    """Return the value of a literal that has the type of the column; None for what is none."""
     type_ = schema.types[column]
     if not is_literal(literal) or type_.kind not in _KINDS or infer(literal, {}).type is not type_:
         return None

@@ -108,7 +108,7 @@ class PlannedText:
         return [step for step in self.steps if isinstance(step, Effect)]
 
     def refuse_brackets(self) -> None:
-        """Raises ProgramError for BEGIN, COMMIT and ROLLBACK."""
+        """Raise ProgramError for BEGIN, COMMIT and ROLLBACK."""
         for step in self.steps:
             if isinstance(step, TransactionBracket):
                 message = "no transaction is begun or ended here: all changes of one text are one"
@@ -123,7 +123,7 @@ class PlannedText:
 def planned(
     text: str, file: str, definitions: Definitions, args: Args | None = None, outside: bool = True
 ) -> list[Step]:
-    """The steps that a text's statements take after definitions. Definitions that stand together are one step.
+    """Return the steps that a text's statements take after definitions. Definitions that stand together are one step.
 
     Each statement sees the definitions before it; without `outside` none may make a table whose rows are elsewhere.
     Raises ProgramError or CatalogError for the first one that is wrong.
@@ -164,13 +164,13 @@ def _planned(text: str, file: str, definitions: Definitions, args: Args | None, 
 
 
 def _check(definitions: Definitions) -> None:
-    """Raises ProgramError or CatalogError where definitions are wrong, or name variables, which they outlive."""
+    """Raise ProgramError or CatalogError where definitions are wrong, or name variables, which they outlive."""
     with keeping():
         definitions.check()
 
 
 def effects(text: str, file: str, definitions: Definitions, args: Args | None = None) -> list[Effect]:
-    """What a text's statements change in tables; raises ProgramError for one that changes none."""
+    """Return what a text's statements change in tables; raises ProgramError for one that changes none."""
     if isinstance(kept := _kept(text, file, definitions, args), Effect):
         return [kept]
     result = []
@@ -186,7 +186,7 @@ def effects(text: str, file: str, definitions: Definitions, args: Args | None = 
 def asked(
     text: str, file: str, definitions: Definitions, args: Args | None = None
 ) -> PlannedQuery | ExplainedRows | Rows:
-    """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
+    """Return the last of a text's questions about rows and definitions; raises ProgramError for another statement."""
     if isinstance(kept := _kept(text, file, definitions, args), PlannedQuery):
         return kept
     steps = []
@@ -205,13 +205,13 @@ def asked(
 def asked_query(
     query: exp.Expression, source: SourceText, definitions: Definitions, variables: Variables
 ) -> PlannedQuery:
-    """The plan of a query without an ORDER BY of its own, with these variables. Raises ProgramError."""
+    """Return the plan of a query without an ORDER BY of its own, with these variables. Raises ProgramError."""
     with knowing(definitions.functions, definitions.sql.functions), knowing_variables(variables):
         return _answer(query, definitions.catalog, source)
 
 
 def keeps_plan(text: str, file: str, definitions: Definitions, args: Args | None) -> bool:
-    """Whether a text is planned once for all values of the types of these."""
+    """Return whether a text is planned once for all values of the types of these."""
     return _kept(text, file, definitions, args) is not None
 
 
@@ -227,7 +227,7 @@ def check_preparable(text: str, file: str) -> None:
 
 
 def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
-    """The plan of a text that is one change or query, made once for these definitions; None where none is kept.
+    """Return the plan of a text that is one change or query, made once for these definitions; None where none is kept.
 
     Literals of a text without parameters are values of parameters where that is possible.
     """
@@ -256,7 +256,9 @@ def _kept_of_values(text: str, file: str, definitions: Definitions, args: Args |
 def _planned_with(
     bindings: ParameterValues, text: str, file: str, definitions: Definitions
 ) -> Effect | PlannedQuery | OpenPlan | None:
-    """The plan with the stand-ins of parameters; None where values decide about it, or where the text is wrong."""
+    """Return the plan with the stand-ins of parameters; None where values decide about it, or where the text is
+    wrong.
+    """
     if any(str(each) in text for each in bindings.values):
         return None
     try:
@@ -275,7 +277,7 @@ def _planned_with(
 
 
 def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
-    """The statements that one stands for, after the present definitions."""
+    """Yield the statements that one stands for, after the present definitions."""
     if not isinstance(statement, CreateTableAs):
         yield statement
         return
@@ -291,7 +293,7 @@ def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
 
 
 def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> bool:
-    """Whether definitions before a statement are a step of their own.
+    """Return whether definitions before a statement are a step of their own.
 
     Where a table is made that was dropped just before, its rows have to go first; tables are altered one by one.
     """
@@ -352,7 +354,7 @@ def _explained(statement: Explain, catalog: Catalog) -> Explained:
 
 
 def _listed(statement: Show, catalog: Catalog) -> pa.Table:
-    """What SHOW lists, of which the names fit the pattern."""
+    """Return what SHOW lists, of which the names fit the pattern."""
     column = "namespace"
     match statement.what:
         case "functions":
@@ -389,7 +391,9 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
 
 
 def _answer(query: exp.Expression, catalog: Catalog, source: SourceText, ordered: Sequence[int] = ()) -> PlannedQuery:
-    """The plan of a query without an ORDER BY of its own over what can be read; of `ordered` see `answer_circuit`."""
+    """Return the plan of a query without an ORDER BY of its own over what can be read; of `ordered` see
+    `answer_circuit`.
+    """
     circuit, words, type_, names, given = answer_circuit(query, _readable(catalog), ANSWER, source, ordered)
     order = {place: Key(place, by.descending, by.nulls_first, query) for place, by in given}
     shown = [*names, *(KEY for _ in ordered)]
@@ -397,7 +401,7 @@ def _answer(query: exp.Expression, catalog: Catalog, source: SourceText, ordered
 
 
 def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:
-    """The circuit of definitions by themselves: what they read of others are its tables."""
+    """Return the circuit of definitions by themselves: what they read of others are its tables."""
     own = {name for definition in definitions for name in definition.names}
     sources = {name: type_ for d in definitions for name, type_ in d.sources.items() if name not in own}
     tables = [CatalogTable(name, type_.schema, is_bag=not type_.is_set) for name, type_ in sources.items()]
@@ -405,7 +409,7 @@ def circuit_of(definitions: Sequence[ViewDefinitions]) -> Circuit:
 
 
 def _readable(catalog: Catalog) -> dict[str, ZSetType]:
-    """The tables and views that are not hidden."""
+    """Return the tables and views that are not hidden."""
     hidden = catalog.tables.keys() - catalog.shown_tables.keys()
     hidden |= catalog.views.keys() - catalog.view_schemas.keys()
     return {name: type_ for name, type_ in catalog.relations.items() if name not in hidden}

@@ -73,7 +73,7 @@ class ParameterValues:
 
     @classmethod
     def of(cls, args: Args | None) -> ParameterValues | None:
-        """The bindings of values; None where one of them has a type of which no plan is kept."""
+        """Return the bindings of values; None where one of them has a type of which no plan is kept."""
         if args is None:
             return cls((), None, {})
         if not isinstance(args, Mapping | list | tuple):
@@ -94,7 +94,7 @@ class ParameterValues:
 
 
 def _kind(value: Any, number: int) -> tuple[str, Any]:
-    """The kind of a value, "" where no plan is kept, and the stand-in of the parameter of this number."""
+    """Return the kind of a value, "" where no plan is kept, and the stand-in of the parameter of this number."""
     if value is None or type(value) is bool:
         return str(value), value
     if type(value) is str:
@@ -126,7 +126,7 @@ def _kind_of_decimal(value: Decimal, number: int) -> tuple[str, Any]:
 
 
 def is_plain(statement: Statement, stand_ins: Mapping[Any, Any]) -> bool:
-    """Whether a statement is one of which plans are kept, each stand-in being a value by itself in it."""
+    """Return whether a statement is one of which plans are kept, each stand-in being a value by itself in it."""
     roots = list(_roots(statement))
     texts = {str(each): type(each) in _WRAPPED for each in stand_ins}
     literals = [node for root in roots for node in root.find_all(exp.Literal) if node.this in texts]
@@ -136,7 +136,7 @@ def is_plain(statement: Statement, stand_ins: Mapping[Any, Any]) -> bool:
 
 
 def _roots(statement: Statement) -> Iterator[exp.Expression]:
-    """The expressions of a statement."""
+    """Yield the expressions of a statement."""
     match statement:
         case Insert(conflict=None) | Select():
             yield statement.query
@@ -178,7 +178,7 @@ class OpenPlan:
 
     @classmethod
     def of(cls, plan: Plan, stand_ins: Mapping[Any, Any]) -> OpenPlan | None:
-        """The open plan; None where a stand-in is not in it, or where no value can be put in its place."""
+        """Return the open plan; None where a stand-in is not in it, or where no value can be put in its place."""
         texts, places, seen = {str(each): type(each) for each in stand_ins}, list[Sequence[int]](), set[str]()
         for definition in _definitions(plan):
             held = [_held(operator, stand_ins, texts) for operator in definition.circuit.operators]
@@ -190,7 +190,7 @@ class OpenPlan:
         return cls(plan, places) if seen == texts.keys() else None
 
     def bound(self, values: Mapping[Any, Any]) -> Plan | None:
-        """The plan with values in the places of their stand-ins; None if one is refused there."""
+        """Return the plan with values in the places of their stand-ins; None if one is refused there."""
         texts = {str(stand_in): value for stand_in, value in values.items()}
         literals = {text: _literal(value) for text, value in texts.items()}
         filled = list[ViewDefinitions]()
@@ -206,7 +206,7 @@ class OpenPlan:
 
 
 def _held(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[str, type]) -> set[str] | None:
-    """The texts of the stand-ins in an operator; None where one is where no value can be put."""
+    """Return the texts of the stand-ins in an operator; None where one is where no value can be put."""
     match operator:
         case Constant():
             own = {
@@ -231,7 +231,9 @@ def _held(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[str, 
 
 
 def _has_a_place(literal: exp.Literal, root: exp.Expression, type_: type) -> bool:
-    """Whether a literal is a whole value or one of a comparison, LIKE or IN, or a value of another type in a cast."""
+    """Return whether a literal is a whole value or one of a comparison, LIKE or IN, or a value of another type in a
+    cast.
+    """
     node: exp.Expr | None = literal
     if literal is not root and isinstance(literal.parent, exp.TryCast):
         if cast_type(literal.parent).kind not in _CASTS[type_]:
@@ -259,7 +261,9 @@ def _filled(operator: Operator, values: Mapping[Any, Any], literals: Mapping[str
 
 
 def _is_refused(operator: Operator, values: Mapping[str, Any]) -> bool:
-    """Whether a number of rows would be negative, or a pattern may be invalid, because it has the letter of ESCAPE."""
+    """Return whether a number of rows would be negative, or a pattern may be invalid, because it has the letter of
+    ESCAPE.
+    """
     if isinstance(operator, Top):
         return any(values.get(str(number), 0) < 0 for number in (operator.limit, operator.offset))
     if not isinstance(operator, Map | Filter):
@@ -269,7 +273,7 @@ def _is_refused(operator: Operator, values: Mapping[str, Any]) -> bool:
 
 
 def _put(expression: exp.Expression, literals: Mapping[str, exp.Expression]) -> exp.Expression:
-    """The expression with these literals in the places of others."""
+    """Return the expression with these literals in the places of others."""
     if isinstance(expression, exp.Column) or not any(n.this in literals for n in expression.find_all(exp.Literal)):
         return expression
     result = expression.copy()
@@ -300,7 +304,7 @@ def _definitions(plan: Plan) -> Sequence[ViewDefinitions]:
 
 
 def _with_definitions(plan: Plan, definitions: Sequence[ViewDefinitions]) -> Plan:
-    """The plan with others in the places of its definitions."""
+    """Return the plan with others in the places of its definitions."""
     if isinstance(plan, PlannedQuery):
         return replace(plan, definition=definitions[0])
     keys = None if plan.keys is None else definitions[-1]

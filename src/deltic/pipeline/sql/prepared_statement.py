@@ -33,11 +33,11 @@ class PreparedStatement:
         return self._change(self.text, args, self._file)
 
     def query(self, args: Args | None = None) -> Rows:
-        """The answer of a SELECT for these values. Raises what `Pipeline.query` does."""
+        """Return the answer of a SELECT for these values. Raises what `Pipeline.query` does."""
         return self._ask(self.text, args, self._file)
 
     def keeps_plan(self, args: Args | None = None) -> bool:
-        """Whether the statement is planned once for all values of the types of these."""
+        """Return whether the statement is planned once for all values of the types of these."""
         return keeps_plan(self.text, self._file, self._now(), args)
 
     def __repr__(self) -> str:

@@ -54,7 +54,7 @@ _Changed = dict[str, SessionVariable]
 
 
 def results_of_text(session: SqlSession, text: str, args: Args | None, file: str, depth: int = 0) -> Iterator[_Result]:
-    """What each statement of a text gives."""
+    """Return what each statement of a text gives."""
     parts = list(_parts(text, args, file)) if _MAYBE.search(text) else []
     if not any(is_alone for _, _, is_alone in parts):
         return session.results(partial(planned, text, file, args=args))
@@ -77,7 +77,7 @@ def _in_turn(
 
 
 def _parts(text: str, args: Args | None, file: str) -> Iterator[tuple[str, Args | None, bool]]:
-    """A text divided at statements of the session, each with its values; the places of all words stay."""
+    """Yield a text divided at statements of the session, each with its values; the places of all words stay."""
     groups: list[tuple[list[Tokens], bool]] = []
     for tokens in split(SourceText(text, file)):
         is_alone = _is_of_session(tokens)
@@ -179,7 +179,9 @@ def _cast(value: exp.Expression, type_: Type) -> exp.Expression:
 def _row(
     session: SqlSession, query: exp.Expression, source: SourceText, variables: _Changed
 ) -> list[tuple[Type, exp.Expression]]:
-    """The types and values of the one row of a query, NULL without rows. Raises ProgramError for several rows."""
+    """Return the types and values of the one row of a query, NULL without rows. Raises ProgramError for several
+    rows.
+    """
     rows, schema = _answer(session, query, source, variables)
     return _values(rows, [column.type for column in schema], query, source)
 
@@ -187,7 +189,7 @@ def _row(
 def _answer(
     session: SqlSession, query: exp.Expression, source: SourceText, variables: _Changed
 ) -> tuple[pa.Table, Schema]:
-    """The rows of a query, and their columns."""
+    """Return the rows of a query, and their columns."""
     step, pinned = asked_query(query, source, session.definitions, variables), session.present()
     rows = answered(step, pinned.version, session.engine_of, pinned.spark).to_arrow()
     return rows, step.definition.views[0].schema
@@ -205,7 +207,7 @@ def _values(
 
 
 def _executed(session: SqlSession, statement: ExecuteImmediate, depth: int) -> Iterator[_Result]:
-    """What the one statement of a text gives; its answer goes into variables where these are named."""
+    """Yield what the one statement of a text gives; its answer goes into variables where these are named."""
     source, place = statement.source, statement.statement
     if depth >= _DEEPEST:
         raise source.error(place, f"{_DEEPEST} EXECUTE IMMEDIATE stand in each other", "a text executes itself")
@@ -237,7 +239,7 @@ def _executed(session: SqlSession, statement: ExecuteImmediate, depth: int) -> I
 
 
 def _arguments(session: SqlSession, statement: ExecuteImmediate, variables: _Changed) -> Args | None:
-    """The values of parameters, by their names or in order."""
+    """Return the values of parameters, by their names or in order."""
     if not statement.using:
         return None
     names, query = [name for name, _ in statement.using], exp.select(*(each.copy() for _, each in statement.using))
@@ -269,7 +271,7 @@ _SPEED = (
 
 
 def settings(statement: Setting, nothing: Evolution) -> Evolution | Rows:
-    """What SET or RESET gives. Raises ProgramError for an unknown setting or value."""
+    """Return what SET or RESET gives. Raises ProgramError for an unknown setting or value."""
     key = "spark.sql.session.timezone" if statement.key.lower() == "timezone" else statement.key.lower()
     if statement.is_reset and not key:
         return nothing

@@ -47,7 +47,7 @@ class SqlSession:
         return self.evolving.epochs.last.definitions
 
     def results(self, plan: Callable[[Definitions], list[Step]]) -> Iterator[Evolution | Transaction | Rows]:
-        """What each step of a text gives, which is planned at once.
+        """Return what each step of a text gives, which is planned at once.
 
         It is planned again where its first step met a change of definitions: so a lone statement is done.
         """
@@ -71,7 +71,7 @@ class SqlSession:
             steps = plan(definitions)
 
     def done(self, steps: Sequence[Step], planned_from: Definitions) -> Iterator[Evolution | Transaction | Rows]:
-        """What each step gives, once it is done; they were planned from these definitions."""
+        """Yield what each step gives, once it is done; they were planned from these definitions."""
         for step in steps:
             if isinstance(step, Definitions):
                 yield self._defined(partial(_unless_moved, planned_from, step))
@@ -121,7 +121,7 @@ class SqlSession:
         return self.pipeline.snapshot() if bracketed is None else bracketed.preview()
 
     def _changed(self, effect: Effect) -> Transaction:
-        """The transaction that changes a table: the one that BEGIN has opened, or one of its own."""
+        """Return the transaction that changes a table: the one that BEGIN has opened, or one of its own."""
         if (bracketed := self.opened.bracketed) is not None:
             bracketed.add(effect)
             return bracketed
@@ -130,14 +130,14 @@ class SqlSession:
         return change
 
     def _explained(self, asked: Explained) -> str:
-        """How a view, or a query as one, is kept fresh."""
+        """Return how a view, or a query as one, is kept fresh."""
         if isinstance(asked.subject, str):
             return self.pipeline.explain(asked.subject, asked.extended)
         return self.engine_of(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
 
 
 def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
-    """What was planned from definitions, if they are still the present ones."""
+    """Return what was planned from definitions, if they are still the present ones."""
     if now is not planned_from:
         raise DefinitionsMovedError("another thread changed definitions meanwhile; nothing was changed. Run it again")
     return planned

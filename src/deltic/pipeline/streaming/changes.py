@@ -43,7 +43,7 @@ def changes_stream(
     functions: str | Path | None = None,
     spark: SparkSession | None = None,
 ) -> DataFrame:
-    """A view of a pipeline with `state=` as a streaming DataFrame: its rows, then its changes in each epoch.
+    """Return a view of a pipeline with `state=` as a streaming DataFrame: its rows, then its changes in each epoch.
 
     With `since`, the changes of later epochs alone. The column `__weight__` is the multiplicity of an insertion, or
     negative for a deletion; the form "feed" has `_change_type` (insert, delete) and `_commit_version`, the epoch,
@@ -72,7 +72,7 @@ def changes_stream(
 
 
 def _unread(view: str, reason: str) -> StreamError:
-    """The error for a view that Spark's processes cannot read."""
+    """Return the error for a view that Spark's processes cannot read."""
     from deltic.engine.executors.spark.job import NEEDED
 
     hint = ""

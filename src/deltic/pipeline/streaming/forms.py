@@ -69,7 +69,8 @@ class StreamForm:
 
     @classmethod
     def of(cls, frame: DataFrame, table: CatalogTable, order: Sequence[str], coerce: bool = False) -> StreamForm:
-        """The form of a DataFrame; raises DataError, with the nearest names, where its columns are not the table's.
+        """Return the form of a DataFrame; raises DataError, with the nearest names, where its columns are not the
+        table's.
 
         Raises StreamError where those that tell the order are not there.
         """
@@ -103,7 +104,7 @@ class StreamForm:
         return cls(table, kind, tuple(columns), tuple(order), _digest(frame, columns), coerce)
 
     def read(self, frame: DataFrame, sites: Sites, sorts_out: bool) -> ReadBatch:
-        """A batch as changes of the table; raises DataError, unless it `sorts_out` rows that do not fit.
+        """Return a batch as changes of the table; raises DataError, unless it `sorts_out` rows that do not fit.
 
         This is one job. Tasks may write the changes: where these may be about keys, and have an order, in that order.
         A batch of which a row does not fit is read by this process. Raises UnorderedKeys.
@@ -136,7 +137,7 @@ class StreamForm:
         return ReadBatch(changes, len(rows), digest, rejected, rounding.columns)
 
     def measured(self, frame: DataFrame) -> tuple[int, int]:
-        """How many rows a batch has, and their digest."""
+        """Return how many rows a batch has, and their digest."""
         result = from_dataframe(frame.selectExpr(self.digest), self.table.name)
         return len(result), _sum(result)
 
@@ -164,14 +165,16 @@ class _Batch(TaskReader):
 
 
 def _digest(frame: DataFrame, columns: Sequence[str]) -> str:
-    """A hash of some columns, as SQL; Spark has none of maps, whose texts it is instead."""
+    """Return a hash of some columns, as SQL; Spark has none of maps, whose texts it is instead."""
     types = {field.name: field.dataType.simpleString() for field in frame.schema}
     parts = [f"CAST({quoted(c)} AS STRING)" if "map<" in types[c] else quoted(c) for c in columns]
     return f"xxhash64({', '.join(parts)}) AS {_DIGEST}" if parts else f"0L AS {_DIGEST}"
 
 
 def _path(name: str) -> str:
-    """A column, or a field of one, as SQL: by the names that points stand between, unless they are quoted already."""
+    """Return a column, or a field of one, as SQL: by the names that points stand between, unless they are quoted
+    already.
+    """
     return name if "`" in name else ".".join(map(quoted, name.split(".")))
 
 
@@ -180,14 +183,14 @@ def _order_name(index: int) -> str:
 
 
 def _placed(index: int) -> Column:
-    """A column that tells the order, to sort by as Arrow does."""
+    """Return a column that tells the order, to sort by as Arrow does."""
     from pyspark.sql.functions import col
 
     return col(_order_name(index)).asc_nulls_last()
 
 
 def _sum(found: pa.Table) -> int:
-    """The digest of rows, in any order, of those of each."""
+    """Return the digest of rows, in any order, of those of each."""
     return int(np.asarray(found.column(_DIGEST)).sum(dtype=np.int64)) if len(found) else 0
 
 
@@ -200,7 +203,7 @@ def _check_texts(frame: DataFrame, table: CatalogTable) -> None:
 
 
 def _check_envelopes(frame: DataFrame, table: CatalogTable) -> None:
-    """Raises DataError unless the rows that envelopes bring have the table's columns; their types are those of JSON."""
+    """Raise DataError unless the rows that envelopes bring have the table's columns; their types are those of JSON."""
     names = getattr(frame.schema["after"].dataType, "names", None) if "after" in frame.columns else None
     missing = [name for name in table.schema.names if name not in names] if names is not None else []
     if names is not None and missing:

@@ -64,7 +64,7 @@ class TableStream:
         return TableWriter(frame, has_signs).foreachBatch(self.apply)
 
     def form(self, frame: DataFrame) -> StreamForm:
-        """How a DataFrame encodes changes of the table, as that is defined now."""
+        """Return how a DataFrame encodes changes of the table, as that is defined now."""
         catalog = self.pipeline.catalog
         derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
         table = find(self.table, "table", catalog.shown_tables, derived)
@@ -119,7 +119,7 @@ class TableStream:
         _LOG.info("batch %d of stream %s was applied before, and is passed over", again.batch, self.name)
 
     def last(self) -> AppliedBatch | None:
-        """The last batch that was applied."""
+        """Return the last batch that was applied."""
         return AppliedBatch.of(self.name, self.pipeline.positions)
 
     @contextmanager
@@ -136,7 +136,7 @@ class TableStream:
 
 
 def _check_streaming(frame: object, table: str) -> None:
-    """Raises StreamError if it is no stream of a session of this process."""
+    """Raise StreamError if it is no stream of a session of this process."""
     if not is_dataframe(frame):
         raise StreamError(f"table {table}: expected a streaming DataFrame of Spark, found {type(frame).__name__}")
     if not frame.isStreaming:  # type: ignore[attr-defined]
@@ -168,22 +168,22 @@ class AppliedBatch:
 
     @staticmethod
     def key(stream: str) -> str:
-        """The name of the position of a stream."""
+        """Return the name of the position of a stream."""
         return f"stream {stream}"
 
     @classmethod
     def of(cls, stream: str, positions: Mapping[str, Any]) -> AppliedBatch | None:
-        """The last batch of a stream that was applied; None where there was none."""
+        """Return the last batch of a stream that was applied; None where there was none."""
         result = positions.get(cls.key(stream))
         return None if result is None else cls(**result)
 
     def position(self, stream: str) -> dict[str, Any]:
-        """The position of the epoch that the batch is."""
+        """Return the position of the epoch that the batch is."""
         return {self.key(stream): asdict(self)}
 
 
 def comes_again(stream: str, query: str, batch: int, last: AppliedBatch | None, place: str | None) -> bool:
-    """Whether a batch was applied already; raises StreamError unless it is the last one that was, or the next.
+    """Return whether a batch was applied already; raises StreamError unless it is the last one that was, or the next.
 
     `place` is where the pipeline keeps its state, None for memory.
     """
@@ -216,7 +216,7 @@ def comes_again(stream: str, query: str, batch: int, last: AppliedBatch | None, 
 
 
 def check_same(stream: str, again: AppliedBatch, last: AppliedBatch) -> None:
-    """Raises StreamError where a batch that comes again has other rows than those that were applied."""
+    """Raise StreamError where a batch that comes again has other rows than those that were applied."""
     if again != last:
         raise StreamError(
             f"stream {stream}: batch {again.batch} of query {again.query} comes again, with {again.rows:,} rows other "

@@ -20,12 +20,12 @@ _PLACE, _ROW = re.compile(r"^table .*?, row \d+(, |: )"), "; the row is "
 
 
 def rejects_of(table: str) -> str:
-    """The name of the table that has the rejected rows of another one."""
+    """Return the name of the table that has the rejected rows of another one."""
     return f"{table}_errors"
 
 
 def tables_of_rejects(tables: Mapping[str, Schema]) -> dict[str, str]:
-    """The tables that have rejected rows of others, by the names of those."""
+    """Return the tables that have rejected rows of others, by the names of those."""
     found = {name: rejects_of(name) for name in tables}
     return {name: kept for name, kept in found.items() if kept in tables and tables[kept].names == tuple(COLUMNS)}
 
@@ -46,7 +46,7 @@ class RejectedRow:
 def sorted_out(
     rows: pa.Table, read: Callable[[pa.Table], pa.Table], shown: Sequence[str], order: Mapping[str, str]
 ) -> tuple[pa.Table, list[RejectedRow]]:
-    """What is read of those rows that can be read, and the others; halves are read until all of one can.
+    """Return what is read of those rows that can be read, and the others; halves are read until all of one can.
 
     `shown` are the columns of a row, and `order` names those of its position. So a rejected row costs about as many
     readings as the number of rows has bits.
@@ -79,7 +79,7 @@ def _parts(rows: pa.Table, read: Callable[[pa.Table], pa.Table]) -> Iterator[tup
 
 
 def _text(row: Mapping[str, Any], shown: Sequence[str]) -> str:
-    """A row as JSON; of one that is a text, or bytes, that."""
+    """Return a row as JSON; of one that is a text, or bytes, that."""
     values = {name: row[name] for name in shown}
     (first, *rest) = values.values()
     if not rest and isinstance(first, str | bytes):

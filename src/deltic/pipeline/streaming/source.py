@@ -43,23 +43,23 @@ class DelticSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What it is called in `format`."""
+        """Return what it is called in `format`."""
         return "deltic"
 
     def schema(self) -> StructType:
-        """The columns of the view; a stream also has those that describe a change."""
+        """Return the columns of the view; a stream also has those that describe a change."""
         return self._asked.fields
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """The rows as of an epoch."""
+        """Return the rows as of an epoch."""
         return ViewReader(self._asked, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """The changes."""
+        """Return the changes."""
         return ChangeReader(self._asked, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
-        """Raises UnsupportedError: who writes a table is its pipeline."""
+        """Raise UnsupportedError: who writes a table is its pipeline."""
         raise UnsupportedError(
             'format("deltic") is read alone: rows come into a table by its pipeline, `change.insert("TABLE", df)` in a '
             'transaction, or pipeline.stream(df, into="TABLE")'
@@ -103,7 +103,7 @@ class StreamOptions:
         return StructType([*_fields(self.view, columns), *_SIGNS.get(self.form or "", [])])
 
     def followed(self, epoch: int | None) -> FollowedState:
-        """The state as of an epoch."""
+        """Return the state as of an epoch."""
         result = FollowedState(self.place, epoch, self.functions)
         find(self.view, "view or table", dict.fromkeys(result.pipeline))
         return result
@@ -139,11 +139,11 @@ class ViewReader(DataSourceReader):
         self._asked, self._schema = asked, schema
 
     def partitions(self) -> list[InputPartition]:
-        """The parts of the view as of the epoch that was asked for, or the last one."""
+        """Return the parts of the view as of the epoch that was asked for, or the last one."""
         return _parts(self._asked, self._asked.followed(self._asked.epoch))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a part, and their form, on an executor."""
+        """Return the rows of a part, and their form, on an executor."""
         return _rows_of(self._asked, partition, self._schema)
 
 
@@ -168,7 +168,7 @@ class ChangeReader(DataSourceStreamReader):
         return {"epoch": self._asked.since}
 
     def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
-        """The last epoch, or as far as `maxRowsPerTrigger` changes of tables go behind the start."""
+        """Return the last epoch, or as far as `maxRowsPerTrigger` changes of tables go behind the start."""
         begun = None if start is None else start["epoch"]
         followed = self._at(begun)
         if begun is None or self._asked.most is None or followed.epoch <= begun:
@@ -181,7 +181,7 @@ class ChangeReader(DataSourceStreamReader):
         return {"epoch": followed.epoch}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """The parts of the view, which executors read, or the changes of some epochs themselves."""
+        """Return the parts of the view, which executors read, or the changes of some epochs themselves."""
         begun, reached = start["epoch"], cast(int, end["epoch"])
         if begun is None:
             now = self._followed
@@ -198,14 +198,16 @@ class ChangeReader(DataSourceStreamReader):
         return _sent(rows)
 
     def _first(self, followed: FollowedState) -> list[InputPartition]:
-        """The rows of the view. Executors read many, in parts; few are sent, so that their epoch may be forgotten."""
+        """Return the rows of the view. Executors read many, in parts; few are sent, so that their epoch may be
+        forgotten.
+        """
         parts = _parts(self._asked, followed)
         if len(parts) > 1:
             return parts
         return _sent([_signed(followed.part(self._asked.view, 0, 1, counted=True), followed.epoch, self._schema)])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The changes of a part, on an executor."""
+        """Return the changes of a part, on an executor."""
         if isinstance(partition.value, bytes):
             return iter(of_stream(partition.value).to_batches())
         return _rows_of(self._asked, partition, self._schema)
@@ -216,7 +218,7 @@ class ChangeReader(DataSourceStreamReader):
             self._followed.forget(cast(int, end["epoch"]))
 
     def _at(self, epoch: int | None) -> FollowedState:
-        """The state, with what came after an epoch."""
+        """Return the state, with what came after an epoch."""
         if self._followed is None or (epoch is not None and epoch < self._followed.begin):
             self._followed = self._asked.followed(epoch)
             if self._asked.view in self._followed.pipeline.tables:
@@ -224,7 +226,7 @@ class ChangeReader(DataSourceStreamReader):
         return self._followed
 
     def _check_columns(self, followed: FollowedState, begun: int) -> None:
-        """Raises StreamError where the view is another one by now than the stream began with, or was in between."""
+        """Raise StreamError where the view is another one by now than the stream began with, or was in between."""
         views, name = followed.pipeline.views, self._asked.view
         now = [*_fields(name, views[name]), *_SIGNS[self._asked.form or ""]] if name in views else []
         if StructType(now) != self._schema or followed.ended.get(name, 0) > begun:
@@ -235,14 +237,14 @@ class ChangeReader(DataSourceStreamReader):
 
 
 def _parts(asked: StreamOptions, followed: FollowedState) -> list[InputPartition]:
-    """The parts of a view as of the epoch that was reached."""
+    """Return the parts of a view as of the epoch that was reached."""
     count = followed.pipeline.snapshot().version.count(asked.view)
     parts = asked.parts or max(1, -(-count // _ROWS))
     return [InputPartition((followed.epoch, number, parts)) for number in range(parts)]
 
 
 def _rows_of(asked: StreamOptions, partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBatch]:
-    """The rows of one part of a view."""
+    """Return the rows of one part of a view."""
     epoch, number, parts = partition.value
     rows = asked.followed(epoch).part(asked.view, number, parts, counted=asked.form is not None)
     signed = _signed(rows if asked.form else without_weights(rows, asked.view), epoch, schema)

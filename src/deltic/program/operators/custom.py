@@ -73,7 +73,7 @@ class Maintained(Recomputed):
 
 
 def recomputed(scope: Scope, node: Node, number: int, wanted: str) -> str:
-    """The relation of D(f(I(Δa), …)), for a user's operator f without a derivative."""
+    """Return the relation of D(f(I(Δa), …)), for a user's operator f without a derivative."""
     (below,) = node.inputs
     fallen = scope.circuit.nodes[below]
     if scope.component is not None and scope.is_recursive(number):

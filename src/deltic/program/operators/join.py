@@ -37,14 +37,14 @@ def stream_join(scope: Scope, op: ops.Join, node: Node) -> list[Body]:
 
 
 def _state(scope: Scope, number: int) -> list[Body]:
-    """The relation of the changes that node `number` integrates, in its new state."""
+    """Return the relation of the changes that node `number` integrates, in its new state."""
     (change,) = scope.circuit.nodes[number].inputs
     body = scope.atom(scope.relation(change), number)
     return [replace(body, atoms=tuple(replace(atom, when=When.NEW) for atom in body.atoms))]
 
 
 def _few(scope: Scope, numbers: Sequence[int]) -> list[list[Body]]:
-    """The conjunctions of each input; where all together are too many, some inputs become relations.
+    """Return the conjunctions of each input; where all together are too many, some inputs become relations.
 
     A product of n sums of two gives 2ⁿ rules. The smallest sums become relations first: they are the optional parts.
     n joins, each of the previous one with itself, give a rule of 2ⁿ atoms; the longest inputs become relations first.
@@ -72,7 +72,9 @@ def antijoin_delta(scope: Scope, op: ops.AntijoinDelta, node: Node) -> list[Body
 
 
 def _probed(scope: Scope, number: int) -> Body:
-    """The atom of the relation whose change is node `number`: an existing relation if possible, else a new one."""
+    """Return the atom of the relation whose change is node `number`: an existing relation if possible, else a new
+    one.
+    """
     bodies = scope.bodies(number)
     if len(bodies) == 1 and len(bodies[0].atoms) == 1 and is_plain(bodies[0]):
         return bodies[0]
@@ -80,7 +82,7 @@ def _probed(scope: Scope, number: int) -> Body:
 
 
 def without(scope: Scope, body: Body, probed: Body) -> Body:
-    """The body with a negated atom, whose terms are taken from the body's results."""
+    """Return the body with a negated atom, whose terms are taken from the body's results."""
     (atom,) = probed.atoms
     wanted = {variable: body.out[name] for name, variable in probed.out.items() if isinstance(variable, int)}
     equations, types = list(body.equations), dict(body.types)

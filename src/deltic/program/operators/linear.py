@@ -34,7 +34,7 @@ def map_(scope: Scope, op: ops.Map, node: Node) -> list[Body]:
 
 
 def _mapped(operator: ops.Map, partial: list[exp.Expression], body: Body) -> Body:
-    """The body with the map's results.
+    """Return the body with the map's results.
 
     Rows with an undefined `partial` expression are dropped even if it is never read.
     """

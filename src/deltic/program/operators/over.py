@@ -34,7 +34,7 @@ class Windows(OfSource):
 
 
 def _reads(call: ops.WindowCall) -> str:
-    """Which rows a call reads when some change, and why, as text for users."""
+    """Return which rows a call reads when some change, and why, as text for users."""
     if call.gap is not None:
         return "reads the sessions around a changed row, and the row before and after them"
     if call.reach is None:

@@ -42,7 +42,7 @@ def delay(scope: Scope, op: ops.Delay, node: Node) -> list[Body]:
 
 
 def before(scope: Scope, node: Node) -> Body:
-    """The change of the node's input in the previous epoch, as a relation of its own."""
+    """Return the change of the node's input in the previous epoch, as a relation of its own."""
     (number,) = node.inputs
     if scope.component is not None:
         raise in_recursion(scope.circuit.nodes.index(node), node.operator)

@@ -31,7 +31,7 @@ def respond(request: Request, answer: Answer) -> Response:
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A value as JSON."""
+    """Return a value as JSON."""
     return Response(dumped(value), status, headers, JSON)
 
 

@@ -53,14 +53,14 @@ class AccessRules:
     hosts: Sequence[str] = _LOCAL
 
     def user(self, request: Request) -> User | None:
-        """The user of a request; None for an unknown one."""
+        """Return the user of a request; None for an unknown one."""
         if self.users is None:
             return ANYONE
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         return self.users.with_token(token.strip()) if scheme.lower() == "bearer" else None
 
     def refusal(self, request: Request) -> str:
-        """The reason to refuse a request of any user; "" where there is none.
+        """Return the reason to refuse a request of any user; "" where there is none.
 
         A page of another site may send requests here through a browser, and its name may resolve to this server. So
         the host must be a name of this server, and the origin one of its own pages.
@@ -142,12 +142,12 @@ class HttpApplication:
         return response
 
     def _failed(self, request: Request, error: Exception) -> Response:
-        """The response for an internal error; the log has the details."""
+        """Return the response for an internal error; the log has the details."""
         self._service.activity.error("statement", f"{type(error).__name__}: {error}")
         return told("InternalError", "the server has failed at this request; its log says more", 500)
 
     def _not_found(self, request: Request, error: Exception) -> Response:
-        """The response for an unknown path or method, with the endpoints that begin like it."""
+        """Return the response for an unknown path or method, with the endpoints that begin like it."""
         assert isinstance(error, HTTPException)
         asked = request.url.path.split("/")[1]
         near = [f"{each.method} {each.path}" for each in self.endpoints if each.path.split("/")[1] == asked]
@@ -166,7 +166,7 @@ class _Page(StaticFiles):
 
 
 def _console() -> Iterable[Mount]:
-    """The console, at / and /console/."""
+    """Yield the console, at / and /console/."""
     if CONSOLE.is_dir():
         yield Mount("/console", _Page(directory=CONSOLE, html=True))
         yield Mount("/", _Page(directory=CONSOLE, html=True))

@@ -71,7 +71,7 @@ class _Weighted:
 
 
 def json_value(body: bytes, line: int = 0) -> Any:
-    """The value of a JSON text, with exact decimals, or of one line of a body; raises DataError."""
+    """Return the value of a JSON text, with exact decimals, or of one line of a body; raises DataError."""
     try:
         return json.loads(body, parse_float=Decimal)
     except (ValueError, RecursionError) as error:

@@ -42,7 +42,7 @@ class HttpCall:
         return str(self.request.path_params["name"])
 
     def schema(self) -> Schema:
-        """The columns of that table or view."""
+        """Return the columns of that table or view."""
         try:
             return self.service.pipeline[str(self.request.path_params["name"])].schema
         except DelticError as error:
@@ -54,11 +54,11 @@ class HttpCall:
         return f"{self.user.name}@{self.request.client.host if self.request.client else 'unknown'}"
 
     def text(self, name: str) -> str:
-        """A query parameter; "" where it is missing."""
+        """Return a query parameter; "" where it is missing."""
         return self.request.query_params.get(name, "")
 
     def number(self, name: str, least: int = 0) -> int | None:
-        """An integer query parameter; None where it is missing. Raises DelticError."""
+        """Return an integer query parameter; None where it is missing. Raises DelticError."""
         if not (text := self.text(name)):
             return None
         if not text.isascii() or not text.isdecimal() or int(text[:18]) < least:
@@ -66,7 +66,7 @@ class HttpCall:
         return int(text[:18])
 
     def truth(self, name: str) -> bool:
-        """A Boolean query parameter; raises DelticError."""
+        """Return a Boolean query parameter; raises DelticError."""
         if (text := self.text(name).lower()) not in ("", "true", "false", "1", "0"):
             raise DelticError(f"{name} is {text!r}; it is true or false")
         return text in ("true", "1")
@@ -98,6 +98,6 @@ class HttpCall:
         return self.request.headers.get("idempotency-key", "")
 
     def digest(self, body: bytes) -> str:
-        """A text that is equal for equal requests."""
+        """Return a text that is equal for equal requests."""
         about = f"{self.request.url.path}?{self.request.url.query} {self.request.headers.get('content-type', '')}\n"
         return hashlib.sha256(about.encode() + body).hexdigest()[:32]

@@ -43,7 +43,7 @@ class Endpoint:
     """The media types of answers."""
 
     def check_parameters(self, given: Iterable[str]) -> None:
-        """Raises DelticError for query parameters that it does not have."""
+        """Raise DelticError for query parameters that it does not have."""
         known = [each.name for each in self.parameters if each.place == "query"]
         if unknown := [name for name in given if name not in known]:
             has = f"it has {', '.join(known)}" if known else "it has none"
@@ -61,7 +61,7 @@ _OPERATION = EndpointParameter(
 
 
 def endpoints(changes: Handler, metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
-    """All endpoints; `changes`, `metrics` and `openapi` are handlers of the whole server."""
+    """Return all endpoints; `changes`, `metrics` and `openapi` are handlers of the whole server."""
     return (
         Endpoint(
             "POST",

@@ -30,16 +30,16 @@ _PAUSE = "1"
 
 
 def status_of(error: DelticError) -> int:
-    """The HTTP status for an error."""
+    """Return the HTTP status for an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 
 
 def error_response(error: DelticError) -> Response:
-    """An error as an answer."""
+    """Return an error as an answer."""
     return told(type(error).__name__, str(error), status_of(error))
 
 
 def told(kind: str, message: str, status: int) -> Response:
-    """An error as an answer, by its kind."""
+    """Return an error as an answer, by its kind."""
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": _PAUSE}}.get(status)
     return json_response({"error": {"kind": kind, "message": message}}, status, headers)

@@ -46,7 +46,7 @@ class ChangeEvents:
         return _EventStream(self, call, follower, with_rows=call.truth("snapshot") and not last)
 
     def text(self, view: str, change: EpochChange) -> bytes:
-        """The event of a change of a view."""
+        """Return the event of a change of a view."""
         place = view, change.epoch
         if (known := self._texts.get(place)) is not None:
             return known
@@ -59,7 +59,7 @@ class ChangeEvents:
 
 
 def _event(kind: str, data: Any, number: int | None = None) -> bytes:
-    """A server-sent event; a client that reconnects sends the `number` of the last one it received."""
+    """Return a server-sent event; a client that reconnects sends the `number` of the last one it received."""
     identity = b"" if number is None else b"id: %d\n" % number
     return b"%sevent: %s\ndata: %s\n\n" % (identity, kind.encode(), dumped(data))
 
@@ -97,7 +97,7 @@ class _EventStream(StreamingResponse):
             yield _event("error", {"error": str(error), "position": error.position})
 
     def _rows(self) -> bytes:
-        """All rows, as of the epoch after which the changes follow."""
+        """Return all rows, as of the epoch after which the changes follow."""
         service, name = self._call.service, self._follower.view
         answer = service.look(lambda seen: seen[name].rows(counted=True))
         self._follower.go_on_from(answer.epoch)

@@ -42,7 +42,7 @@ class ServerMetrics:
         self._seconds.labels(method, path).observe(seconds)
 
     def text(self) -> bytes:
-        """All metrics; reading the sizes of the state waits briefly for the writer."""
+        """Return all metrics; reading the sizes of the state waits briefly for the writer."""
         return generate_latest(self._registry)
 
     def close(self) -> None:
@@ -50,5 +50,5 @@ class ServerMetrics:
         self._pipeline.close()
 
     async def respond(self, call: HttpCall) -> Response:
-        """All metrics in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return Response(await call.service.in_thread(self.text), headers={"Content-Type": _TYPE})

@@ -37,7 +37,7 @@ ERRORS = {
 
 
 def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """All endpoints, in the order of the table."""
+    """Return all endpoints, in the order of the table."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)

@@ -17,12 +17,12 @@ from deltic.server.json_rows import pattern_of, plain
 
 
 async def catalog(call: HttpCall) -> Response:
-    """All tables and views with their columns and definitions."""
+    """Return all tables and views with their columns and definitions."""
     return json_response(await call.service.in_thread(described_catalog, call.service.pipeline))
 
 
 async def view(call: HttpCall) -> Response:
-    """The rows of a table or view."""
+    """Return the rows of a table or view."""
     name, limit = call.name, call.number("limit")
 
     def read(seen: Snapshot) -> Rows:
@@ -33,7 +33,7 @@ async def view(call: HttpCall) -> Response:
 
 
 async def plan(call: HttpCall) -> Response:
-    """The plan of a view, with its costs so far."""
+    """Return the plan of a view, with its costs so far."""
     return json_response(await call.service.in_thread(described_plan, call.service.pipeline, call.name))
 
 
@@ -62,18 +62,18 @@ def _json_of(text: str) -> Any:
 
 
 async def status(call: HttpCall) -> Response:
-    """The status of the server: relations with costs, epochs, memory, errors, sources, subscriptions."""
+    """Return the status of the server: relations with costs, epochs, memory, errors, sources, subscriptions."""
     since = call.number("since") or 0
     return json_response(await call.service.in_thread(described_status, call.service, call.program, since))
 
 
 async def health(call: HttpCall) -> Response:
-    """Whether the process answers."""
+    """Return whether the process answers."""
     return json_response({"status": "ok"})
 
 
 async def ready(call: HttpCall) -> Response:
-    """Whether the pipeline can be read and changed."""
+    """Return whether the pipeline can be read and changed."""
     try:
         call.service.check_ready()
     except DelticError as error:

@@ -42,7 +42,7 @@ async def changes(call: HttpCall) -> Response:
 
 
 def _changing(service: Service, changes: Mapping[str, Any]) -> Transaction:
-    """A transaction that changes tables by rows of JSON, by their names."""
+    """Return a transaction that changes tables by rows of JSON, by their names."""
     transaction, tables = service.begin(), service.pipeline.catalog.shown_tables
     for name, rows in changes.items():
         transaction.change(name, bodies.json_rows(find(name, "table", tables), rows))
@@ -74,7 +74,7 @@ async def query(call: HttpCall) -> Response:
 
 
 def _check(asked: Mapping[str, Any]) -> None:
-    """Raises DataError for members of a statement that are not such."""
+    """Raise DataError for members of a statement that are not such."""
     limit, args = asked.get("limit"), asked.get("args")
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
         raise DataError([Diagnostic(f"limit is {limit!r}; it is a number of rows")])
@@ -85,7 +85,7 @@ def _check(asked: Mapping[str, Any]) -> None:
 
 
 def _committed(result: Committed) -> Response:
-    """The response for a durable change."""
+    """Return the response for a durable change."""
     rows = sum(result.affected)
     message = "it was applied before" if result.was_applied else f"{count_of(rows, 'row')} changed"
     if result.late:

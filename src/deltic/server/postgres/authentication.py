@@ -46,7 +46,7 @@ class Exchange:
     _messages: str = ""
 
     def first(self, message: str) -> str:
-        """The answer to a client's first message. Raises ScramError."""
+        """Return the answer to a client's first message. Raises ScramError."""
         if (match := _FIRST.fullmatch(message)) is None:
             raise ScramError("the first message is malformed, or asks for channel binding")
         self._header, bare, nonce = match[1], match[2], match[3]
@@ -57,7 +57,7 @@ class Exchange:
         return answer
 
     def final(self, message: str) -> str:
-        """The answer to a client's last message. Raises ScramError where it does not prove the password."""
+        """Return the answer to a client's last message. Raises ScramError where it does not prove the password."""
         if (match := _FINAL.fullmatch(message)) is None:
             raise ScramError("the last message is malformed")
         stored, server = (base64.b64decode(key) for key in self.verifier.split("$")[2].split(":"))
@@ -73,7 +73,7 @@ class Exchange:
 
 @cache
 def _nobody() -> str:
-    """The verifier for unknown users, who fail only in the last step, like a wrong password."""
+    """Return the verifier for unknown users, who fail only in the last step, like a wrong password."""
     return verifier(secrets.token_urlsafe())
 
 

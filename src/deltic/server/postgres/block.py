@@ -32,7 +32,7 @@ class Block:
         self._savepoints: list[tuple[str, int]] = []
 
     def opened(self) -> Transaction:
-        """The transaction that takes the next change."""
+        """Return the transaction that takes the next change."""
         if self.transaction is None:
             self.transaction = self._service.begin()
         return self.transaction
@@ -95,7 +95,7 @@ class Block:
         return committed.affected[-1] if committed.affected else 0
 
     def refuse_failed(self) -> None:
-        """Raises PostgresError where the transaction has failed."""
+        """Raise PostgresError where the transaction has failed."""
         if self.status == "E":
             message = "current transaction is aborted, commands ignored until end of transaction block"
             raise PostgresError("25P02", message, hint="ROLLBACK ends it")

@@ -78,7 +78,7 @@ _READ: dict[int, Callable[[bytes], Any]] = {
 
 
 def rows_of(table: pa.Table, fields: Sequence[pg.Field], forms: Sequence[int]) -> Iterator[tuple[bytes | None, ...]]:
-    """The rows of a result as bytes, each column in its format; batch by batch."""
+    """Yield the rows of a result as bytes, each column in its format; batch by batch."""
     for batch in table.to_batches(max_chunksize=4096):
         columns = [
             encoded(column, field.oid, form) for column, field, form in zip(batch.columns, fields, forms, strict=True)
@@ -87,7 +87,7 @@ def rows_of(table: pa.Table, fields: Sequence[pg.Field], forms: Sequence[int]) -
 
 
 def encoded(column: pa.Array, oid: int, form: int) -> list[bytes | None]:
-    """The values of a column as bytes."""
+    """Return the values of a column as bytes."""
     dump = dumper(oid, form)
     try:
         return [None if value is None else dump(value) for value in column.to_pylist()]
@@ -98,7 +98,7 @@ def encoded(column: pa.Array, oid: int, form: int) -> list[bytes | None]:
 
 @cache
 def dumper(oid: int, form: int) -> Callable[[Any], bytes]:
-    """The encoder of a type's values other than NULL."""
+    """Return the encoder of a type's values other than NULL."""
     if oid in (pg.JSON, pg.JSONB):
         head = b"\1" if (oid, form) == (pg.JSONB, BINARY_FORMAT) else b""
         return lambda value: head + json.dumps(value, default=str, ensure_ascii=False).encode()
@@ -168,7 +168,7 @@ _OWN: dict[tuple[int, int], Callable[[Any], bytes]] = {
 
 
 def _quoted(element: bytes) -> bytes:
-    """An element of an array."""
+    """Return an element of an array."""
     if element and element.lower() != b"null" and not set(element) & set(b'{},"\\ \t\n\r\v\f'):
         return element
     return b'"' + element.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'

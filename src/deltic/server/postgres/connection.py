@@ -288,7 +288,7 @@ class Connection:
         await self._stream.send(wire.CommandComplete(done.tag))
 
     async def _copied(self) -> bytes:
-        """The client's data up to the end of the copy. Raises PostgresError where it cancels the copy."""
+        """Return the client's data up to the end of the copy. Raises PostgresError where it cancels the copy."""
         data, most = bytearray(), self._session.service.limits.body_bytes
         while True:
             match await self._stream.receive():
@@ -351,7 +351,7 @@ def _as_described(outcome: Outcome, prepared: ParsedStatement) -> Outcome:
 
 
 def _of_each(forms: Sequence[int], count: int) -> Sequence[int]:
-    """The format of each value: one for all, one for each, or text. Raises PostgresError."""
+    """Return the format of each value: one for all, one for each, or text. Raises PostgresError."""
     result = [*forms] * count if len(forms) == 1 else [*forms] or [0] * count
     if len(result) != count or not set(result) <= {0, 1}:
         raise PostgresError("08P01", f"{len(forms)} format codes for {count} values")

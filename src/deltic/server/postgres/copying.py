@@ -79,7 +79,7 @@ def copy_of(statement: ClientStatement) -> Copy:
 
 
 def _closing(statement: ClientStatement, place: int) -> int:
-    """The number of the bracket that closes one."""
+    """Return the number of the bracket that closes one."""
     depth = 0
     for number, word in enumerate(statement.words[place:], place):
         depth += (word == "(") - (word == ")")
@@ -125,7 +125,7 @@ _ESCAPES = {"\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\
 
 
 def copied_out(table: pa.Table, fields: Sequence[Field], options: CopyOptions) -> Iterator[bytes]:
-    """A table as COPY sends it: header, rows, trailer."""
+    """Yield a table as COPY sends it: header, rows, trailer."""
     rows = copied_rows(table, fields, options)
     if options.form == "binary":
         yield _SIGNATURE + next(rows, b"")  # together, as clients expect it
@@ -138,7 +138,7 @@ def copied_out(table: pa.Table, fields: Sequence[Field], options: CopyOptions) -
 
 
 def copied_rows(table: pa.Table, fields: Sequence[Field], options: CopyOptions) -> Iterator[bytes]:
-    """The rows of a table as COPY sends them."""
+    """Return the rows of a table as COPY sends them."""
     rows = rows_of(table, fields, [options.code] * len(fields))
     if options.form == "binary":
         return (struct.pack("!h", len(fields)) + b"".join(map(_binary_value, row)) for row in rows)
@@ -173,7 +173,8 @@ def _csv_value(value: bytes | None, options: CopyOptions) -> str:
 
 
 def copied_in(data: bytes, fields: Sequence[Field], options: CopyOptions, schema: Schema) -> pa.Table:
-    """The rows of a table that a client has copied in; columns of the table that are not among `fields` are NULL.
+    """Return the rows of a table that a client has copied in; columns of the table that are not among `fields` are
+    NULL.
 
     Raises PostgresError, which names the line, and DataError.
     """

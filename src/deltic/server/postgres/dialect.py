@@ -59,23 +59,23 @@ class ClientStatement:
         return [token.word for token in self.tokens]
 
     def begins(self, *words: str) -> bool:
-        """Whether the statement begins with these words."""
+        """Return whether the statement begins with these words."""
         return self.words[: len(words)] == list(words)
 
     def part(self, first: int, last: int | None = None) -> ClientStatement:
-        """The statement that tokens of this one are, from one number up to, but not, another one."""
+        """Return the statement that tokens of this one are, from one number up to, but not, another one."""
         if not (part := self.tokens[first:last]):
             raise self.error(len(self.tokens) - 1, f"the statement ends too early, after {self.tokens[-1].text}")
         return ClientStatement(self.whole, part)
 
     def name(self, place: int) -> tuple[str, int]:
-        """The name that begins with a token, without those of database and schema, and the number after it."""
+        """Return the name that begins with a token, without those of database and schema, and the number after it."""
         while self.words[place + 1 : place + 2] == ["."]:
             place += 2
         return self.part(place).tokens[0].text, place + 1
 
     def error(self, number: int, message: str, hint: str = "", sqlstate: str = "42601") -> PostgresError:
-        """The error about one token."""
+        """Return the error about one token."""
         token = self.tokens[min(number, len(self.tokens) - 1)]
         return PostgresError(sqlstate, message, hint=hint, position=token.start + 1)
 
@@ -109,14 +109,14 @@ class Rewritten:
         self.text = "".join(parts)
 
     def position(self, line: int, column: int) -> int:
-        """The letter of the client's text, from 1, at a line and column of this one, which count from 1."""
+        """Return the letter of the client's text, from 1, at a line and column of this one, which count from 1."""
         before = self.text.split("\n")[: line - 1]
         offset = sum(len(each) + 1 for each in before) + column - 1
         return offset + self._shifts[bisect_right(self._ends, offset) - 1] + 1
 
 
 def statements(text: str) -> list[ClientStatement]:
-    """The statements of a text, without those that are empty. Raises PostgresError."""
+    """Return the statements of a text, without those that are empty. Raises PostgresError."""
     results: list[ClientStatement] = []
     gathered: list[SqlToken] = []
     for token in tokens(text):
@@ -129,7 +129,7 @@ def statements(text: str) -> list[ClientStatement]:
 
 
 def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
-    """The replacements: start, end and new text."""
+    """Yield the replacements: start, end and new text."""
     types = set(_places_of_types(statement))
     skipped = 0
     for number, token in enumerate(statement.tokens):
@@ -154,7 +154,7 @@ def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
 
 
 def _places_of_types(statement: ClientStatement) -> Iterator[int]:
-    """The numbers of the tokens with which types begin: after `::`, AS in a CAST, and the names of columns."""
+    """Yield the numbers of the tokens with which types begin: after `::`, AS in a CAST, and the names of columns."""
     words = statement.words
     declares = words[0] in ("CREATE", "ALTER") and "SELECT" not in words
     brackets: list[str] = []
@@ -170,7 +170,7 @@ def _places_of_types(statement: ClientStatement) -> Iterator[int]:
 
 
 def _is_schema(words: Sequence[str], number: int) -> bool:
-    """Whether a token is the schema before a name, or the database before that schema."""
+    """Return whether a token is the schema before a name, or the database before that schema."""
     rest = [word.lower() for word in words[number : number + 4]]
     if len(rest) < 3 or rest[1] != ".":
         return False

@@ -59,7 +59,7 @@ class MessageStream:
         self._read, self._written = bytearray(), bytearray()
 
     async def startup(self) -> Startup:
-        """The first message, or the one after a question for encryption."""
+        """Return the first message, or the one after a question for encryption."""
         length, code = struct.unpack("!II", await self._take(8, _LONGEST_STARTUP))
         body = await self._take(length - 8, _LONGEST_STARTUP)
         if code not in _STARTUP:
@@ -68,21 +68,21 @@ class MessageStream:
         return _decoded(_STARTUP[code], struct.pack("!I", code) + body)
 
     async def password(self, kind: type[S]) -> S:
-        """The client's response to a password request."""
+        """Return the client's response to a password request."""
         identifier, body = await self._message(_LONGEST_STARTUP)
         if identifier != b"p":
             raise _violation(f"expected a password, found a message {identifier!r}")
         return _decoded(kind, body)
 
     async def receive(self) -> Request | wire.Terminate:
-        """The next message. Raises Disconnected, and PostgresError for an invalid message."""
+        """Return the next message. Raises Disconnected, and PostgresError for an invalid message."""
         identifier, body = await self._message(self._longest)
         if identifier not in _KINDS:
             raise _violation(f"there is no message {identifier!r}")
         return _decoded(_KINDS[identifier], body)
 
     def is_next(self, identifier: bytes) -> bool:
-        """Whether a message of this kind has come already, and is the next."""
+        """Return whether a message of this kind has come already, and is the next."""
         return self._read[:1] == identifier
 
     async def end(self) -> None:

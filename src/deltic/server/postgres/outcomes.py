@@ -36,7 +36,7 @@ class ResultRows:
 
     @classmethod
     def of(cls, table: pa.Table, tag: str = "SELECT") -> ResultRows:
-        """The rows of a table, in PostgreSQL's types for those of its columns."""
+        """Return the rows of a table, in PostgreSQL's types for those of its columns."""
         return cls(fields_of(Schema.of_arrow(table.schema)), table, tag)
 
 
@@ -67,13 +67,13 @@ class FollowedView:
     rows: pa.Table
 
     async def changes(self) -> AsyncIterator[pa.Table]:
-        """The first rows and then each change as it arrives, without end. Raises CutOffError."""
+        """Yield the first rows and then each change as it arrives, without end. Raises CutOffError."""
         yield self._begun()
         async for change in self.follower:
             yield _changed(change)
 
     def arrived(self, is_first: bool) -> pa.Table:
-        """The changes that have arrived and were not returned yet. Raises CutOffError."""
+        """Return the changes that have arrived and were not returned yet. Raises CutOffError."""
         begun = self._begun()
         parts = [_changed(change) for change in self.follower]
         return pa.concat_tables([begun if is_first else begun.slice(0, 0), *parts])

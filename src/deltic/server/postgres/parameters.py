@@ -30,7 +30,7 @@ _OF_CASTS = {
 
 
 def parameter_types(statement: ClientStatement, given: Sequence[int], schemas: Mapping[str, Schema]) -> list[int]:
-    """The oid of each parameter's type: the one that the client gives, or the one of what it is compared with.
+    """Return the oid of each parameter's type: the one that the client gives, or the one of what it is compared with.
 
     `schemas` are those of tables and views. Where nothing says more, it is text.
     """
@@ -43,7 +43,7 @@ def parameter_types(statement: ClientStatement, given: Sequence[int], schemas: M
 
 
 def _found(statement: ClientStatement, schemas: Mapping[str, Schema]) -> Iterator[tuple[int, int]]:
-    """The numbers of parameters with types that their places give them; the first place counts least."""
+    """Yield the numbers of parameters with types that their places give them; the first place counts least."""
     try:
         tree = sqlglot.parse_one(readable(statement), read="postgres")
     except sqlglot.errors.SqlglotError:
@@ -56,7 +56,7 @@ def _found(statement: ClientStatement, schemas: Mapping[str, Schema]) -> Iterato
 
 
 def _columns(tree: exp.Expr, schemas: Mapping[str, Schema]) -> dict[str, int]:
-    """The types of the columns that a statement may name, by their names."""
+    """Return the types of the columns that a statement may name, by their names."""
     read = [schemas[table.name.lower()] for table in tree.find_all(exp.Table) if table.name.lower() in schemas]
     return {column.name.lower(): pg.oid_of(column.type) for schema in read for column in schema}
 
@@ -88,7 +88,7 @@ def _of_cast(type_: exp.DataType) -> int:
 
 
 def _known(node: exp.Expr, columns: Mapping[str, int]) -> int:
-    """The type of what a parameter stands beside."""
+    """Return the type of what a parameter stands beside."""
     match node:
         case exp.Column():
             return columns.get(node.name.lower(), 0)
@@ -102,7 +102,7 @@ def _known(node: exp.Expr, columns: Mapping[str, int]) -> int:
 
 
 def _inserted(row: exp.Tuple, parameter: exp.Expr, schemas: Mapping[str, Schema]) -> int:
-    """The type of the column into which a value of VALUES goes."""
+    """Return the type of the column into which a value of VALUES goes."""
     insert = row.find_ancestor(exp.Insert)
     target = insert.this if insert is not None else None
     named = [part.name for part in target.expressions] if isinstance(target, exp.Schema) else []

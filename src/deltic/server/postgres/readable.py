@@ -11,7 +11,7 @@ _TYPES = {"oid": "uint", "name": "text", "char": "text", "xid": "bigint"}
 
 
 def readable(statement: ClientStatement) -> str:
-    """The statement as sqlglot reads it."""
+    """Return the statement as sqlglot reads it."""
     return Rewritten(statement, _replacements(statement)).text
 
 
@@ -25,7 +25,7 @@ def _replacements(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
 
 
 def _written(statement: ClientStatement, number: int) -> tuple[str | None, int]:
-    """What is written for a token and those after it, None for the same, and how many tokens these are."""
+    """Return what is written for a token and those after it, None for the same, and how many tokens these are."""
     token, words = statement.tokens[number], statement.words[number : number + 8]
     lowered = [word.lower() for word in words]
     before = statement.words[number - 1] if number else ""

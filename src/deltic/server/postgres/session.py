@@ -115,13 +115,13 @@ class ClientSession:
         }
 
     async def prepare(self, statement: ClientStatement, oids: Sequence[int] = ()) -> ParsedStatement:
-        """A statement with the types of its parameters: for 0 the client leaves open what the place says."""
+        """Return a statement with the types of its parameters: for 0 the client leaves open what the place says."""
         if not statement.parameters or statement.words[0] == "PREPARE":
             return ParsedStatement(statement, ())
         return ParsedStatement(statement, await self._work(parameter_types, statement, oids, self._schemas))
 
     async def describe(self, prepared: ParsedStatement) -> Sequence[Field] | None:
-        """The columns of its answer; None where it has none."""
+        """Return the columns of its answer; None where it has none."""
         if not prepared.is_described:
             prepared.fields = await self._placed(prepared.statement, self._described(prepared))
             prepared.is_described = True
@@ -164,7 +164,7 @@ class ClientSession:
         self.cursors.close()
 
     async def _placed(self, statement: ClientStatement, work: Awaitable[T]) -> T:
-        """The result of work on a statement; its error gets the place in the client's text."""
+        """Return the result of work on a statement; its error gets the place in the client's text."""
         try:
             return await work
         except (DelticError, MemoryError) as error:
@@ -211,7 +211,7 @@ class ClientSession:
         return effects
 
     def _affected(self, transaction: Transaction, effects: Sequence[Effect], is_last: bool) -> int:
-        """How many rows the last changes of a transaction are about. Raises what a commit would raise.
+        """Return how many rows the last changes of a transaction are about. Raises what a commit would raise.
 
         VALUES that others follow in one message, as `executemany` sends them, are checked with the last one.
         """
@@ -305,7 +305,7 @@ class ClientSession:
         return await self._work(self._answer, statement, args)
 
     def _answer(self, statement: ClientStatement, args: Args) -> ResultRows:
-        """The answer to a question, as of now, or as the transaction has made the tables so far."""
+        """Return the answer to a question, as of now, or as the transaction has made the tables so far."""
         if is_about_catalog(statement):
             return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args)
         values = [args[number - 1] for number in statement.parameters]
@@ -322,7 +322,7 @@ class ClientSession:
         return ResultRows.of(table)
 
     def _asked(self, statement: ClientStatement, args: Args) -> Sequence[Field]:
-        """The columns of a question; of one that is no SELECT it is the answer that has them."""
+        """Return the columns of a question; of one that is no SELECT it is the answer that has them."""
         if is_about_catalog(statement):
             return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args).fields
         (step,) = self._planned(statement, args).steps
@@ -333,7 +333,7 @@ class ClientSession:
         return [Field.of(name, type_) for name, type_ in columns]
 
     def _planned(self, statement: ClientStatement, args: Args) -> PlannedText:
-        """What a statement would do; raises what is wrong in it, and NotAllowedError."""
+        """Return what a statement would do; raises what is wrong in it, and NotAllowedError."""
         planned = self.service.planned(statement.deltic.text, [args[number - 1] for number in statement.parameters])
         self.service.require(self.client.user, planned)
         return planned
@@ -344,14 +344,14 @@ class ClientSession:
         return {**catalog.table_schemas, **catalog.view_schemas}
 
     def _relation(self, name: str) -> str:
-        """A table or view as it was defined, from its name in any case; raises PostgresError."""
+        """Return a table or view as it was defined, from its name in any case; raises PostgresError."""
         known = self._schemas
         if (found := next((each for each in known if each.lower() == name.lower()), None)) is None:
             raise PostgresError("42P01", f"there is no table or view {name}", hint=did_you_mean(name, known))
         return found
 
     def schema(self, name: str) -> Schema:
-        """The columns of a table or view; raises PostgresError."""
+        """Return the columns of a table or view; raises PostgresError."""
         return self._schemas[self._relation(name)]
 
     async def _work(self, work: Callable[..., T], *args: Any) -> T:
@@ -451,25 +451,25 @@ class ClientSession:
 
 
 def _trace_of(statement: ClientStatement) -> dict[str, str]:
-    """The client's trace, where a comment names it as sqlcommenter writes it."""
+    """Return the client's trace, where a comment names it as sqlcommenter writes it."""
     found = _TRACE.search(statement.whole)
     return {} if found is None else {"traceparent": found[1]}
 
 
 def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> ResultRows:
-    """An answer of texts."""
+    """Return an answer of texts."""
 
     table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
     return ResultRows.of(table, tag)
 
 
 def _followed(schema: Schema) -> list[Field]:
-    """The columns of SUBSCRIBE: epoch, weight, and those of the view."""
+    """Return the columns of SUBSCRIBE: epoch, weight, and those of the view."""
     return [Field("epoch", INT8), Field("weight", INT8), *fields_of(schema)]
 
 
 def _subscribed(statement: ClientStatement) -> tuple[str, int | None]:
-    """The view of SUBSCRIBE [TO] view [SINCE epoch], and the epoch."""
+    """Return the view of SUBSCRIBE [TO] view [SINCE epoch], and the epoch."""
     name, place = statement.name(2 if statement.words[1:2] == ["TO"] else 1)
     rest = statement.words[place:]
     if rest and not (len(rest) == 2 and rest[0] == "SINCE" and rest[1].isdecimal()):
@@ -478,7 +478,7 @@ def _subscribed(statement: ClientStatement) -> tuple[str, int | None]:
 
 
 def _constant_rows(effects: Sequence[Effect]) -> int | None:
-    """How many rows VALUES insert; None for a statement that computes how many they are."""
+    """Return how many rows VALUES insert; None for a statement that computes how many they are."""
     operators = [op for effect in effects for definition in effect.definitions for op in definition.circuit.operators]
     if not all(isinstance(op, Constant | Map | Plus | Sink) for op in operators):
         return None
@@ -486,7 +486,7 @@ def _constant_rows(effects: Sequence[Effect]) -> int | None:
 
 
 def _tag(statement: ClientStatement) -> str:
-    """The tag of a definition: CREATE TABLE, DROP VIEW."""
+    """Return the tag of a definition: CREATE TABLE, DROP VIEW."""
     words = [word for word in statement.words[:6] if word not in ("OR", "REPLACE", "TEMPORARY", "RECURSIVE")]
     return " ".join(words[: 3 if words[1:2] == ["MATERIALIZED"] else 2])
 

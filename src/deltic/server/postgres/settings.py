@@ -90,7 +90,7 @@ class Settings:
         self._told: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
-        """A value; raises PostgresError where there is no setting of that name."""
+        """Return a value; raises PostgresError where there is no setting of that name."""
         lowered = _ALIASES.get(name.lower(), name.lower())
         if lowered not in self._values:
             hint = did_you_mean(lowered, self._values)
@@ -141,11 +141,11 @@ class Settings:
         self._values[_IS_READ_ONLY] = _mode(words) or self[_IS_READ_ONLY_BY_DEFAULT]
 
     def is_read_only(self, in_block: bool) -> bool:
-        """Whether nothing may be changed, within a transaction of BEGIN or outside."""
+        """Return whether nothing may be changed, within a transaction of BEGIN or outside."""
         return self[_IS_READ_ONLY if in_block else _IS_READ_ONLY_BY_DEFAULT] == "on"
 
     def news(self) -> list[tuple[str, str]]:
-        """The settings to send to the client: those whose value is another one than it was sent last."""
+        """Return the settings to send to the client: those whose value is another one than it was sent last."""
         if not self._is_changed:
             return []
         before, self._told, self._is_changed = self._told, {name: self[name] for name in _TOLD}, False
@@ -153,7 +153,7 @@ class Settings:
 
 
 def assignment(statement: ClientStatement) -> tuple[str, str | None]:
-    """The name and value of SET, where the value may be DEFAULT: None. Raises PostgresError."""
+    """Return the name and value of SET, where the value may be DEFAULT: None. Raises PostgresError."""
     words = [word for word in statement.words[1:] if word not in ("SESSION", "LOCAL")]
     texts = [token.text for token in statement.tokens[-len(words) :]] if words else []
     if words[:2] == ["TIME", "ZONE"]:
@@ -170,7 +170,7 @@ def assignment(statement: ClientStatement) -> tuple[str, str | None]:
 
 
 def _mode(words: Sequence[str]) -> str:
-    """The value of transaction_read_only for the modes of a transaction; "" where none of them says it."""
+    """Return the value of transaction_read_only for the modes of a transaction; "" where none of them says it."""
     modes = " ".join(words)
     return "on" if "READ ONLY" in modes else "off" if "READ WRITE" in modes else ""
 

@@ -49,7 +49,7 @@ class SqlToken:
 
 
 def tokens(text: str) -> Iterator[SqlToken]:
-    """The tokens of a text, without comments. Raises PostgresError if one has no end."""
+    """Yield the tokens of a text, without comments. Raises PostgresError if one has no end."""
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -92,7 +92,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _behind_comment(text: str, start: int) -> int:
-    """The end of a comment, in which others may be."""
+    """Return the end of a comment, in which others may be."""
     depth = 0
     for match in _COMMENT.finditer(text, start):
         depth += 1 if match[0] == "/*" else -1

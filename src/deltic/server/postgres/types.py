@@ -96,7 +96,7 @@ class Field:
 
     @classmethod
     def of(cls, name: str, type_: Type) -> Field:
-        """A column of that type."""
+        """Return a column of that type."""
         return cls(name, oid_of(type_), _modifier_of(type_))
 
     @property
@@ -106,7 +106,7 @@ class Field:
 
 
 def oid_of(type_: Type) -> int:
-    """The oid of a column's type; arrays of arrays, structs and maps are JSON."""
+    """Return the oid of a column's type; arrays of arrays, structs and maps are JSON."""
     if type_.kind is not Kind.ARRAY:
         return _OF_KIND[type_.kind]
     (element,) = type_.parameters
@@ -115,7 +115,7 @@ def oid_of(type_: Type) -> int:
 
 
 def _modifier_of(type_: Type) -> int:
-    """What PostgreSQL keeps of a decimal's precision and scale."""
+    """Return what PostgreSQL keeps of a decimal's precision and scale."""
     if type_.kind is not Kind.DECIMAL:
         return -1
     precision, scale = type_.parameters
@@ -123,7 +123,7 @@ def _modifier_of(type_: Type) -> int:
 
 
 def fields_of(schema: Schema) -> list[Field]:
-    """The columns of rows."""
+    """Return the columns of rows."""
     return [Field.of(column.name, column.type) for column in schema]
 
 

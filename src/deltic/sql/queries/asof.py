@@ -54,14 +54,14 @@ class Asof:
     predicate: exp.Expression
 
     def pairs(self) -> int:
-        """The left rows with a match, joined with it."""
+        """Return the left rows with a match, joined with it."""
         nodes = self.nodes
         result = nodes.join(self._left, self._nearest, self._candidates)
         names = (*nodes.schema(self.left).names, *nodes.schema(self.right).names)
         return nodes.keep(result, list(dict.fromkeys(names)))
 
     def without_match(self) -> int:
-        """The left rows without a match."""
+        """Return the left rows without a match."""
         nodes = self.nodes
         matched = nodes.keep(self._nearest, [*self._keys, self._time])
         return nodes.keep(nodes.antijoin(self._left, matched), nodes.schema(self.left).names)
@@ -154,6 +154,6 @@ class Asof:
         return nodes.rename(nodes.drop_null(kept, [latest]), {latest: self._found})
 
     def _ranked(self, node: int, rank: str, value: int, keys: Sequence[str]) -> int:
-        """The node's keys and times, with a rank that orders equal times."""
+        """Return the node's keys and times, with a rank that orders equal times."""
         ranked = self.nodes.extend(node, [Column(rank, Type.INT32)], [literal(value, Type.INT32)])
         return self.nodes.keep(ranked, [*keys, self._time, self._found, rank])

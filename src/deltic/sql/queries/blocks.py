@@ -179,7 +179,7 @@ class _Block:
     # What is selected
 
     def _items(self) -> list[SelectItem]:
-        """The selected expressions; an alias of an earlier one may be used unless a column has that name."""
+        """Return the selected expressions; an alias of an earlier one may be used unless a column has that name."""
         items: list[SelectItem] = []
         for node in self._select.expressions:
             if is_star(node):
@@ -194,12 +194,12 @@ class _Block:
         return items
 
     def _relation(self, node: exp.Expression) -> str:
-        """The relation of a selected column; none of other expressions."""
+        """Return the relation of a selected column; none of other expressions."""
         there = self._values.rows.find(node) if isinstance(node, exp.Column) else []
         return there[0].relation if there else ""
 
     def _name(self, node: exp.Expression, items: Sequence[SelectItem]) -> str:
-        """The name of a selected expression behind these."""
+        """Return the name of a selected expression behind these."""
         alias = "" if isinstance(node, exp.Window) else node.alias
         before = {item.name.lower() for item in items}
         return alias or name_of(self._written_out(self._meant(node)), self._values, before)
@@ -252,7 +252,8 @@ class _Block:
     def _ordered(
         self, key: exp.Expression, items: Sequence[SelectItem], winning: Sequence[SelectItem] | None = None
     ) -> exp.Expression:
-        """A sort key or HAVING, in which names of selected expressions win over columns: of all, or of the `winning`.
+        """Return a sort key or HAVING, in which names of selected expressions win over columns: of all, or of the
+        `winning`.
 
         Inside aggregates and window functions columns win, as in all other clauses.
         """
@@ -272,7 +273,7 @@ class _Block:
         return self._named(replaced(key, is_whole, meant), items)
 
     def _but_keys(self, items: Sequence[SelectItem]) -> list[SelectItem]:
-        """The selected expressions, without those named like a key of GROUP BY: in HAVING the key wins."""
+        """Return the selected expressions, without those named like a key of GROUP BY: in HAVING the key wins."""
         group = self._select.args.get("group")
         keys = {key.name.lower() for key in _keys(group) if isinstance(key, exp.Column)} if group else set()
         return [item for item in items if item.name.lower() not in keys]
@@ -294,7 +295,7 @@ class _Block:
         return clauses.map(windows.written_out), group
 
     def _grouped(self, clauses: Clauses, group: exp.Group | None) -> Clauses:
-        """The clauses over groups, if there are any."""
+        """Return the clauses over groups, if there are any."""
         has_calls = any(True for node in clauses for _ in aggregates_of(node))
         if group is None and not has_calls and clauses.having is None:
             return clauses
@@ -396,7 +397,7 @@ class _Block:
         return made.over(nodes.keep(made.node, out))
 
     def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[SelectItem]) -> list[exp.Expression]:
-        """The sort keys after DISTINCT, which may only use selected expressions.
+        """Return the sort keys after DISTINCT, which may only use selected expressions.
 
         Raises ProgramError for others.
         """
@@ -419,7 +420,7 @@ class _Block:
 
 
 def _is_generated(node: exp.Expression) -> bool:
-    """Whether a selected expression is a generator, maybe with names for its columns."""
+    """Return whether a selected expression is a generator, maybe with names for its columns."""
     return is_generator(_unnamed(node))
 
 
@@ -429,14 +430,14 @@ def _unnamed(node: exp.Expression) -> exp.Expression:
 
 
 def _keys_of(node: exp.Expression) -> list[exp.Expression]:
-    """The expressions that GROUP BY ALL groups by: the selected one, or the arguments of a generator."""
+    """Return the expressions that GROUP BY ALL groups by: the selected one, or the arguments of a generator."""
     if not _is_generated(node):
         return [node]
     return [part for part in _unnamed(node).iter_expressions() if part.find(exp.Column)]
 
 
 def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:
-    """The number of each selected expression, from 1; equal expressions have the number of the first."""
+    """Return the number of each selected expression, from 1; equal expressions have the number of the first."""
     result: dict[object, int] = {}
     for number, item in enumerate(items, 1):
         result.setdefault(item.node.unnest(), number)
@@ -444,7 +445,9 @@ def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:
 
 
 def _by_number(key: exp.Expression, numbers: Mapping[object, int]) -> exp.Expression:
-    """The sort key by number where it is one of the selected expressions, so that it needs no column of its own."""
+    """Return the sort key by number where it is one of the selected expressions, so that it needs no column of its
+    own.
+    """
     whole = key.this.unnest()
     if whole not in numbers or ordinal(key.this) is not None:
         return key
@@ -455,7 +458,7 @@ def _by_number(key: exp.Expression, numbers: Mapping[object, int]) -> exp.Expres
 
 
 def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expression]:
-    """The keys of GROUP BY, with those of its ROLLUP, CUBE and GROUPING SETS; parentheses hold several keys."""
+    """Yield the keys of GROUP BY, with those of its ROLLUP, CUBE and GROUPING SETS; parentheses hold several keys."""
     for key in list(group.iter_expressions()):
         is_set = isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets)
         if is_set or (within and isinstance(key, exp.Tuple | exp.Paren)):

@@ -47,12 +47,12 @@ _RISING = (
 
 
 def reads_clock(node: exp.Expression) -> bool:
-    """Whether a query reads the time itself, outside of subqueries."""
+    """Return whether a query reads the time itself, outside of subqueries."""
     return any(True for part in _own(node) for _ in outermost(part, _is_time))
 
 
 def _own(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The expressions of a query's clauses and join conditions, without subqueries."""
+    """Yield the expressions of a query's clauses and join conditions, without subqueries."""
     if not isinstance(node, exp.Select):
         yield from node.iter_expressions()
         return
@@ -71,7 +71,7 @@ def _is_time(node: exp.Expression) -> bool:
 
 
 def _time(node: exp.Expression) -> exp.Expression:
-    """The clock's column cast to the type of a time function; it keeps the function's text."""
+    """Return the clock's column cast to the type of a time function; it keeps the function's text."""
     name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()  # type: ignore[attr-defined]
     column, type_ = exp.Column(this=exp.Identifier(this=_NOW)), OF_THE_CLOCK[name]
     result = exp.Paren(this=exp.Cast(this=column, to=exp.DataType.build(type_))) if type_ else column
@@ -89,7 +89,7 @@ def with_time(select: exp.Select) -> exp.Select:
 
 
 def with_clock(scope: QueryScope) -> QueryScope:
-    """A scope with the clock's row among the outer rows."""
+    """Return a scope with the clock's row among the outer rows."""
     clock = _clock(scope)
     around = scope.bindings
     node = clock.node if around is None else scope.nodes.join(around.node, clock.node)
@@ -144,7 +144,7 @@ def with_crossings(select: exp.Select, scope: QueryScope) -> tuple[exp.Select, l
 
 
 def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The conjuncts of a condition, with BETWEEN as two of them."""
+    """Yield the conjuncts of a condition, with BETWEEN as two of them."""
     for part in conjuncts(node):
         if isinstance(part, exp.Between) and not part.args.get("symmetric"):
             yield exp.GTE(this=part.this.copy(), expression=part.args["low"].copy())
@@ -184,7 +184,7 @@ def _is_constant(node: exp.Expression) -> bool:
 
 
 def _rises(node: exp.Expression) -> bool:
-    """Whether an expression of the time and constants never decreases."""
+    """Return whether an expression of the time and constants never decreases."""
     if isinstance(node, exp.Paren):
         return _rises(node.this)
     if _is_time(node):

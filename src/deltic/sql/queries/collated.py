@@ -10,7 +10,7 @@ from deltic.values.types import Column
 
 
 def keyed(rows: QueryRows, scope: QueryScope) -> tuple[int, tuple[str, ...]]:
-    """The rows with a key for each text with a collation, and the columns in which equal rows agree."""
+    """Return the rows with a key for each text with a collation, and the columns in which equal rows agree."""
     nodes = scope.nodes
     keys = {a.column.name: key(a.typed) for a in rows.visible if a.collation}
     made = [Column(_name_of(name), value.type.type, value.type.nullable) for name, value in keys.items()]
@@ -23,7 +23,7 @@ def _name_of(name: str) -> str:
 
 
 def distinct(rows: QueryRows, scope: QueryScope) -> QueryRows:
-    """The different rows."""
+    """Return the different rows."""
     nodes, (node, names) = scope.nodes, keyed(rows, scope)
     out = [*scope.bound_names, *rows.names]
     shown = [ops.AggregateCall("min", name, name) for name in rows.names if name not in names]

@@ -15,7 +15,7 @@ from deltic.values.types import Column, Schema, Type, ValueType
 
 
 def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
-    """The rows of VALUES; their columns are col1, col2, … as in Spark."""
+    """Return the rows of VALUES; their columns are col1, col2, … as in Spark."""
     rows = [_typed_row(row, scope) for row in node.expressions]
     widths = {len(row) for row in rows}
     if len(widths) != 1:

@@ -47,6 +47,6 @@ DEFAULTS: Mapping[str, tuple[int, tuple[str, ...]]] = {
 
 
 def with_defaults(name: str, given: list[str]) -> list[str]:
-    """The arguments of a function with its defaults added."""
+    """Return the arguments of a function with its defaults added."""
     first, defaults = DEFAULTS.get(name, (0, ()))
     return [*given, *defaults[len(given) - first :]] if len(given) >= first else given

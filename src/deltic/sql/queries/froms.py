@@ -37,7 +37,7 @@ _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SE
 
 
 def lower_from(select: exp.Select, scope: QueryScope) -> QueryRows:
-    """The rows of FROM, its joins and its lateral views."""
+    """Return the rows of FROM, its joins and its lateral views."""
     source = select.args.get("from_")
     if source is None:
         return QueryRows(scope.start, ())
@@ -50,7 +50,7 @@ def lower_from(select: exp.Select, scope: QueryScope) -> QueryRows:
 
 
 def _first(node: exp.Expression, scope: QueryScope) -> QueryRows:
-    """The rows of the first relation, with the bindings if there are any."""
+    """Return the rows of the first relation, with the bindings if there are any."""
     rows = _item(node, QueryRows(scope.start, ()), scope)
     return rows if scope.bindings is None else rows.over(scope.nodes.join(scope.start, rows.node))
 
@@ -77,14 +77,14 @@ def _item(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows
 
 
 def _own_name(node: exp.Expression) -> str:
-    """The name of a relation without an alias: its table's, or that of the called SQL function."""
+    """Return the name of a relation without an alias: its table's, or that of the called SQL function."""
     if isinstance(node.this, exp.Anonymous) and function_called(node.this.name) is not None:
         return node.this.name
     return node.name if isinstance(node, exp.Table) else ""
 
 
 def _sampled(node: exp.Expression, sample: exp.Expression, scope: QueryScope) -> exp.Expression:
-    """A deterministic TABLESAMPLE: a number of rows, as with LIMIT, or 0 or 100 PERCENT."""
+    """Return a deterministic TABLESAMPLE: a number of rows, as with LIMIT, or 0 or 100 PERCENT."""
     alone = node.copy()
     alone.set("sample", None)
     percent, count = sample.args.get("percent"), sample.args.get("size")
@@ -123,12 +123,12 @@ def _named(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRow
 
 
 def _is_group(node: exp.Expression) -> bool:
-    """Whether parentheses contain a relation of FROM, possibly with joins."""
+    """Return whether parentheses contain a relation of FROM, possibly with joins."""
     return isinstance(node, exp.Table) or (isinstance(node, exp.Subquery | exp.Values) and bool(node.args.get("joins")))
 
 
 def _group(first: exp.Expression, scope: QueryScope) -> QueryRows:
-    """The rows of joined relations in parentheses, which keep their names."""
+    """Return the rows of joined relations in parentheses, which keep their names."""
     alone = first.copy()
     joins = [join.copy() for join in alone.args.get("joins") or ()]
     alone.set("joins", None)
@@ -203,7 +203,7 @@ def _asked(
 
 
 def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: QueryScope) -> QueryRows:
-    """An ASOF join; LEFT keeps left rows without a match."""
+    """Return an ASOF join; LEFT keeps left rows without a match."""
     remedy = "write ASOF [LEFT] JOIN … ON equalities AND left.time >= right.time"
     if how not in ("INNER", "LEFT") or join.args.get("on") is None:
         raise scope.refuse(join, f"ASOF {how} JOIN" if join.args.get("on") else "ASOF JOIN without ON", remedy)
@@ -223,7 +223,7 @@ def _asof(left: QueryRows, right: QueryRows, how: str, join: exp.Join, scope: Qu
 def _combined(
     left: QueryRows, right: QueryRows, how: str, predicate: exp.Expression | None, scope: QueryScope
 ) -> QueryRows:
-    """The join of both sides on a condition; `how` is INNER, CROSS, LEFT, RIGHT, FULL, SEMI or ANTI."""
+    """Return the join of both sides on a condition; `how` is INNER, CROSS, LEFT, RIGHT, FULL, SEMI or ANTI."""
     nodes = scope.nodes
     if how in ("RIGHT", "FULL"):
         right = right.over(nodes.join(scope.start, right.node) if scope.bindings else right.node)
@@ -241,13 +241,13 @@ def _combined(
 
 
 def _both(left: QueryRows, right: QueryRows, scope: QueryScope, placed: dict[str, Typed] | None = None) -> BlockValues:
-    """The pairs of rows of both sides."""
+    """Return the pairs of rows of both sides."""
     rows = QueryRows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes)
     return BlockValues(rows, scope, placed)
 
 
 def _summed(parts: Sequence[int], left: QueryRows, right: QueryRows, scope: QueryScope) -> QueryRows:
-    """The sum of nodes with the columns of both sides."""
+    """Return the sum of nodes with the columns of both sides."""
     names = scope.nodes.schema(parts[0]).names
     node = scope.nodes.plus(*(scope.nodes.keep(part, names) for part in parts))
     return scope.seen(QueryRows(node, left.attributes + right.attributes), node)
@@ -256,7 +256,7 @@ def _summed(parts: Sequence[int], left: QueryRows, right: QueryRows, scope: Quer
 def _using(
     left: QueryRows, right: QueryRows, how: str, names: Sequence[str], join: exp.Join, scope: QueryScope
 ) -> QueryRows:
-    """A join with USING: each pair of equal columns is visible once."""
+    """Return a join with USING: each pair of equal columns is visible once."""
     pairs = [(_only(left, name, join, scope), _only(right, name, join, scope)) for name in names]
     equal = [_equal(a, b, join, scope) for a, b in pairs]
     rows = _combined(left, right, how, conjunction(equal) if equal else None, scope)
@@ -276,7 +276,7 @@ def _using(
 
 
 def _first_of_all(keys: Sequence[str], rows: QueryRows) -> QueryRows:
-    """The rows with the keys of USING before their other columns, as `*` and `t.*` have them."""
+    """Return the rows with the keys of USING before their other columns, as `*` and `t.*` have them."""
     places = {name: place for place, name in enumerate(keys)}
     ordered = sorted(rows.attributes, key=lambda a: places.get(a.column.name, len(places)))
     return replace(rows, attributes=tuple(ordered))
@@ -305,7 +305,7 @@ def _equal(a: QueryColumn, b: QueryColumn, join: exp.Join, scope: QueryScope) ->
 
 
 def _merged(a: QueryColumn, b: QueryColumn, how: str) -> Typed:
-    """The visible one of two equal columns."""
+    """Return the visible one of two equal columns."""
     if how in ("INNER", "CROSS", "LEFT"):
         return a.typed
     target = common_type([a.column.type, b.column.type])

@@ -23,7 +23,7 @@ Prepare = Callable[[exp.Expression, BlockValues], exp.Expression]
 
 
 def value_called(call: exp.Expression, values: BlockValues, prepare: Prepare) -> Typed:
-    """The value of a function whose body has subqueries, for each of the rows."""
+    """Return the value of a function whose body has subqueries, for each of the rows."""
     function = function_called(call.name)
     assert function is not None
     if function.is_table:
@@ -35,7 +35,7 @@ def value_called(call: exp.Expression, values: BlockValues, prepare: Prepare) ->
 
 
 def with_parameters(function: SqlFunction, call: exp.Expression, values: BlockValues, prepare: Prepare) -> BlockValues:
-    """The rows around a call with a column for each parameter; the body sees only these."""
+    """Return the rows around a call with a column for each parameter; the body sees only these."""
     try:
         given = function.given(call.expressions)
         result = arguments(function, {name: values.typed(prepare(part, values)) for name, part in given.items()})
@@ -48,6 +48,6 @@ def with_parameters(function: SqlFunction, call: exp.Expression, values: BlockVa
 
 
 def _inside(function: SqlFunction, scope: QueryScope) -> QueryScope:
-    """The scope of a body, in which names are resolved without the query around it."""
+    """Return the scope of a body, in which names are resolved without the query around it."""
     around = None if scope.around is None else _inside(function, scope.around)
     return replace(scope, source=function.source, named={}, bindings=None, around=around, recursive="")

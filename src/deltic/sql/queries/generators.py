@@ -41,7 +41,7 @@ class _Generator:
 
 
 def is_generator(node: exp.Expression) -> bool:
-    """Whether a node is a generator."""
+    """Return whether a node is a generator."""
     return isinstance(node, exp.Func | exp.Unnest) and _name(node).removesuffix("_outer") in _NAMES
 
 
@@ -83,7 +83,7 @@ def exploded(
 
 
 def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
-    """A row for each place of an array or a map, maybe with its number; `inline` shows the fields of structs."""
+    """Return a row for each place of an array or a map, maybe with its number; `inline` shows the fields of structs."""
     node, source = generator.node, values.scope.source
     array = values.column(values.typed(prepared(generator.arguments[0], values)), "array")
     if array.type.kind not in (Kind.ARRAY, Kind.MAP):
@@ -131,7 +131,7 @@ def _fields(generator: _Generator, values: BlockValues) -> list[_Shown]:
 
 
 def _chosen(place: exp.Expression, candidates: Sequence[exp.Expression]) -> exp.Expression:
-    """The candidate at a position."""
+    """Return the candidate at a position."""
     places = (exp.EQ(this=place.copy(), expression=exp.Literal.number(i)) for i in range(len(candidates)))
     return exp.Case(ifs=[exp.If(this=p, true=c) for p, c in zip(places, candidates, strict=True)])
 
@@ -155,7 +155,7 @@ def _read(node: exp.Expression, scope: QueryScope, is_outer: bool) -> _Generator
 
 
 def _unnamed(argument: exp.Expression, name: str, scope: QueryScope) -> exp.Expression:
-    """An argument without its name, as in `collection => xs`."""
+    """Return an argument without its name, as in `collection => xs`."""
     if not isinstance(argument, exp.Kwarg):
         return argument
     if argument.name.lower() != _PARAMETER.get(name):
@@ -172,7 +172,7 @@ def _arguments(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _count(given: exp.Expression, is_outer: bool) -> exp.Expression:
-    """The number of rows for an array; 1 for an empty array or NULL if outer."""
+    """Return the number of rows for an array; 1 for an empty array or NULL if outer."""
     count = _call("size", given)
     if not is_outer:
         return count
@@ -181,7 +181,7 @@ def _count(given: exp.Expression, is_outer: bool) -> exp.Expression:
 
 
 def _there(place: exp.Expression, given: exp.Expression) -> exp.Expression:
-    """The position, NULL where the array has no such element."""
+    """Return the position, NULL where the array has no such element."""
     return exp.Case(ifs=[exp.If(this=exp.LT(this=place.copy(), expression=_call("size", given)), true=place.copy())])
 
 
@@ -208,7 +208,7 @@ def generated(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Query
 
 
 def _numbers(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
-    """The rows of range(end), range(start, end[, step[, parts for Spark]]), whose column is id."""
+    """Return the rows of range(end), range(start, end[, step[, parts for Spark]]), whose column is id."""
     values = BlockValues(QueryRows(scope.nodes.unit(), ()), scope)
     result = [coerced(values.typed(part), Type.INT64) for part in call.expressions[:3]]
     if not 1 <= len(call.expressions) <= 4 or any(columns_of(value.expression) for value in result):

@@ -49,7 +49,7 @@ class GroupedBlock:
         return result
 
     def _as_grouped(self, text: str, key: QueryColumn) -> QueryColumn:
-        """The key in the groups: nullable where some grouping set lacks it."""
+        """Return the key in the groups: nullable where some grouping set lacks it."""
         lacking = any(text not in chosen for chosen in self.sets)
         return replace(key, column=replace(key.column, nullable=True)) if lacking else key
 
@@ -75,7 +75,7 @@ class GroupedBlock:
         return [list(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*elements)]
 
     def _element(self, node: exp.Expression) -> list[list[str]]:
-        """The grouping sets of one element of GROUP BY."""
+        """Return the grouping sets of one element of GROUP BY."""
         if isinstance(node, exp.Rollup):
             parts = [self._composite(n) for n in node.expressions]
             return [list(itertools.chain(*parts[:n])) for n in range(len(parts), -1, -1)]
@@ -112,7 +112,7 @@ class GroupedBlock:
             raise source.error(part, f"GROUP BY cannot have the aggregate {source.written(part)}")
 
     def text(self, node: exp.Expression) -> str:
-        """The text of an expression over the circuit's columns, equal for equivalent expressions."""
+        """Return the text of an expression over the circuit's columns, equal for equivalent expressions."""
 
         def column_of(reference: exp.Expression) -> exp.Expression:
             assert isinstance(reference, exp.Column)
@@ -157,19 +157,19 @@ class GroupedBlock:
                 node.replace(column)
 
     def _is_of_block(self, call: exp.Expression, query: exp.Query) -> bool:
-        """Whether an aggregate in a subquery names only columns of the block's relations."""
+        """Return whether an aggregate in a subquery names only columns of the block's relations."""
         names = {node.table.lower() for node in call.find_all(exp.Column)}
         inside = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
         return bool(names) and names <= {a.relation.lower() for a in self.values.rows.attributes} - inside - {""}
 
     def _is_grouping_id(self, node: exp.Expression) -> bool:
-        """Whether a name is Hive's `grouping__id`, which groups by several grouping sets have."""
+        """Return whether a name is Hive's `grouping__id`, which groups by several grouping sets have."""
         if not isinstance(node, exp.Column) or node.table or node.name.lower() != "grouping__id":
             return False
         return len(self.sets) > 1 and not self.values.rows.find(node)
 
     def _is_outer(self, node: exp.Column) -> bool:
-        """Whether a column is an outer one."""
+        """Return whether a column is an outer one."""
         bindings = self.values.scope.bindings
         return (
             not self.values.rows.find(node)
@@ -269,7 +269,7 @@ class GroupedBlock:
         return literal(bits, flag.type)
 
     def _aggregated(self, keys: Sequence[str], shown: Sequence[str]) -> int:
-        """The results for each group of `keys`, with those that are `shown` of each."""
+        """Return the results for each group of `keys`, with those that are `shown` of each."""
         nodes = self.values.scope.nodes
         texts = [ops.AggregateCall("min", name, name) for name in shown if name not in keys]
         plain = [call for call in self._calls.values() if not call.lowered.is_distinct]
@@ -290,7 +290,7 @@ class GroupedBlock:
         return nodes.builder.add(ops.Aggregate(tuple(keys), tuple(made)), nodes.keep(node, list(wanted)))
 
     def _empty(self, node: int, keys: Sequence[str]) -> int:
-        """The group of no rows: counts are 0, other results NULL."""
+        """Return the group of no rows: counts are 0, other results NULL."""
         nodes = self.values.scope.nodes
         missing = nodes.antijoin(self.values.scope.start, nodes.keep(node, list(keys)))
         results = [c for c in nodes.schema(node) if c.name not in keys]
@@ -320,6 +320,6 @@ class _Call:
         return cls(node.copy(), result, inputs, names)
 
     def circuit_calls(self) -> list[ops.AggregateCall]:
-        """The aggregates of the circuit that it consists of."""
+        """Return the aggregates of the circuit that it consists of."""
         pairs = zip(self.lowered.calls, self.names, strict=True)
         return [call.over([self.inputs[i] for i in call.inputs], name) for call, name in pairs]

@@ -24,7 +24,7 @@ _BY_KEYS = (ops.Aggregate, ops.Top, ops.Over)
 
 
 def by_level(body: Circuit, level: str, stop: str = "", most: int = 0, limit: int | None = None) -> Circuit | None:
-    """The body of a recursion with a column `level`; None where it cannot be computed by levels.
+    """Return the body of a recursion with a column `level`; None where it cannot be computed by levels.
 
     With `most` it stops once there are this many rows; `stop` is the name of a column for that. A row of the level
     `limit`, or of a later one, is an error.
@@ -33,7 +33,7 @@ def by_level(body: Circuit, level: str, stop: str = "", most: int = 0, limit: in
 
 
 def stopped(nodes: Nodes, node: int, most: int) -> tuple[int, str] | None:
-    """The rows of a recursion that stops once there are enough, and the name of its level column.
+    """Return the rows of a recursion that stops once there are enough, and the name of its level column.
 
     None where the node has other than columns of one recursion.
     """
@@ -71,7 +71,7 @@ class _Levelled:
         self._recursive: set[int] = set()
 
     def circuit(self) -> Circuit | None:
-        """The body; None where an operator cannot be computed by levels."""
+        """Return the body; None where an operator cannot be computed by levels."""
         for number, node in enumerate(self._body.nodes):
             if isinstance(node.operator, ops.Feedback) or not self._recursive.isdisjoint(node.inputs):
                 self._recursive.add(number)
@@ -109,14 +109,14 @@ class _Levelled:
         return None
 
     def _bounded(self, rows: int) -> int:
-        """The rows, with an error for those past the level limit."""
+        """Return the rows, with an error for those past the level limit."""
         if self._limit is None:
             return rows
         limit = literal(self._limit, Type.INT64)
         return self._builder.add(ops.Filter(checked(call("recursion_level", column(self._level), limit))), rows)
 
     def _at_least(self, number: int) -> int:
-        """A term of a sum with a level: what does not depend on the recursion is before its first one.
+        """Return a term of a sum with a level: what does not depend on the recursion is before its first one.
 
         Rows that EXCEPT removes are removed from each level.
         """
@@ -126,23 +126,25 @@ class _Levelled:
         return made if number in self._recursive else self._levels(made, literal(-1, Type.INT64))
 
     def _at_each(self, number: int) -> int:
-        """A node of the body with a level: what does not depend on the recursion is there at each that has rows."""
+        """Return a node of the body with a level: what does not depend on the recursion is there at each that has
+        rows.
+        """
         made = self._made[number]
         return made if number in self._recursive else self._builder.add(ops.Join(), made, self._levels_of(self._rows))
 
     def _levels_of(self, rows: int) -> int:
-        """The levels that have rows."""
+        """Return the levels that have rows."""
         level = Column(self._level, Type.INT64)
         return self._builder.add(ops.Distinct(), self._builder.add(ops.Map((level,), (column(level.name),)), rows))
 
     def _levels(self, node: int, value: exp.Expression) -> int:
-        """The rows of a node at another level."""
+        """Return the rows of a node at another level."""
         columns = tuple(c for c in self._builder.type_of(node).schema if c.name != self._level)
         values = (*(column(c.name) for c in columns), value)
         return self._builder.add(ops.Map((*columns, Column(self._level, Type.INT64)), values), node)
 
     def _first_levels(self, rows: int) -> int:
-        """Each row once, with its first level."""
+        """Return each row once, with its first level."""
         schema = self._builder.type_of(rows).schema
         first = ops.AggregateCall("min", self._level, self._stop)
         result = self._builder.add(ops.Aggregate(tuple(n for n in schema.names if n != self._level), (first,)), rows)
@@ -150,7 +152,9 @@ class _Levelled:
         return self._builder.add(ops.Map(schema.columns, tuple(values)), result)
 
     def _open(self, rows: int) -> int:
-        """The rows that the next level starts from: those of levels before the one that reaches the wanted number."""
+        """Return the rows that the next level starts from: those of levels before the one that reaches the wanted
+        number.
+        """
         if not self._most:
             return rows
         add, level, stop = self._builder.add, column(self._level), Column(self._stop, Type.INT64)

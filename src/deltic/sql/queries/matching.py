@@ -27,21 +27,21 @@ class JoinSides:
     predicate: exp.Expression | None
 
     def flipped(self) -> JoinSides:
-        """The sides exchanged."""
+        """Return the sides exchanged."""
         return replace(self, left=self.right, right=self.left)
 
     def pairs(self) -> int:
-        """The join."""
+        """Return the join."""
         both = self.nodes.join(self.left, self.right)
         return both if self.predicate is None else self.nodes.filter(both, self.predicate)
 
     def with_match(self) -> int:
-        """The rows of the left side that have a match."""
+        """Return the rows of the left side that have a match."""
         node, keys = self._keyed
         return self.nodes.keep(self.nodes.semijoin(node, keys), self._names)
 
     def without_match(self) -> int:
-        """The left rows without a match."""
+        """Return the left rows without a match."""
         node, keys = self._keyed
         return self.nodes.keep(self.nodes.antijoin(node, keys), self._names)
 
@@ -79,7 +79,7 @@ class JoinSides:
         return left, self.nodes.drop_null(result, guarded)
 
     def _key(self, left: int, key: exp.Expression) -> tuple[int, str]:
-        """The left side with a column of this value, and the column."""
+        """Return the left side with a column of this value, and the column."""
         if isinstance(key, exp.Column):
             return left, key.name
         type_ = infer(key, self.nodes.schema(left).value_types)
@@ -87,7 +87,9 @@ class JoinSides:
         return self.nodes.extend(left, [new], [key]), new.name
 
     def _sides(self, part: exp.Expression, right: set[str]) -> tuple[exp.Expression, exp.Expression, bool] | None:
-        """The sides of an equality, the left one first, and whether NULL equals NULL; None for other conditions."""
+        """Return the sides of an equality, the left one first, and whether NULL equals NULL; None for other
+        conditions.
+        """
         if not isinstance(part, exp.EQ | exp.NullSafeEQ):
             return None
         for mine, theirs in ((part.this, part.expression), (part.expression, part.this)):

@@ -85,7 +85,7 @@ _SHOWN = {
 
 
 def name_of(node: exp.Expression, values: BlockValues, aliases: Collection[str] = ()) -> str:
-    """The name of a selected expression over these rows, in which stars and fields of columns are written out.
+    """Return the name of a selected expression over these rows, in which stars and fields of columns are written out.
 
     `aliases` are the names of those before it, which it may use.
     """
@@ -99,7 +99,7 @@ class _Names:
         self._values, self._source, self._aliases = values, values.scope.source, aliases
 
     def of(self, node: exp.Expression) -> str:
-        """The name of a column: that of the selected or cast column, else the expression's text."""
+        """Return the name of a column: that of the selected or cast column, else the expression's text."""
         if spoken := node.meta.get("spoken"):
             return str(spoken)
         inner = node.unnest()
@@ -114,7 +114,7 @@ class _Names:
         return inner.name.lower() if is_time_window(inner) else self.text(node)
 
     def text(self, node: exp.Expression) -> str:
-        """The text of an expression."""
+        """Return the text of an expression."""
         if spoken := node.meta.get("spoken"):
             return str(spoken)
         if node.meta.get("constant"):
@@ -128,7 +128,7 @@ class _Names:
         return ", ".join(map(self.text, nodes))
 
     def _type(self, node: exp.Expression) -> Type | None:
-        """The type of a column, or of a constant; None where it is not known here."""
+        """Return the type of a column, or of a constant; None where it is not known here."""
         inner = node.unnest()
         is_moved = isinstance(inner, exp.Add | exp.Sub) and isinstance(inner.expression, exp.Interval)
         if not isinstance(inner, exp.Column | exp.Cast | exp.Interval | exp.Anonymous | exp.Dot) and not is_moved:
@@ -140,7 +140,7 @@ class _Names:
             return None
 
     def _of_times(self, node: exp.Expression) -> str:
-        """The text of a sum or difference of a time, which Spark has as a function or without parentheses."""
+        """Return the text of a sum or difference of a time, which Spark has as a function or without parentheses."""
         if not isinstance(node, exp.Add | exp.Sub):
             return ""
         sides = [node.this, node.expression]
@@ -198,7 +198,7 @@ class _Names:
         return f"{'TRY_CAST' if node.args.get('safe') else 'CAST'}({self.text(node.this)} AS {target})"
 
     def _number(self, node: exp.Expression) -> str:
-        """A number with the letter of its type, as a text of that type."""
+        """Return a number with the letter of its type, as a text of that type."""
         return str(self._constant(exp.Cast(this=node.copy(), to=exp.DataType.build("string"))))
 
     def interval(self, node: exp.Expression) -> str:
@@ -234,7 +234,7 @@ class _Names:
         return f"({left} IN (listquery({self._outer(query)})))"
 
     def _outer(self, query: exp.Expression) -> str:
-        """The columns of the rows around that a subquery uses, in the order of their places."""
+        """Return the columns of the rows around that a subquery uses, in the order of their places."""
         inside = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
         named = [c for c in query.find_all(exp.Column, bfs=False) if c.table.lower() not in inside or not c.table]
         there = [(column, around) for column in named for around in self._values.rows.find(column)[:1]]
@@ -330,7 +330,7 @@ class _Names:
         return self._called(name, [self.text(part) for part in parts[: 1 if name == "approx_count_distinct" else None]])
 
     def of_group(self, node: exp.Expression) -> str:
-        """An aggregate WITHIN GROUP, or of one whose order stands in its argument."""
+        """Return an aggregate WITHIN GROUP, or of one whose order stands in its argument."""
         call, keys = node.this, node.expression.expressions
         if isinstance(call, exp.Mode):  # the least of the most frequent is the last of those in descending order
             (key,) = keys
@@ -338,7 +338,7 @@ class _Names:
         return f"{self.text(call)} WITHIN GROUP (ORDER BY {_short(self.listed(keys))})"
 
     def of_nulls(self, node: exp.Expression) -> str:
-        """An aggregate with IGNORE or RESPECT NULLS."""
+        """Return an aggregate with IGNORE or RESPECT NULLS."""
         shown, is_written = self.text(node.this), node.meta.get("written")
         is_edge = isinstance(node.this, exp.FirstValue | exp.LastValue)
         return shown.replace("_value", "", 1) if is_edge and is_written else shown
@@ -417,26 +417,26 @@ class _Names:
 
 
 def _is_decimal(node: exp.Expr) -> bool:
-    """Whether it is a number with BD, which the parser turns into the cast of a text without a position."""
+    """Return whether it is a number with BD, which the parser turns into the cast of a text without a position."""
     if not isinstance(node, exp.TryCast) or not node.to.is_type("decimal"):
         return False
     return isinstance(node.this, exp.Literal) and node.this.is_string and span_of(node.this) is None
 
 
 def _is_cast(node: exp.Expr) -> bool:
-    """Whether it is a call of a function that is a cast."""
+    """Return whether it is a call of a function that is a cast."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in _CASTS and len(node.expressions) == 1
 
 
 def _type_name(type_: exp.DataType) -> str:
-    """The name of a type that a cast names; sqlglot's dialect of Spark has no TIME."""
+    """Return the name of a type that a cast names; sqlglot's dialect of Spark has no TIME."""
     if type_.is_type("time"):
         return f"TIME({type_.expressions[0].name if type_.expressions else 6})"
     return type_.sql(dialect="spark").upper().replace(", ", ",")
 
 
 def _is_path(node: exp.Expr) -> bool:
-    """Whether it is a field of a column, or one of such a field."""
+    """Return whether it is a field of a column, or one of such a field."""
     while isinstance(node, exp.Dot):
         node = node.this
         if isinstance(node, exp.Column):
@@ -445,7 +445,7 @@ def _is_path(node: exp.Expr) -> bool:
 
 
 def _written(value: object) -> str:
-    """A time as Spark writes it in literals."""
+    """Return a time as Spark writes it in literals."""
     if isinstance(value, datetime | time):
         text = value.isoformat() if isinstance(value, time) else value.replace(tzinfo=None).isoformat(" ")
         return text.rstrip("0") if value.microsecond else text
@@ -453,7 +453,7 @@ def _written(value: object) -> str:
 
 
 def _with_variables(body: exp.Expression, names: set[str]) -> exp.Expression:
-    """The body of a lambda function with the name that Spark shows for its parameters."""
+    """Return the body of a lambda function with the name that Spark shows for its parameters."""
     around = exp.Paren(this=body)
     for part in list(body.find_all(exp.Identifier)):
         is_variable = part.name.lower() in names and not isinstance(part.parent, exp.Column | exp.Dot | exp.Lambda)
@@ -472,7 +472,7 @@ def _with_variables(body: exp.Expression, names: set[str]) -> exp.Expression:
 
 
 def _short(order: str) -> str:
-    """The order of WITHIN GROUP as percentiles and modes show it: without the defaults."""
+    """Return the order of WITHIN GROUP as percentiles and modes show it: without the defaults."""
     return order.replace(" ASC NULLS FIRST", "").replace(" NULLS LAST", "")
 
 
@@ -492,7 +492,7 @@ _ARGUMENTS = (
 
 
 def _fields(names: _Names, row: exp.Expression) -> Iterator[str]:
-    """The names and values of the fields of a row in parentheses."""
+    """Yield the names and values of the fields of a row in parentheses."""
     for place, part in enumerate(row.expressions, 1):
         yield field_name(part) or f"col{place}"
         yield names.text(part)

@@ -29,7 +29,7 @@ class Nodes:
         self._taken: dict[str, int] = {} if outside is None else outside._taken
 
     def fresh(self, name: str) -> str:
-        """A fresh column name, derived from this one."""
+        """Return a fresh column name, derived from this one."""
         result, number = name, 1
         while result.lower() in self._taken:
             number = max(number, self._taken[name.lower()]) + 1
@@ -39,15 +39,15 @@ class Nodes:
         return result
 
     def schema(self, node: int) -> Schema:
-        """The columns of a node."""
+        """Return the columns of a node."""
         return self.builder.type_of(node).schema
 
     def column(self, node: int, name: str) -> Column:
-        """A column of a node."""
+        """Return a column of a node."""
         return self.schema(node).column(name)
 
     def bring(self, node: int, home: Nodes) -> int:
-        """What a node of the circuit `home`, this one or one around it, carries."""
+        """Return what a node of the circuit `home`, this one or one around it, carries."""
         if home is self:
             return node
         assert self.outside is not None
@@ -58,13 +58,13 @@ class Nodes:
         return self.builder.add(ops.Import(self.inputs.index(number), self.outside.builder.type_of(number)))
 
     def constant(self, schema: Schema, rows: Sequence[tuple[object, ...]]) -> int:
-        """A node with these rows."""
+        """Return a node with these rows."""
         if self.outside is not None:
             return self.bring(self.outside.constant(schema, rows), self.outside)
         return self.builder.add(ops.Constant(schema, tuple(rows)))
 
     def unit(self) -> int:
-        """The relation of one row without columns."""
+        """Return the relation of one row without columns."""
         return self.constant(Schema(()), [()])
 
     def compute(self, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
@@ -100,33 +100,35 @@ class Nodes:
         return self.builder.add(ops.Map(tuple(columns), tuple(column(c.name) for c in columns), partial=True), kept)
 
     def pad(self, node: int, columns: Sequence[Column]) -> int:
-        """The node's columns, and these, NULL in every row; in the order of `columns` where it has one of them."""
+        """Return the node's columns, and these, NULL in every row; in the order of `columns` where it has one of
+        them.
+        """
         there = {c.name: c for c in self.schema(node)}
         missing = [replace(c, nullable=True) for c in columns if c.name not in there]
         return self.extend(node, missing, [null(c.type) for c in missing])
 
     def filter(self, node: int, predicate: exp.Expression) -> int:
-        """The rows for which the predicate is true."""
+        """Return the rows for which the predicate is true."""
         return self.builder.add(ops.Filter(predicate), node)
 
     def join(self, *nodes: int) -> int:
-        """The natural join."""
+        """Return the natural join."""
         return nodes[0] if len(nodes) == 1 else self.builder.add(ops.Join(), *nodes)
 
     def distinct(self, node: int) -> int:
-        """The rows once each."""
+        """Return the rows once each."""
         return node if self.builder.type_of(node).is_set else self.builder.add(ops.Distinct(), node)
 
     def semijoin(self, node: int, matches: int) -> int:
-        """The rows of a node that agree with a row of the set `matches`, whose columns it has."""
+        """Return the rows of a node that agree with a row of the set `matches`, whose columns it has."""
         return self.builder.add(ops.Join(), node, self.distinct(matches))
 
     def antijoin(self, node: int, matches: int) -> int:
-        """The rows of a node that agree with no row of `matches`, whose columns it has."""
+        """Return the rows of a node that agree with no row of `matches`, whose columns it has."""
         return self.builder.add(ops.Antijoin(), node, self.distinct(matches))
 
     def plus(self, *nodes: int) -> int:
-        """The sum of nodes with columns of the same names and types, nullable where one of them is."""
+        """Return the sum of nodes with columns of the same names and types, nullable where one of them is."""
         if len(nodes) == 1:
             return nodes[0]
         names = self.schema(nodes[0]).names
@@ -137,10 +139,10 @@ class Nodes:
         )
 
     def negate(self, node: int) -> int:
-        """The rows with opposite weights."""
+        """Return the rows with opposite weights."""
         return self.builder.add(ops.Negate(), node)
 
 
 def true() -> exp.Expression:
-    """The literal TRUE."""
+    """Return the literal TRUE."""
     return literal(True, Type.BOOLEAN)

@@ -76,7 +76,7 @@ def first_of_each(
 
 
 def is_all(key: exp.Expression) -> bool:
-    """Whether a key of the order is ALL, which stands for all columns of the result."""
+    """Return whether a key of the order is ALL, which stands for all columns of the result."""
     return isinstance(key.this, exp.Var) and key.this.name.upper() == "ALL"
 
 
@@ -99,12 +99,14 @@ def _order(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> ops.Order:
 
 
 def _by(selected: QueryColumn, values: BlockValues) -> Column:
-    """The column by which one of the result orders rows: that itself, or keys of its collation."""
+    """Return the column by which one of the result orders rows: that itself, or keys of its collation."""
     return values.column(key_of(selected.typed), "order") if selected.collation else selected.column
 
 
 def of_first(key: exp.Expression, query: exp.Expression) -> exp.Expression:
-    """A key of the order of what a query selects, in which `t.a` is the column a that the first SELECT has of t."""
+    """Return a key of the order of what a query selects, in which `t.a` is the column a that the first SELECT has
+    of t.
+    """
     first = query
     while isinstance(first, exp.SetOperation | exp.Subquery):
         first = first.this
@@ -123,14 +125,14 @@ def of_first(key: exp.Expression, query: exp.Expression) -> exp.Expression:
 
 
 def ordinal(key: exp.Expression) -> int | None:
-    """The number by which a key of an order, of groups or of DISTINCT ON means a selected expression."""
+    """Return the number by which a key of an order, of groups or of DISTINCT ON means a selected expression."""
     sign = -1 if isinstance(key, exp.Neg) else 1
     number = key.this if isinstance(key, exp.Neg) else key
     return sign * int(number.name) if isinstance(number, exp.Literal) and number.is_int else None
 
 
 def _selected(key: exp.Expression, rows: QueryRows, scope: QueryScope) -> QueryColumn | None:
-    """The column of the result that a key names."""
+    """Return the column of the result that a key names."""
     index = ordinal(key)
     if index is not None:
         if not 1 <= index <= len(rows.visible):
@@ -144,7 +146,7 @@ def _selected(key: exp.Expression, rows: QueryRows, scope: QueryScope) -> QueryC
 
 
 def _count(node: exp.Expression, scope: QueryScope) -> int:
-    """The number of LIMIT, FETCH or OFFSET, a constant."""
+    """Return the number of LIMIT, FETCH or OFFSET, a constant."""
     number = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
     message = f"{type(node).__name__.upper()} takes a number that is not negative"
 

@@ -23,7 +23,9 @@ _GIVEN = "\0given"
 
 
 def pivoted(rows: QueryRows, pivots: Sequence[exp.Pivot], scope: QueryScope) -> QueryRows:
-    """The rows after each pivot in turn; columns that it keeps stay those of their relations, unless it has a name."""
+    """Return the rows after each pivot in turn; columns that it keeps stay those of their relations, unless it has a
+    name.
+    """
     for pivot in pivots:
         values = BlockValues(rows.called(""), scope)
         query = (_unpivot if pivot.args.get("unpivot") else _pivot)(_bare(pivot, rows), values)
@@ -34,7 +36,7 @@ def pivoted(rows: QueryRows, pivots: Sequence[exp.Pivot], scope: QueryScope) -> 
 
 
 def _bare(pivot: exp.Pivot, rows: QueryRows) -> exp.Pivot:
-    """The pivot with columns without their relations."""
+    """Return the pivot with columns without their relations."""
     relations = {a.relation.lower() for a in rows.visible}
     result = pivot.copy()
     for column in result.find_all(exp.Column):
@@ -44,7 +46,7 @@ def _bare(pivot: exp.Pivot, rows: QueryRows) -> exp.Pivot:
 
 
 def _as_before(result: QueryRows, rows: QueryRows) -> QueryRows:
-    """The result with the relations of the former columns."""
+    """Return the result with the relations of the former columns."""
     relations = {a.name.lower(): a.relation for a in rows.visible}
     return replace(
         result, attributes=tuple(replace(a, relation=relations.get(a.name.lower(), "")) for a in result.attributes)
@@ -56,7 +58,7 @@ def _given() -> exp.From:
 
 
 def _pivot(pivot: exp.Pivot, given: BlockValues) -> exp.Expression:
-    """A group for each of the columns that the pivot does not mention, a column for each of its values."""
+    """Return a group for each of the columns that the pivot does not mention, a column for each of its values."""
     scope, names = given.scope, [a.name for a in given.rows.visible]
     mentioned = {c.name.lower() for c in pivot.find_all(exp.Column)}
     kept = [exp.column(name, quoted=True) for name in names if name.lower() not in mentioned]
@@ -104,7 +106,7 @@ def _pivoted(
 
 
 def _as_column(value: exp.Expression, column: exp.Expression, given: BlockValues) -> exp.Expression:
-    """A value of the list in the type of the column that it is compared with."""
+    """Return a value of the list in the type of the column that it is compared with."""
     own, type_ = given.typed(value).type.type, given.typed(column).type.type
     if own is type_ or not type_.is_ordered:
         return value.copy()
@@ -112,7 +114,7 @@ def _as_column(value: exp.Expression, column: exp.Expression, given: BlockValues
 
 
 def _shown(value: exp.Expression, given: BlockValues) -> str:
-    """A value of the list as a text, the name of its column."""
+    """Return a value of the list as a text, the name of its column."""
     text = given.typed(exp.Cast(this=value.copy(), to=exp.DataType.build("string")))
     if columns_of(text.expression):
         raise given.scope.source.error(value, f"{given.scope.source.written(value)} in PIVOT is no constant")
@@ -121,7 +123,9 @@ def _shown(value: exp.Expression, given: BlockValues) -> str:
 
 
 def _unpivot(pivot: exp.Pivot, given: BlockValues) -> exp.Expression:
-    """A row for each of the listed columns, or lists of them: its name and its values, unless they are all NULL."""
+    """Return a row for each of the listed columns, or lists of them: its name and its values, unless they are all
+    NULL.
+    """
     scope, names = given.scope, [a.name for a in given.rows.visible]
     field, *others = pivot.args["fields"]
     if others or len(pivot.expressions) != 1 or not isinstance(field, exp.In):
@@ -148,14 +152,14 @@ def _unpivot(pivot: exp.Pivot, given: BlockValues) -> exp.Expression:
 
 
 def _listed(part: exp.Expression) -> tuple[list[exp.Expression], str]:
-    """The columns of which UNPIVOT makes a row, and what it calls them."""
+    """Return the columns of which UNPIVOT makes a row, and what it calls them."""
     alias = part.args.get("alias")
     columns = _parts(part.this if alias else part)
     return columns, alias.name if alias else "_".join(column.name for column in columns)
 
 
 def _parts(node: exp.Expression) -> list[exp.Expression]:
-    """The node inside parentheses, or the node itself."""
+    """Return the node inside parentheses, or the node itself."""
     if isinstance(node, exp.Paren):
         return _parts(node.this)
     result: list[exp.Expression] = node.expressions if isinstance(node, exp.Tuple) else [node]

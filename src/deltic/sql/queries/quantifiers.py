@@ -26,14 +26,14 @@ class Membership(NamedTuple):
 
 
 def is_quantified(node: exp.Expression) -> bool:
-    """Whether a node compares a value with ANY or ALL rows of a subquery."""
+    """Return whether a node compares a value with ANY or ALL rows of a subquery."""
     if not isinstance(node, _COMPARISONS) or not isinstance(node.expression, exp.Any | exp.All):
         return False
     return isinstance(node.expression.this, exp.Query)
 
 
 def as_membership(node: exp.Expression) -> Membership | None:
-    """The node as IN or NOT IN of a subquery; None for others."""
+    """Return the node as IN or NOT IN of a subquery; None for others."""
     if (denied := _denied(node)) is not None:
         inner = as_membership(denied)
         return None if inner is None else Membership(inner.node, not inner.negated)
@@ -46,7 +46,7 @@ def as_membership(node: exp.Expression) -> Membership | None:
 
 
 def negations_inward(node: exp.Expression) -> exp.Expression:
-    """The condition with NOT before IN itself, as in Spark, and not before the AND or OR around it."""
+    """Return the condition with NOT before IN itself, as in Spark, and not before the AND or OR around it."""
     if not any(map(_is_outside, node.find_all(exp.Not, exp.EQ))):
         return node
     around = exp.Paren(this=node.copy())
@@ -59,7 +59,7 @@ def negations_inward(node: exp.Expression) -> exp.Expression:
 
 
 def _is_outside(node: exp.Expression) -> bool:
-    """Whether a node denies an AND or OR that has an IN of a subquery."""
+    """Return whether a node denies an AND or OR that has an IN of a subquery."""
     denied = _denied(node)
     if not isinstance(denied, exp.And | exp.Or):
         return False
@@ -67,7 +67,7 @@ def _is_outside(node: exp.Expression) -> bool:
 
 
 def _denied(node: exp.Expression) -> exp.Expression | None:
-    """What a node says is false."""
+    """Return what a node says is false."""
     is_false = isinstance(node, exp.EQ) and isinstance(node.expression, exp.Boolean) and not node.expression.this
     inner: exp.Expression | None = node.this.unnest() if is_false or isinstance(node, exp.Not) else None
     return inner
@@ -90,7 +90,7 @@ class QuantifiedComparison:
 
     @classmethod
     def of(cls, node: exp.Expression, left: exp.Expression, parts: Sequence[exp.Expression]) -> QuantifiedComparison:
-        """The comparison that a node is, over these expressions."""
+        """Return the comparison that a node is, over these expressions."""
         return cls(type(node), isinstance(node.expression, exp.Any), left, *parts)
 
     def written_out(self) -> exp.Expression:
@@ -106,7 +106,7 @@ class QuantifiedComparison:
         return exp.Paren(this=exp.Case(ifs=ifs, default=holds.copy()))
 
     def _holds(self) -> exp.Expression:
-        """Whether it holds for any, or for all, of the values."""
+        """Return whether it holds for any, or for all, of the values."""
         if issubclass(self.kind, _UPWARD):
             return self._compared(self.greatest if self.is_any else self.least)
         if issubclass(self.kind, exp.EQ | exp.NEQ):

@@ -59,7 +59,7 @@ def view_circuit(
     columns: Sequence[str] = (),
     refresh: RefreshPolicy = "",
 ) -> ViewCircuit:
-    """The circuit of a view: its sources are tables and views by name, its one sink is called `name`.
+    """Return the circuit of a view: its sources are tables and views by name, its one sink is called `name`.
 
     `columns` are its columns where CREATE VIEW names them, `refresh` is the policy of its recursions. Raises
     ProgramError, with the place in `source`, for what is wrong or cannot be maintained.
@@ -113,7 +113,7 @@ def answer_circuit(
 
 
 def _type(circuit: Circuit, name: str, names: Sequence[str], rows: QueryRows) -> ZSetType:
-    """The type of the rows that are shown under these names, with the collations of texts."""
+    """Return the type of the rows that are shown under these names, with the collations of texts."""
     result = circuit.type_of(circuit.sinks[name])
     assert isinstance(result, ZSetType)
     there = zip(names, rows.visible, strict=True)
@@ -130,7 +130,7 @@ def _lowered(
 
 
 def _circuit(name: str, nodes: Nodes, rows: QueryRows, values: Mapping[str, Typed]) -> Circuit:
-    """The circuit with one sink, whose columns have these values."""
+    """Return the circuit with one sink, whose columns have these values."""
     shown = [Column(n, value.type.type, value.type.nullable) for n, value in values.items()]
     node = nodes.compute(rows.node, shown, [value.expression for value in values.values()])
     nodes.builder.add(ops.Sink(name), node)

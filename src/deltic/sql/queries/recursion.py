@@ -26,7 +26,7 @@ _WIDENINGS = 4
 
 
 def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope) -> QueryRows:
-    """The rows of a recursive common table expression: of its first query, and of its second, which reads them.
+    """Return the rows of a recursive common table expression: of its first query, and of its second, which reads them.
 
     UNION drops duplicates, so that recursion over cycles ends. With UNION ALL the second query makes rows of each row
     once, which adds up to the fixpoint of bags, since it is linear. What only grows sees the relations around it as
@@ -51,13 +51,13 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: QueryScope
 
 
 def level_limit(definition: exp.CTE) -> int | None:
-    """The limit of MAX RECURSION LEVEL, if any."""
+    """Return the limit of MAX RECURSION LEVEL, if any."""
     result = definition.args["alias"].args.get("recursion_level")
     return None if result is None else int(result.name)
 
 
 def _by_level(definition: exp.CTE, body: Circuit, scope: QueryScope, limit: int | None) -> Circuit:
-    """The body of a recursion whose rows have their level, up to a limit.
+    """Return the body of a recursion whose rows have their level, up to a limit.
 
     Of UNION ALL it is one in which a row of a level is made of several, or of none, of the one before. Raises
     ProgramError where an operator of it is not known to go level by level.
@@ -124,7 +124,7 @@ def _check_form(definition: exp.CTE, scope: QueryScope) -> None:
 
 
 def _divided(name: str, union: exp.Union, scope: QueryScope) -> tuple[exp.Expression, exp.Expression]:
-    """The start and the step of a recursion; each is a union if several queries form it."""
+    """Return the start and the step of a recursion; each is a union if several queries form it."""
     parts = _parts(union, union.args.get("distinct"))
     if reads(parts[0], name):
         raise scope.source.error(parts[0], f"the first query of {name} reads {name}", "put that one second")
@@ -137,14 +137,14 @@ def _divided(name: str, union: exp.Union, scope: QueryScope) -> tuple[exp.Expres
 
 
 def _parts(query: exp.Expression, distinct: object) -> list[exp.Expression]:
-    """The queries of a union and of those in it that drop duplicates, or keep them, alike."""
+    """Return the queries of a union and of those in it that drop duplicates, or keep them, alike."""
     if not isinstance(query, exp.Union) or query.args.get("distinct") is not distinct or query.args.get("with_"):
         return [query]
     return [*_parts(query.this, distinct), query.expression]
 
 
 def _widened(base: QueryRows, columns: Sequence[Column], scope: QueryScope) -> QueryRows:
-    """The first query's rows in columns of these types."""
+    """Return the first query's rows in columns of these types."""
     values = [settled(coerced(a.typed, c.type)).expression for a, c in zip(base.visible, columns, strict=True)]
     node = scope.nodes.compute(base.node, columns, values)
     names = [a.name for a in base.visible]
@@ -153,7 +153,7 @@ def _widened(base: QueryRows, columns: Sequence[Column], scope: QueryScope) -> Q
 
 
 def is_linear(body: Circuit) -> bool:
-    """Whether the body is linear: each of its rows derives from one row of the recursive relation."""
+    """Return whether the body is linear: each of its rows derives from one row of the recursive relation."""
     recursive: set[int] = set()
     for number, node in enumerate(body.nodes):
         after = [i for i in node.inputs if i in recursive]

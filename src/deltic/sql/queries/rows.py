@@ -37,7 +37,7 @@ class QueryColumn:
     modifier: Modifier | None = None
 
     def is_called(self, name: str, relation: str) -> bool:
-        """Whether a reference means this column; one without a relation means only visible columns."""
+        """Return whether a reference means this column; one without a relation means only visible columns."""
         if self.name.lower() != name.lower():
             return False
         return self.relation.lower() == relation.lower() if relation else not self.hidden
@@ -82,22 +82,22 @@ class QueryRows:
         return [a.column.name for a in self.visible]
 
     def over(self, node: int) -> QueryRows:
-        """The same columns in another node, which has them too."""
+        """Return the same columns in another node, which has them too."""
         return replace(self, node=node)
 
     def in_order(self, order: Iterable[ops.Order], names: Mapping[str, str]) -> QueryRows:
-        """The rows in this order, whose columns are renamed; columns that the rows lack end the order."""
+        """Return the rows in this order, whose columns are renamed; columns that the rows lack end the order."""
         there = takewhile(lambda by: by.column in names, order)
         return replace(self, order=tuple(replace(by, column=names[by.column]) for by in there))
 
     def called(self, relation: str, names: Sequence[str] = ()) -> QueryRows:
-        """The visible columns as those of one named relation, optionally renamed."""
+        """Return the visible columns as those of one named relation, optionally renamed."""
         shown = names or [a.name for a in self.visible]
         result = (replace(a, name=n, relation=relation) for n, a in zip(shown, self.visible, strict=True))
         return replace(self, attributes=tuple(result))
 
     def find(self, reference: exp.Column) -> list[QueryColumn]:
-        """The columns that a reference of one or two parts may mean; more of them are fields of a column."""
+        """Return the columns that a reference of one or two parts may mean; more of them are fields of a column."""
         if reference.args.get("db"):
             return []
         name, relation = reference.name, reference.table
@@ -125,14 +125,14 @@ class Bindings:
     used: dict[str, None] = field(default_factory=dict)
 
     def find(self, reference: exp.Column) -> list[QueryColumn]:
-        """The outer columns that a reference may mean, from the nearest rows with a match."""
+        """Return the outer columns that a reference may mean, from the nearest rows with a match."""
         result = self.outer.find(reference) or (self.around.find(reference) if self.around else [])
         self.used |= dict.fromkeys(a.column.name for a in result)
         return result
 
 
 def resolve(reference: exp.Column, rows: QueryRows, bindings: Bindings | None, source: SourceText) -> Typed:
-    """The value of a column by its name. Raises ProgramError where there is none, or where there are several."""
+    """Return the value of a column by its name. Raises ProgramError where there is none, or where there are several."""
     result = rows.find(reference) or (bindings.find(reference) if bindings else [])
     if len({a.column.name for a in result}) > 1:
         written = source.written(reference)
@@ -148,7 +148,9 @@ def resolve(reference: exp.Column, rows: QueryRows, bindings: Bindings | None, s
 
 
 def value_of(reference: exp.Column, source: SourceText) -> Typed | None:
-    """The value of the variable that a name means; None where it means none. Raises ProgramError in definitions."""
+    """Return the value of the variable that a name means; None where it means none. Raises ProgramError in
+    definitions.
+    """
     variable = variable_of(reference)
     if variable is None:
         return None
@@ -157,7 +159,7 @@ def value_of(reference: exp.Column, source: SourceText) -> Typed | None:
 
 
 def _near(reference: exp.Column, rows: QueryRows) -> str:
-    """A hint with similar names."""
+    """Return a hint with similar names."""
     if reference.table and reference.table.lower() not in {a.relation.lower() for a in rows.attributes}:
         relations = list(dict.fromkeys(a.relation for a in rows.attributes if a.relation))
         near = did_you_mean(reference.table, relations)
@@ -169,5 +171,5 @@ def _near(reference: exp.Column, rows: QueryRows) -> str:
 
 
 def settled(value: Typed) -> Typed:
-    """A value for a column: a bare NULL gets a type."""
+    """Return a value for a column: a bare NULL gets a type."""
     return coerced(value, value.type.type) if value.is_null else value

@@ -46,7 +46,7 @@ class CatalogTables:
         return self.read(CLOCK.name)
 
     def read(self, name: str) -> NamedRows:
-        """The relation of that spelling."""
+        """Return the relation of that spelling."""
         if name not in self._read:
             type_ = CLOCK.type if name == CLOCK.name else self.types[name]
             node = self.nodes.builder.add(ops.Source(name, type_.schema, type_.is_set))
@@ -76,7 +76,7 @@ class QueryScope:
     is_trial: bool = False
 
     def lower_alone(self, query: exp.Expression) -> QueryRows:
-        """The rows of an uncorrelated query, lowered outside a recursion that it does not read."""
+        """Return the rows of an uncorrelated query, lowered outside a recursion that it does not read."""
         if self.around is None or reads(query, self.recursive):
             alone = self.bound(None)
             return alone.lower(query, alone)
@@ -84,7 +84,7 @@ class QueryScope:
         return rows.over(self.nodes.bring(rows.node, self.around.nodes))
 
     def lower_derived(self, query: exp.Expression) -> QueryRows:
-        """The rows of a query in FROM or WITH; if it is correlated, together with its bindings."""
+        """Return the rows of a query in FROM or WITH; if it is correlated, together with its bindings."""
         try:
             return self.lower_alone(query)
         except ProgramError:
@@ -93,7 +93,9 @@ class QueryScope:
         return self.lower(query, self)
 
     def rows_of(self, name: str, node: exp.Expression) -> QueryRows:
-        """The rows of a relation, with columns of their own. Raises ProgramError where there is none of that name."""
+        """Return the rows of a relation, with columns of their own. Raises ProgramError where there is none of that
+        name.
+        """
         result = self.named.get(name.lower())
         if result is None:
             known = [*self.tables.types, *self.named]
@@ -112,14 +114,14 @@ class QueryScope:
             bindings = None if bindings is home else bindings.around
 
     def own(self, rows: QueryRows) -> QueryRows:
-        """The rows with fresh names for the columns that SQL sees."""
+        """Return the rows with fresh names for the columns that SQL sees."""
         names = {a.column.name: self.nodes.fresh(a.name) for a in rows.attributes}
         renamed = tuple(replace(a, column=replace(a.column, name=names[a.column.name])) for a in rows.attributes)
         self.nodes.words.call(renamed)
         return QueryRows(self.nodes.rename(rows.node, names), renamed).in_order(rows.order, names)
 
     def seen(self, rows: QueryRows, node: int) -> QueryRows:
-        """The same rows over another node with their columns, of which more may be nullable."""
+        """Return the same rows over another node with their columns, of which more may be nullable."""
         attributes = (replace(a, column=self.nodes.column(node, a.column.name)) for a in rows.attributes)
         return QueryRows(node, tuple(attributes))
 
@@ -146,10 +148,10 @@ class QueryScope:
         return () if self.bindings is None else self.nodes.schema(self.bindings.node).names
 
     def refuse(self, node: exp.Expression | None, what: str, remedy: str = "") -> Exception:
-        """The error for a construct that a maintained view cannot contain."""
+        """Return the error for a construct that a maintained view cannot contain."""
         return self.source.error(node, f"{what} is not supported in a maintained view", remedy)
 
 
 def reads(query: exp.Expression, name: str) -> bool:
-    """Whether a query reads the relation of that name."""
+    """Return whether a query reads the relation of that name."""
     return any(table.name.lower() == name.lower() for table in query.find_all(exp.Table))

@@ -44,7 +44,7 @@ def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
 
 
 def _without_copies(left: QueryRows, right: QueryRows, are_in: bool, scope: QueryScope) -> QueryRows:
-    """The different rows on the left that are, or are not, on the right."""
+    """Return the different rows on the left that are, or are not, on the right."""
     nodes, rows = scope.nodes, distinct(left, scope)
     (a, names), (b, _) = keyed(rows, scope), keyed(right, scope)
     chosen = (nodes.semijoin if are_in else nodes.antijoin)(a, nodes.keep(b, list(dict.fromkeys(names))))
@@ -52,7 +52,7 @@ def _without_copies(left: QueryRows, right: QueryRows, are_in: bool, scope: Quer
 
 
 def _branches(query: exp.Union) -> list[exp.Expression]:
-    """The operands of a chain of equal UNIONs, from the left."""
+    """Return the operands of a chain of equal UNIONs, from the left."""
     result: list[exp.Expression] = [query.expression]
     first = query.this
     while isinstance(first, exp.Union) and first.args.get("distinct") == query.args.get("distinct") and _is_bare(first):
@@ -62,12 +62,12 @@ def _branches(query: exp.Union) -> list[exp.Expression]:
 
 
 def _is_bare(query: exp.Union) -> bool:
-    """Whether a UNION is only its operands, without an order, a limit or WITH."""
+    """Return whether a UNION is only its operands, without an order, a limit or WITH."""
     return not any(value for key, value in query.args.items() if key not in ("this", "expression", "distinct"))
 
 
 def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: QueryScope, compares: bool) -> QueryRows:
-    """The sum of the branches; each is brought to the common type of those before it."""
+    """Return the sum of the branches; each is brought to the common type of those before it."""
     left, *others = (scope.lower(branch, scope) for branch in branches)
     while others:
         count = next((i for i, right in enumerate(others) if not _agree(left, right)), len(others))
@@ -81,7 +81,7 @@ def _united(branches: Sequence[exp.Expression], query: exp.Expression, scope: Qu
 
 
 def _agree(left: QueryRows, right: QueryRows) -> bool:
-    """Whether the columns agree in number and types."""
+    """Return whether the columns agree in number and types."""
     a, b = ([(None if c.is_void else (c.column.type, c.modifier)) for c in rows.visible] for rows in (left, right))
     return a == b and None not in a
 
@@ -118,7 +118,7 @@ def _named(column: QueryColumn) -> str:
 
 
 def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str]], scope: QueryScope) -> QueryRows:
-    """The bindings of the rows and these values, under names in SQL and in the circuit."""
+    """Return the bindings of the rows and these values, under names in SQL and in the circuit."""
     nodes = scope.nodes
     kept = [c for c in nodes.schema(rows.node) if c.name in scope.bound_names]
     result = [settled(value) for value in values]
@@ -133,7 +133,7 @@ def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str
 
 
 def difference(nodes: Nodes, a: int, b: int) -> int:
-    """The bag difference: each row as often as `a` has it more than `b`.
+    """Return the bag difference: each row as often as `a` has it more than `b`.
 
     Groups are there when their weights add up to more than zero, and a count is that sum; as many rows are made of it.
     """

@@ -22,12 +22,12 @@ class Shown:
 
 
 def is_star(node: exp.Expression) -> bool:
-    """Whether a node stands for several columns."""
+    """Return whether a node stands for several columns."""
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
 def starred(node: exp.Expression, values: BlockValues) -> list[Shown]:
-    """All columns, those of a relation, or the fields of a column that is a struct.
+    """Return all columns, those of a relation, or the fields of a column that is a struct.
 
     Those that EXCEPT names are left out, and those that REPLACE names are replaced.
     """
@@ -44,7 +44,7 @@ def starred(node: exp.Expression, values: BlockValues) -> list[Shown]:
 
 
 def _without(found: Sequence[Shown], left_out: Sequence[exp.Expression], values: BlockValues) -> list[Shown]:
-    """The columns without those that EXCEPT names, and structs without the fields that it names."""
+    """Return the columns without those that EXCEPT names, and structs without the fields that it names."""
     paths = [_path(reference, found, values) for reference in left_out]
     for number, path in enumerate(paths):
         if any(path[: len(other)] == other or other[: len(path)] == path for other in paths[:number]):
@@ -55,7 +55,7 @@ def _without(found: Sequence[Shown], left_out: Sequence[exp.Expression], values:
 
 
 def _path(reference: exp.Expression, found: Sequence[Shown], values: BlockValues) -> list[int]:
-    """The path of a name in EXCEPT: the number of a column, then those of nested fields."""
+    """Return the path of a name in EXCEPT: the number of a column, then those of nested fields."""
     source = values.scope.source
     parts = [part.name.lower() for part in reference.parts] if isinstance(reference, exp.Column) else [""]
     of_relation = [i for i, c in enumerate(found) if [c.relation.lower(), c.name.lower()] == parts[:2]]
@@ -74,7 +74,7 @@ def _path(reference: exp.Expression, found: Sequence[Shown], values: BlockValues
 
 
 def _kept(value: exp.Expression, left_out: Sequence[Sequence[int]], values: BlockValues) -> exp.Expression:
-    """The value; a struct loses the fields at these paths of numbers."""
+    """Return the value; a struct loses the fields at these paths of numbers."""
     if not left_out:
         return value
     parts = list[exp.Expression]()
@@ -104,7 +104,7 @@ def _columns(node: exp.Expression, values: BlockValues) -> list[Shown]:
 
 
 def spread(node: exp.Expression, values: BlockValues) -> exp.Expression:
-    """An expression with the columns themselves instead of stars among arguments; `count(*)` counts rows."""
+    """Return an expression with the columns themselves instead of stars among arguments; `count(*)` counts rows."""
     if not any(True for _ in outermost(node, is_star)):
         return node
     around = exp.Paren(this=node.copy())
@@ -127,6 +127,6 @@ def _spread_count(call: exp.Count, star: exp.Expression, values: BlockValues) ->
 
 
 def _argument(call: exp.Expr | None, name: str, value: exp.Expression) -> exp.Expr:
-    """A column as an argument; a struct's fields have the columns' names."""
+    """Return a column as an argument; a struct's fields have the columns' names."""
     is_struct = isinstance(call, exp.Anonymous) and call.name.lower() == "struct"
     return exp.alias_(value, name, quoted=True) if is_struct else value

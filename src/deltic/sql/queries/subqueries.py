@@ -33,7 +33,7 @@ from deltic.values.types import Column, Type
 
 
 def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
-    """The rows of a subquery for the rows around it; they have the columns that it uses of these too.
+    """Return the rows of a subquery for the rows around it; they have the columns that it uses of these too.
 
     Which columns it uses is known once it is lowered, on trial, under all of them. A trial is good enough for a
     trial around it: with each level the work grows by that of one more trial, and does not double.
@@ -50,7 +50,7 @@ def bind(values: BlockValues, query: exp.Expression) -> QueryRows:
 
 
 def used_by(query: exp.Expression, values: BlockValues) -> frozenset[str]:
-    """The columns of the rows around it that a subquery uses, as the circuit calls them; none on trial."""
+    """Return the columns of the rows around it that a subquery uses, as the circuit calls them; none on trial."""
     scope = values.scope
     if scope.is_trial:
         return frozenset()
@@ -60,7 +60,7 @@ def used_by(query: exp.Expression, values: BlockValues) -> frozenset[str]:
 
 
 def is_subquery(node: exp.Expression) -> bool:
-    """Whether a node is a subquery expression."""
+    """Return whether a node is a subquery expression."""
     return (
         as_membership(node) is not None
         or is_quantified(node)
@@ -70,7 +70,7 @@ def is_subquery(node: exp.Expression) -> bool:
 
 
 def _is_call(node: exp.Expression) -> bool:
-    """Whether a node calls an SQL function whose body has subqueries."""
+    """Return whether a node calls an SQL function whose body has subqueries."""
     if not isinstance(node, exp.Anonymous):
         return False
     function = function_called(node.name)
@@ -78,12 +78,12 @@ def _is_call(node: exp.Expression) -> bool:
 
 
 def prepared(node: exp.Expression, values: BlockValues) -> exp.Expression:
-    """A copy of an expression with placeholders for its subqueries, whose values the rows have then."""
+    """Return a copy of an expression with placeholders for its subqueries, whose values the rows have then."""
     return replaced(negations_inward(node), is_subquery, lambda part: value_of(part, values))
 
 
 def value_of(node: exp.Expression, values: BlockValues) -> exp.Expression:
-    """The placeholder of a subquery's value: its row's only column, or whether it holds."""
+    """Return the placeholder of a subquery's value: its row's only column, or whether it holds."""
     if isinstance(node, exp.Exists):
         return values.place(node, _marked(values, _exists(values, node.this)))
     if (membership := as_membership(node)) is not None:
@@ -113,13 +113,13 @@ def keep_where(node: exp.Expression, values: BlockValues) -> bool:
 
 
 def _bound_names(values: BlockValues, rows: QueryRows) -> list[str]:
-    """The columns of a subquery's rows that are bindings."""
+    """Return the columns of a subquery's rows that are bindings."""
     around = values.scope.nodes.schema(values.rows.node).names
     return [name for name in values.scope.nodes.schema(rows.node).names if name in around]
 
 
 def _exists(values: BlockValues, query: exp.Expression) -> int:
-    """The bindings for which a query has rows."""
+    """Return the bindings for which a query has rows."""
     rows = bind(values, _query(query))
     return values.scope.nodes.keep(rows.node, _bound_names(values, rows))
 
@@ -141,7 +141,9 @@ def _marked(values: BlockValues, matches: int) -> Typed:
 
 
 def _scalar(values: BlockValues, query: exp.Expression) -> Typed:
-    """The value of a subquery of one column and at most one row for each row around it; NULL where there is none."""
+    """Return the value of a subquery of one column and at most one row for each row around it; NULL where there is
+    none.
+    """
     scope, nodes = values.scope, values.scope.nodes
     inner = _query(query)
     rows = bind(values, inner)
@@ -171,7 +173,7 @@ def _beside(
 def _only_row(
     values: BlockValues, query: exp.Expression, found: Column, bound: Sequence[str], result: int
 ) -> tuple[Column, int]:
-    """The value of each binding's only row; an epoch that gives a binding several rows is rejected."""
+    """Return the value of each binding's only row; an epoch that gives a binding several rows is rejected."""
     nodes = values.scope.nodes
     _check_extremes(values, query, found, "a scalar subquery that may have several rows")
     value, rows, only = (nodes.fresh(name) for name in (found.name, "rows", found.name))
@@ -193,7 +195,7 @@ def _check_extremes(values: BlockValues, node: exp.Expression, found: Column, wh
 
 
 def _quantified(values: BlockValues, node: exp.Expression) -> exp.Expression:
-    """The value of a comparison with ANY or ALL, from the extremes and the number of the subquery's rows."""
+    """Return the value of a comparison with ANY or ALL, from the extremes and the number of the subquery's rows."""
     nodes = values.scope.nodes
     left = values.place(node.this, values.typed(prepared(node.this, values)))
     rows = bind(values, _query(node.expression.this))
@@ -212,7 +214,7 @@ def _quantified(values: BlockValues, node: exp.Expression) -> exp.Expression:
 
 
 def has_one_row(query: exp.Expression) -> bool:
-    """Whether a query surely has at most one row for each of its bindings."""
+    """Return whether a query surely has at most one row for each of its bindings."""
     limit = query.args.get("limit")
     if limit is not None and isinstance(limit.expression, exp.Literal) and limit.expression.name in ("0", "1"):
         return True
@@ -222,7 +224,7 @@ def has_one_row(query: exp.Expression) -> bool:
 
 
 def is_total(query: exp.Expression) -> bool:
-    """Whether a query surely has exactly one row for each of its bindings."""
+    """Return whether a query surely has exactly one row for each of its bindings."""
     filters = ("having", "qualify", "limit", "offset")
     return isinstance(query, exp.Select) and _is_global(query) and not any(query.args.get(key) for key in filters)
 
@@ -271,7 +273,9 @@ class _Membership:
         return [matching.with_match()], matching.without_match()
 
     def _divided_by_one(self, rows: int) -> tuple[list[int], int]:
-        """The same for one key: open if the subquery has a NULL, or if the key is NULL and the subquery has rows."""
+        """Return the same for one key: open if the subquery has a NULL, or if the key is NULL and the subquery has
+        rows.
+        """
         nodes, parts = self._nodes, []
         (key,) = self.keys
         if nodes.column(self.found, key.name).nullable:
@@ -295,7 +299,7 @@ class _Membership:
         self.values.go_on(rest)
 
     def mark(self, negated: bool) -> Typed:
-        """A new column with the value of IN or NOT IN."""
+        """Return a new column with the value of IN or NOT IN."""
         nodes, rows = self._nodes, self.values.rows.node
         missing = nodes.antijoin(rows, self._matches)
         is_divided = self.open is None or negated
@@ -347,7 +351,7 @@ def _membership(values: BlockValues, node: exp.In) -> _Membership:
 
 
 def _is_always_null(value: Typed) -> bool:
-    """Whether an expression without columns is NULL."""
+    """Return whether an expression without columns is NULL."""
     if any(isinstance(node, exp.Column) for node in nodes_of(value.expression)):
         return False
     try:
@@ -357,7 +361,7 @@ def _is_always_null(value: Typed) -> bool:
 
 
 def _own_column(values: BlockValues, value: Typed, taken: set[str]) -> Column:
-    """A column of the rows with this value, other than the taken ones."""
+    """Return a column of the rows with this value, other than the taken ones."""
     result = values.column(value, "sought")
     return result if result.name not in taken else _copied(values, result)
 
@@ -373,13 +377,15 @@ def _copied(values: BlockValues, found: Column) -> Column:
 def _apart(
     values: BlockValues, keys: Sequence[Column], columns: Sequence[Column], bound: Sequence[str]
 ) -> tuple[list[Column], list[Column]]:
-    """The keys as columns apart from the bindings."""
+    """Return the keys as columns apart from the bindings."""
     new = [_copied(values, key) if key.name in bound else key for key in keys]
     return new, [Column(key.name, c.type, c.nullable) for key, c in zip(new, columns, strict=True)]
 
 
 def _may_equal(sought: exp.Expression, found: exp.Expression, left: bool, right: bool) -> exp.Expression:
-    """Whether two values are equal, or could be because one is NULL; `left` and `right` say which are nullable."""
+    """Return whether two values are equal, or could be because one is NULL; `left` and `right` say which are
+    nullable.
+    """
     parts: list[exp.Expression] = [exp.EQ(this=sought, expression=found)]
     parts += [is_null(value) for value, nullable in ((sought, left), (found, right)) if nullable]
     first, *others = parts

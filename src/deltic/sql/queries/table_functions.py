@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def rows_called(node: exp.Expression, left: QueryRows, scope: QueryScope) -> QueryRows | None:
-    """The rows of a function in FROM, which may take values of the rows to the left; None for another node."""
+    """Return the rows of a function in FROM, which may take values of the rows to the left; None for another node."""
     call = node.this if isinstance(node, exp.Table | exp.Lateral) else None
     if not isinstance(call, exp.Anonymous) or (function := function_called(call.name)) is None:
         return None
@@ -46,7 +46,7 @@ def rows_called(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Que
 
 
 def _as_declared(function: SqlFunction, rows: QueryRows, scope: QueryScope) -> QueryRows:
-    """The rows of a body, with the names and types that the function declares."""
+    """Return the rows of a body, with the names and types that the function declares."""
     columns = function.columns or ()
     if not columns:
         return rows
@@ -65,7 +65,7 @@ def _as_declared(function: SqlFunction, rows: QueryRows, scope: QueryScope) -> Q
 
 
 def own_operator(node: exp.Expression) -> CustomOperator | None:
-    """The user-defined operator that FROM calls, if any."""
+    """Return the user-defined operator that FROM calls, if any."""
     call = node.this if isinstance(node, exp.Table) else None
     return operator_called(call.name) if isinstance(call, exp.Anonymous) else None
 

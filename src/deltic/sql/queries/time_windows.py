@@ -50,7 +50,7 @@ class TimeWindow:
 
 
 def is_time_window(node: object) -> bool:
-    """Whether a node is a call of one of Spark's functions for windows of time."""
+    """Return whether a node is a call of one of Spark's functions for windows of time."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS
 
 
@@ -82,7 +82,7 @@ class TimeWindows:
         return hopping(values, result, _Hop(size, slide, origin).checked(call, self._source))
 
     def _partition(self, call: exp.Expression, keys: Sequence[exp.Expression]) -> list[str]:
-        """The columns by which GROUP BY groups beside a session; each group has sessions of its own."""
+        """Return the columns by which GROUP BY groups beside a session; each group has sessions of its own."""
         if call not in [key.unnest() for key in keys]:
             raise self._source.error(call, "session_window must be in GROUP BY", "use SESSION in FROM without one")
         values = self._values
@@ -90,11 +90,15 @@ class TimeWindows:
         return [values.column(values.typed(prepared(key, values)), "key").name for key in others]
 
     def written_out(self, node: exp.Expression) -> exp.Expression:
-        """An expression in which the window, and its name, are replaced by its start, its end or a struct of both."""
+        """Return an expression in which the window, and its name, are replaced by its start, its end or a struct of
+        both.
+        """
         return replaced(node, self._is_meant, self._meant) if self._name else node
 
     def key(self, node: exp.Expression) -> exp.Expression:
-        """A key of GROUP BY: the window's start, and its last time where the start alone does not determine it."""
+        """Return a key of GROUP BY: the window's start, and its last time where the start alone does not determine
+        it.
+        """
         inner = node.unnest()
         assert isinstance(inner, exp.Expression)
         if self._name and self._is_meant(inner) and not self._part(inner):
@@ -111,7 +115,7 @@ class TimeWindows:
         return is_named and not self._values.rows.find(node)  # type: ignore[arg-type]
 
     def _part(self, node: exp.Expression) -> str:
-        """The part of the window that a node reads; "" for the whole."""
+        """Return the part of the window that a node reads; "" for the whole."""
         if isinstance(node, exp.Dot):
             return node.expression.name.lower() if node.expression.name.lower() in _PARTS else ""
         if not isinstance(node, exp.Column) or not node.table:
@@ -159,7 +163,7 @@ class _Hop:
 
 
 def hopping(values: BlockValues, time: Typed, hop: _Hop) -> TimeWindow:
-    """The window of each row; a row appears once for each window that contains it."""
+    """Return the window of each row; a row appears once for each window that contains it."""
     nodes, index = values.scope.nodes, constant(0, Type.INT64)
     if hop.overlapping > 1:
         name = nodes.fresh("hop")
@@ -176,7 +180,7 @@ def hopping(values: BlockValues, time: Typed, hop: _Hop) -> TimeWindow:
 
 
 def sessions(values: BlockValues, time: Typed, gap: int, keys: Sequence[str]) -> TimeWindow:
-    """The session of each row among rows of the same keys; a session ends one gap after its last row."""
+    """Return the session of each row among rows of the same keys; a session ends one gap after its last row."""
     scope = values.scope
     name, frame = time.expression.name, session(gap)
     made = {function: scope.nodes.fresh(function) for function in ("first_value", "last_value")}
@@ -191,7 +195,7 @@ def sessions(values: BlockValues, time: Typed, gap: int, keys: Sequence[str]) ->
 
 
 def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
-    """The column of the rows' times, or of the last time of a window. It drops rows without a time."""
+    """Return the column of the rows' times, or of the last time of a window. It drops rows without a time."""
     source = values.scope.source
     time = values.typed(prepared(node, values))
     time = coerced(time, Type.TIMESTAMP) if time.type.type in (Type.STRING, Type.DATE) else time
@@ -205,7 +209,7 @@ def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
 
 
 def _length(node: exp.Expression, values: BlockValues) -> int:
-    """The microseconds of a constant interval, or of a text that Spark reads as one."""
+    """Return the microseconds of a constant interval, or of a text that Spark reads as one."""
     source = values.scope.source
     written = exp.Interval(this=node.copy()) if isinstance(node, exp.Literal) and node.is_string else node
     if isinstance(written, exp.Interval) and written is not node:
@@ -228,7 +232,7 @@ def _positive(length: int, node: exp.Expression, source: SourceText) -> int:
 
 
 def table_function_of(node: exp.Expression) -> exp.Anonymous | None:
-    """The call of TUMBLE, HOP or SESSION in a relation of FROM, with or without TABLE(…) around it."""
+    """Return the call of TUMBLE, HOP or SESSION in a relation of FROM, with or without TABLE(…) around it."""
     call = node.this if isinstance(node, exp.Table) else node
     if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and len(call.expressions) == 1:
         call = call.expressions[0]
@@ -236,7 +240,7 @@ def table_function_of(node: exp.Expression) -> exp.Anonymous | None:
 
 
 def windowed(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
-    """The rows of a table with window_start and window_end, once for each window that contains them."""
+    """Return the rows of a table with window_start and window_end, once for each window that contains them."""
     source, name = scope.source, call.name.upper()
     table, *others = call.expressions
     descriptor, lengths = (others or [None])[0], others[1:]

@@ -18,7 +18,7 @@ GROUPING = (exp.Grouping, exp.GroupingId)
 def replaced(
     node: exp.Expression, wanted: Callable[[exp.Expression], bool], replace: Callable[[exp.Expression], exp.Expression]
 ) -> exp.Expression:
-    """A copy of the node in which each outermost part that is wanted is replaced."""
+    """Return a copy of the node in which each outermost part that is wanted is replaced."""
     around = exp.Paren(this=node.copy())
     for part in list(outermost(around.this, wanted)):
         part.replace(replace(part))
@@ -27,7 +27,7 @@ def replaced(
 
 
 def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) -> Iterator[exp.Expression]:
-    """The outermost wanted parts of an expression, outside subqueries."""
+    """Yield the outermost wanted parts of an expression, outside subqueries."""
     if wanted(node):
         yield node
     elif not isinstance(node, exp.Query):
@@ -36,7 +36,7 @@ def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) ->
 
 
 def normal(node: exp.Expression) -> exp.Expression:
-    """A form that is the same for a + b and b + a: operands in a fixed order. It changes `node`."""
+    """Return a form that is the same for a + b and b + a: operands in a fixed order. It changes `node`."""
     around = exp.Paren(this=node)
     for part in reversed(list(around.find_all(*_FLIPPED, *_IN_ANY_ORDER, *_SYMMETRIC))):
         if (flipped := _FLIPPED.get(type(part))) is not None:
@@ -57,7 +57,7 @@ _IN_ANY_ORDER = (exp.Add, exp.Mul, exp.And, exp.Or, exp.BitwiseAnd, exp.BitwiseO
 
 
 def conjuncts(node: exp.Expression) -> list[exp.Expression]:
-    """The conjuncts of a condition, among them those that all sides of an OR share.
+    """Return the conjuncts of a condition, among them those that all sides of an OR share.
 
     (a AND b) OR (a AND c) is a AND (b OR c), for NULL too: so an equality that a join needs is found in each side.
     """
@@ -78,7 +78,7 @@ def _factored(node: exp.Or) -> list[exp.Expression]:
 
 
 def operands(kind: type[exp.Expression], node: exp.Expression) -> list[exp.Expression]:
-    """The operands of a chain of AND or of OR, without parentheses around them."""
+    """Return the operands of a chain of AND or of OR, without parentheses around them."""
     result, waiting = list[exp.Expression](), [node]
     while waiting:
         part = waiting.pop()
@@ -92,7 +92,9 @@ def operands(kind: type[exp.Expression], node: exp.Expression) -> list[exp.Expre
 
 
 def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The aggregates in an expression, those in the arguments of window functions too, not those in subqueries."""
+    """Yield the aggregates in an expression, those in the arguments of window functions too, not those in
+    subqueries.
+    """
     if isinstance(node, exp.Query):
         return
     if isinstance(node, exp.Window):
@@ -111,7 +113,7 @@ def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def is_window_function(node: exp.Expression) -> bool:
-    """Whether an aggregate is the function of a window, with or without a clause such as FILTER after it."""
+    """Return whether an aggregate is the function of a window, with or without a clause such as FILTER after it."""
     parent = node.parent
     while isinstance(parent, _AROUND_CALLS):
         parent = parent.parent

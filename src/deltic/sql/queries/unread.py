@@ -58,7 +58,7 @@ def refuse_unread(query: exp.Expression, source: SourceText) -> None:
 
 
 def _placed(node: exp.Expression) -> exp.Expression:
-    """The node, or the nearest enclosing one with a position in the text."""
+    """Return the node, or the nearest enclosing one with a position in the text."""
     while span_of(node) is None and isinstance(node.parent, exp.Expression):
         node = node.parent
     return node

@@ -42,21 +42,21 @@ class BlockValues:
         self._rows, self._computed = rows, {}
 
     def over(self, rows: QueryRows) -> BlockValues:
-        """The same placeholders over other rows."""
+        """Return the same placeholders over other rows."""
         return BlockValues(rows, self.scope, self._placed)
 
     def typed(self, node: exp.Expression) -> Typed:
-        """The value of a scalar expression. Raises ProgramError."""
+        """Return the value of a scalar expression. Raises ProgramError."""
         return typed(node, self.resolve, self.scope.source)
 
     def resolve(self, reference: exp.Column) -> Typed:
-        """The value of a column or of a placeholder."""
+        """Return the value of a column or of a placeholder."""
         if reference.name in self._placed:
             return self._placed[reference.name]
         return resolve(reference, self._rows, self.scope.bindings, self.scope.source)
 
     def dotted(self, node: exp.Expression) -> exp.Expression:
-        """An expression with access to fields written out: `s.f`, and `t.s.f` where s is a column of t."""
+        """Return an expression with access to fields written out: `s.f`, and `t.s.f` where s is a column of t."""
         return replaced(node, self._is_field, self._field)
 
     def _is_field(self, node: exp.Expression) -> bool:
@@ -65,7 +65,9 @@ class BlockValues:
         return self._owner(node) is not None
 
     def _owner(self, node: exp.Column) -> tuple[exp.Column, list[exp.Expr]] | None:
-        """The column of which a reference names a field, and the names of the fields; a relation's name comes first."""
+        """Return the column of which a reference names a field, and the names of the fields; a relation's name comes
+        first.
+        """
         relation, *parts = node.parts
         for owner, fields in (
             (exp.Column(this=parts[0], table=relation), parts[1:]),
@@ -85,13 +87,13 @@ class BlockValues:
         return result
 
     def _finds(self, reference: exp.Column) -> bool:
-        """Whether there is a column that a reference means, here or around, or a variable."""
+        """Return whether there is a column that a reference means, here or around, or a variable."""
         bindings = self.scope.bindings
         is_column = bool(self._rows.find(reference) or (bindings and bindings.find(reference)))
         return is_column or variable_of(reference) is not None
 
     def place(self, node: exp.Expression, value: Typed, is_whole: bool = True) -> exp.Column:
-        """The placeholder for a node of this value, or for a part of it; equal values share one."""
+        """Return the placeholder for a node of this value, or for a part of it; equal values share one."""
         if is_whole:
             self.scope.nodes.words.mean(value.expression, node, self.scope.source)
         name = next((n for n, placed in self._placed.items() if placed == value), f"\0{len(self._placed)}")
@@ -103,11 +105,11 @@ class BlockValues:
         self._placed[name] = value
 
     def is_placed(self, reference: exp.Column) -> bool:
-        """Whether a column is a placeholder."""
+        """Return whether a column is a placeholder."""
         return reference.name in self._placed
 
     def defer(self, node: exp.Expression, name: str) -> exp.Column:
-        """A placeholder whose value `settle` gives later, under a name that no column has."""
+        """Return a placeholder whose value `settle` gives later, under a name that no column has."""
         identifier = exp.Identifier(this=name)
         identifier.meta["field"] = field_name(node)
         if (span := span_of(node)) is not None:
@@ -115,7 +117,7 @@ class BlockValues:
         return exp.Column(this=identifier)
 
     def predicate(self, node: exp.Expression, what: str) -> exp.Expression:
-        """A condition. Raises ProgramError if it is not Boolean."""
+        """Return a condition. Raises ProgramError if it is not Boolean."""
         result = self.typed(node)
         if result.type.type is not Type.BOOLEAN:
             message = (
@@ -125,7 +127,7 @@ class BlockValues:
         return settled(result).expression
 
     def refuse_null(self, condition: exp.Expression, what: str) -> None:
-        """Raises ProgramError for a condition that is a bare NULL."""
+        """Raise ProgramError for a condition that is a bare NULL."""
         inner = condition.unnest()
         if isinstance(inner, exp.Null):
             raise self.scope.source.error(inner, f"{what} takes a condition, and NULL has no type", "write false")
@@ -135,7 +137,7 @@ class BlockValues:
         self.rows = self.rows.over(self.scope.nodes.filter(self.rows.node, predicate))
 
     def column(self, value: Typed, name: str) -> Column:
-        """A column of the rows that has this value; a new one, unless it is a column."""
+        """Return a column of the rows that has this value; a new one, unless it is a column."""
         if isinstance(value.expression, exp.Column):
             return self._there(value.expression.name)
         return self.computed(value, name)
@@ -149,7 +151,7 @@ class BlockValues:
             self.rows = self._rows.over(self.scope.nodes.extend(self._rows.node, columns, values))
 
     def computed(self, value: Typed, name: str) -> Column:
-        """A new column of the rows that has this value."""
+        """Return a new column of the rows that has this value."""
         value = settled(value)
         column = Column(self.scope.nodes.fresh(name), value.type.type, value.type.nullable)
         if not self._computed.keys().isdisjoint(columns_of(value.expression)):

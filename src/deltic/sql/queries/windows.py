@@ -22,7 +22,7 @@ _PARTS = ("partition_by", "order", "spec")
 
 
 def written_out(node: exp.Expression, named: Mapping[str, exp.Window], values: BlockValues) -> exp.Expression:
-    """The expression with the definitions of WINDOW in place of the windows' names."""
+    """Return the expression with the definitions of WINDOW in place of the windows' names."""
 
     def whole(window: exp.Expression) -> exp.Expression:
         result = window.copy()
@@ -110,7 +110,7 @@ class WindowCalls:
         return _Asked(tuple(dict.fromkeys((*scope.bound_names, *keys))), tuple(order), lowered, columns, names)
 
     def placed(self, node: exp.Expression) -> exp.Expression:
-        """The expression with placeholders for its window functions."""
+        """Return the expression with placeholders for its window functions."""
         return replaced(node, _is_innermost, self._place)
 
     def _place(self, window: exp.Expression) -> exp.Expression:
@@ -121,7 +121,7 @@ class WindowCalls:
 
 
 def _is_innermost(node: exp.Expression) -> bool:
-    """Whether a node is a window function without another one inside."""
+    """Return whether a node is a window function without another one inside."""
     return isinstance(node, exp.Window) and not any(
         True for child in node.iter_expressions() for _ in outermost(child, lambda part: isinstance(part, exp.Window))
     )

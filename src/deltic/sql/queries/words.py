@@ -66,7 +66,7 @@ class WordsBuilder:
         self._rules[relation] = [(query, source) for query in queries]
 
     def built(self, text: str) -> Words:
-        """The words for a text."""
+        """Return the words for a text."""
         return Words(lambda: self._read(text))
 
     def _read(self, text: str) -> QueryTexts:
@@ -91,7 +91,9 @@ class WordsBuilder:
 
 
 def written(node: exp.Expression, source: SourceText) -> str:
-    """A part as it was written, found by parsing the words around its names and literals; else as sqlglot writes it."""
+    """Return a part as it was written, found by parsing the words around its names and literals; else as sqlglot writes
+    it.
+    """
     if "words" in node.meta:
         return str(node.meta["words"])
     meaning, span = node.sql(dialect=Deltic), source.span(node)

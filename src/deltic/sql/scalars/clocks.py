@@ -20,7 +20,7 @@ MOST_DIGITS = 6
 
 
 def clock_cast(type_: exp.DataType, value: Typed, target: Type, is_safe: bool) -> Typed | None:
-    """A time of a day as a number of seconds, or what is cast to one; None for other casts."""
+    """Return a time of a day as a number of seconds, or what is cast to one; None for other casts."""
     source, convert = value.type.type, converted if is_safe else coerced
     if source is Type.TIME and (target.is_integer or target.kind is Kind.DECIMAL):
         unit, kind = (SECOND, exp.IntDiv) if target.is_integer else (Decimal("0.000001"), exp.Mul)

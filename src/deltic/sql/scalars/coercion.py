@@ -43,7 +43,7 @@ _DIGITS = {Type.INT8: 3, Type.INT16: 5, Type.INT32: 10, Type.INT64: 20}
 
 
 def common_type(types: Sequence[Type]) -> Type | None:
-    """The least common type; None where there is none.
+    """Return the least common type; None where there is none.
 
     As in Spark the wider of two numbers, DOUBLE for a FLOAT and anything else, the later of DATE, TIMESTAMP_NTZ and
     TIMESTAMP. A STRING is brought to the other side: to BIGINT for integers, to DOUBLE for other numbers.
@@ -74,12 +74,12 @@ def _common(a: Type, b: Type) -> Type | None:
 
 
 def mixes_texts(types: Iterable[Type]) -> bool:
-    """Whether STRING is mixed with other types, which Spark coerces only in operators."""
+    """Return whether STRING is mixed with other types, which Spark coerces only in operators."""
     return len({type_ is Type.STRING for type_ in types if type_ is not VOID}) > 1
 
 
 def as_signed(type_: Type) -> Type:
-    """The type that SQL has for an unsigned integer: the next wider one."""
+    """Return the type that SQL has for an unsigned integer: the next wider one."""
     return _UNSIGNED.get(type_, type_)
 
 
@@ -102,12 +102,12 @@ def _of_numbers(a: Type, b: Type) -> Type:
 
 
 def as_decimal(type_: Type) -> Type:
-    """The decimals that hold all values of an integer type; decimals as they are."""
+    """Return the decimals that hold all values of an integer type; decimals as they are."""
     return Type.decimal(_DIGITS[type_]) if type_ in _DIGITS else type_
 
 
 def bounded_decimal(precision: int, scale: int) -> Type:
-    """The decimal type of these digits; digits after the point are dropped where 38 are too few."""
+    """Return the decimal type of these digits; digits after the point are dropped where 38 are too few."""
     if precision > MAX_PRECISION:
         scale = max(0, scale - (precision - MAX_PRECISION))
     return Type.decimal(min(precision, MAX_PRECISION), scale)
@@ -126,7 +126,7 @@ def _of_parts(a: ValueType, b: ValueType) -> ValueType | None:
 
 
 def coerced(typed: Typed, target: Type) -> Typed:
-    """The value brought to a type, an error where it has no value there; it must be one that Spark casts to.
+    """Return the value brought to a type, an error where it has no value there; it must be one that Spark casts to.
 
     Literal arrays, maps and structs of NULL are converted part by part.
     """
@@ -141,7 +141,7 @@ def coerced(typed: Typed, target: Type) -> Typed:
 
 
 def of_finite(number: Typed, found: Typed) -> Typed:
-    """A float cast to this type; NULL, and no error, for infinities and NaN, as in Spark."""
+    """Return a float cast to this type; NULL, and no error, for infinities and NaN, as in Spark."""
     itself = number.expression.copy()
     zero = cast(literal(0.0, Type.FLOAT64), number.type.type)
     is_finite = exp.EQ(this=exp.Sub(this=itself, expression=itself.copy()), expression=zero)
@@ -150,7 +150,7 @@ def of_finite(number: Typed, found: Typed) -> Typed:
 
 
 def converted(typed: Typed, target: Type) -> Typed:
-    """The value converted to a type, NULL where it or a part cannot be; Spark must have this cast."""
+    """Return the value converted to a type, NULL where it or a part cannot be; Spark must have this cast."""
     return folded(_converted(typed, target, by_part=True))
 
 
@@ -172,12 +172,12 @@ def _converted(typed: Typed, target: Type, by_part: bool = False) -> Typed:
 
 
 def _differs(source: Type, target: Type) -> bool:
-    """Whether the circuit's own cast gives another value than Spark's, though never NULL."""
+    """Return whether the circuit's own cast gives another value than Spark's, though never NULL."""
     return (target is Type.STRING and not source.is_integer) or source.is_composite
 
 
 def _literal(expression: exp.Expression, target: Type) -> Typed | None:
-    """An integer literal as a literal of another numeric type."""
+    """Return an integer literal as a literal of another numeric type."""
     value = _integer(expression)
     if target.is_integer and target.range[0] <= value <= target.range[1]:
         return Typed(literal(value, target), ValueType(target))
@@ -193,7 +193,7 @@ def _integer(expression: exp.Expression) -> int:
 
 
 def open_type(typed: Typed) -> Type:
-    """The type of a value, with VOID for parts that are literal NULLs or empty."""
+    """Return the type of a value, with VOID for parts that are literal NULLs or empty."""
     return VOID if typed.is_null else _open(typed.expression, typed.type.type)
 
 
@@ -220,14 +220,14 @@ def _open(expression: exp.Expression, type_: Type) -> Type:
 
 
 def _closed(type_: Type) -> Type:
-    """The type with BOOLEAN in place of VOID."""
+    """Return the type with BOOLEAN in place of VOID."""
     if type_.is_composite:
         return type_.with_parts(ValueType(_closed(part.type), part.nullable) for part in type_.parts)
     return Type.BOOLEAN if type_ is VOID else type_
 
 
 def _rebuilt(expression: exp.Expression, source: Type, target: Type) -> exp.Expression:
-    """A literal array, struct or map whose parts are converted to those of another type."""
+    """Return a literal array, struct or map whose parts are converted to those of another type."""
     if _open(expression, source) is VOID:
         return null(target)
     if source is target or _open(expression, source) is source:
@@ -252,7 +252,7 @@ def _rebuilt(expression: exp.Expression, source: Type, target: Type) -> exp.Expr
 
 
 def unified(values: Sequence[Typed]) -> list[Typed] | None:
-    """The values brought to the type that they have in common; None where there is none. NULL takes any type.
+    """Return the values brought to the type that they have in common; None where there is none. NULL takes any type.
 
     Intervals have the fields of all of them, texts one collation.
     """
@@ -265,7 +265,7 @@ def unified(values: Sequence[Typed]) -> list[Typed] | None:
 
 
 def named_as(value: Typed, other: Type) -> Typed:
-    """The value with the field names of another type, as rows are compared by position."""
+    """Return the value with the field names of another type, as rows are compared by position."""
     return value if value.is_null else coerced(value, _named_as(value.type.type, other))
 
 
@@ -277,14 +277,14 @@ def _named_as(type_: Type, other: Type) -> Type:
 
 
 def type_in_common(values: Iterable[Typed]) -> Type | None:
-    """The type that the values have in common, BOOLEAN where all are NULL; None where there is none."""
+    """Return the type that the values have in common, BOOLEAN where all are NULL; None where there is none."""
     types = [open_type(value) for value in values if not value.is_null]
     result = common_type(types) if types else VOID
     return None if result is None else _closed(result)
 
 
 def can_coerce(typed: Typed, target: Type) -> bool:
-    """Whether Spark casts the value to the type."""
+    """Return whether Spark casts the value to the type."""
     return _has_conversion(open_type(typed), target)
 
 
@@ -297,7 +297,7 @@ def _has_conversion(source: Type, target: Type) -> bool:
 
 
 def is_assignable(found: Type, target: Type, by_name: bool = False) -> bool:
-    """Whether a value of one type may be stored in a column of another: Spark's ANSI store assignment.
+    """Return whether a value of one type may be stored in a column of another: Spark's ANSI store assignment.
 
     Fields of structs are stored in their order, whatever their names, unless `by_name` wants the same names.
     """
@@ -312,7 +312,7 @@ def is_assignable(found: Type, target: Type, by_name: bool = False) -> bool:
 
 
 def _are_assignable(found: Type, target: Type, by_name: bool) -> bool:
-    """Whether the parts of one composite type may be stored as those of another of the same kind."""
+    """Return whether the parts of one composite type may be stored as those of another of the same kind."""
     if by_name and found.kind is Kind.STRUCT:
         fields = zip(found.fields, target.fields, strict=False)
         if any(a.name.lower() != b.name.lower() for a, b in fields):

@@ -43,7 +43,7 @@ _ALONE = "UTF8_LCASE is taken here and no other collation"
 
 
 def key(text: Typed) -> Typed:
-    """What of a text is compared, byte by byte; another value as it is."""
+    """Return what of a text is compared, byte by byte; another value as it is."""
     collation = text.collation
     if collation is None or text.is_null:
         return text
@@ -63,7 +63,7 @@ def _call(name: str, text: Typed, *others: str) -> Typed:
 
 
 def compared(values: Sequence[Typed], target: Type = Type.STRING) -> list[Typed]:
-    """What of values is compared that are brought to this type. Raises Mismatch for texts of two collations."""
+    """Return what of values is compared that are brought to this type. Raises Mismatch for texts of two collations."""
     if target is not Type.STRING or not any(value.collation for value in values):
         return list(values)
     modifier = in_common(values)
@@ -71,7 +71,7 @@ def compared(values: Sequence[Typed], target: Type = Type.STRING) -> list[Typed]
 
 
 def called(name: str, arguments: Sequence[Typed], value: Callable[[str, Sequence[Typed]], Typed]) -> Typed:
-    """The value of a function of arguments of which some have a collation, which its text has, too."""
+    """Return the value of a function of arguments of which some have a collation, which its text has, too."""
     if name in _COMPARING or not any(argument.collation for argument in arguments):
         return value(name, arguments)
     collation = in_common(arguments)
@@ -85,7 +85,7 @@ def called(name: str, arguments: Sequence[Typed], value: Callable[[str, Sequence
 
 
 def _taken(name: str, collation: Collation, arguments: list[Typed]) -> list[Typed]:
-    """The arguments as a function takes them that finds texts in others."""
+    """Return the arguments as a function takes them that finds texts in others."""
     if collation.is_plain or name not in {*_SEARCHING, *_PATTERNS, *_LETTERS, *_CASES}:
         return arguments
     if collation.base == "UNICODE" and name in _CASES:

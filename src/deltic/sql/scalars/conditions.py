@@ -17,7 +17,7 @@ from deltic.values.types import Kind, Type
 
 
 def chosen(conditions: Sequence[Typed], values: Sequence[Typed], default: Typed | None) -> Typed:
-    """The value of the first condition that is true, else the default, or NULL; all brought to one type."""
+    """Return the value of the first condition that is true, else the default, or NULL; all brought to one type."""
     if all(value.is_null for value in (*values, default or NULL)):
         return NULL
     same = unified([*values, default or NULL])
@@ -35,7 +35,7 @@ def matched(operand: Typed, candidates: Sequence[Typed], values: Sequence[Typed]
 
 
 def coalesced(values: Sequence[Typed]) -> Typed:
-    """The first of the values, brought to one type, that is not NULL."""
+    """Return the first of the values, brought to one type, that is not NULL."""
     if all(value.is_null for value in values):
         return NULL
     same = unified(values)
@@ -48,7 +48,7 @@ def coalesced(values: Sequence[Typed]) -> Typed:
 
 
 def null_if(value: Typed, other: Typed) -> Typed:
-    """The value, but NULL where it equals the other."""
+    """Return the value, but NULL where it equals the other."""
     if value.is_null:
         return value
     null = replace(coerced(NULL, value.type.type), modifier=value.modifier)
@@ -56,7 +56,7 @@ def null_if(value: Typed, other: Typed) -> Typed:
 
 
 def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
-    """Whether the value equals one of the candidates, all brought to one type; NULL where only a NULL may."""
+    """Return whether the value equals one of the candidates, all brought to one type; NULL where only a NULL may."""
     same = unified([value, *candidates])
     if same is None and not all(each.type.type.kind is Kind.STRUCT for each in (value, *candidates)):
         raise Mismatch("the values have no type in common; cast them to one")
@@ -71,16 +71,16 @@ def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
 
 
 def between(value: Typed, low: Typed, high: Typed) -> Typed:
-    """Whether the value is in a range, its ends included."""
+    """Return whether the value is in a range, its ends included."""
     return logic(exp.And, [comparison(exp.GTE, value, low), comparison(exp.LTE, value, high)])
 
 
 def is_null(value: Typed) -> Typed:
-    """Whether the value is NULL."""
+    """Return whether the value is NULL."""
     node = exp.Is(this=value.expression.copy(), expression=exp.Null())
     return constant(value.is_null, Type.BOOLEAN) if value.is_null or not value.type.nullable else of_node(node, value)
 
 
 def is_boolean(value: Typed, wanted: bool) -> Typed:
-    """Whether a BOOLEAN is true, or is false, and not NULL."""
+    """Return whether a BOOLEAN is true, or is false, and not NULL."""
     return applied(exp.NullSafeEQ, coerced(value, Type.BOOLEAN), constant(wanted, Type.BOOLEAN))

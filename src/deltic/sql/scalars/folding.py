@@ -14,7 +14,9 @@ _COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.BINARY)
 
 
 def folded(typed: Typed) -> Typed:
-    """The literal of an expression without columns; expressions with columns or without a value stay as they are."""
+    """Return the literal of an expression without columns; expressions with columns or without a value stay as they
+    are.
+    """
     expression, type_ = typed.expression, typed.type.type
     if is_literal(expression) or type_.kind in _COMPOSITE:
         return typed
@@ -30,5 +32,5 @@ def folded(typed: Typed) -> Typed:
 
 
 def _is_unwritten(value: object, type_: Type) -> bool:
-    """Whether no literal can express the value: NaN and infinities."""
+    """Return whether no literal can express the value: NaN and infinities."""
     return (type_.is_float and value in (float("inf"), float("-inf"))) or value != value

@@ -38,7 +38,8 @@ def _counts(type_: Type) -> bool:
 
 
 def interval_cast(type_: exp.DataType, operand: Typed, target: Type, is_safe: bool) -> Typed | None:
-    """The cast of an interval to a number or to other fields, or of a number or a text to one; None for other casts.
+    """Return the cast of an interval to a number or to other fields, or of a number or a text to one; None for other
+    casts.
 
     If it `is_safe` it is NULL where there is no such value.
     """
@@ -62,7 +63,7 @@ def interval_cast(type_: exp.DataType, operand: Typed, target: Type, is_safe: bo
 
 
 def _cut(span: Typed, last: str) -> Typed:
-    """An interval truncated to whole units of its last field."""
+    """Return an interval truncated to whole units of its last field."""
     type_ = span.type.type
     known = span.fields or ALL_FIELDS[type_]
     if UNITS[known[1]] >= UNITS[last] or last == ALL_FIELDS[type_][1]:
@@ -91,26 +92,26 @@ def _of_number(number: Typed, target: Type, first: str, last: str, is_safe: bool
 
 
 def _fields(unit: exp.Expression) -> Fields:
-    """The first and the last field that a type names."""
+    """Return the first and the last field that a type names."""
     parts = [unit.this, unit.expression] if isinstance(unit, exp.IntervalSpan) else [unit, unit]
     first, last = (part.name.upper().removesuffix("S") for part in parts)
     return first, last
 
 
 def _last_field(span: Typed) -> str:
-    """The last field of an interval, which has to be known."""
+    """Return the last field of an interval, which has to be known."""
     if span.fields is None:
         raise Mismatch("the fields of the interval are not known here: write extract(DAY FROM i)")
     return span.fields[1]
 
 
 def is_calendar_interval(node: exp.Expression) -> bool:
-    """Whether a node makes an interval of months, days and microseconds, which can only move a time."""
+    """Return whether a node makes an interval of months, days and microseconds, which can only move a time."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in ("make_interval", "try_make_interval")
 
 
 def moved_by_calendar(kind: type[exp.Expression], time: Typed, name: str, amounts: Sequence[Typed]) -> Typed:
-    """A time moved by years and months, then by weeks and days, then by hours, minutes and seconds."""
+    """Return a time moved by years and months, then by weeks and days, then by hours, minutes and seconds."""
     make = attempt if name.startswith("try_") else apply
     combine = attempted if name.startswith("try_") else applied
     is_date = time.type.type is Type.DATE

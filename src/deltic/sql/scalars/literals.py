@@ -26,7 +26,7 @@ _PARTS = re.compile(r"\s*([+-]?\s*[0-9]+(?:[.][0-9]+)?)\s*([a-zA-Z]+)")
 
 
 def adjacent(parts: Sequence[str], node: exp.Expression, source: SourceText) -> str:
-    """The text of string literals side by side: one after the other, with a quote where two quotes meet."""
+    """Return the text of string literals side by side: one after the other, with a quote where two quotes meet."""
     span = span_of(node)
     end = 0 if span is None else span[0]
     text, before = "", -1
@@ -39,7 +39,7 @@ def adjacent(parts: Sequence[str], node: exp.Expression, source: SourceText) -> 
 
 
 def is_number(node: exp.Expression) -> bool:
-    """Whether the node is a number, maybe with the letter of its type: 3, 1.5, 3L."""
+    """Return whether the node is a number, maybe with the letter of its type: 3, 1.5, 3L."""
     if isinstance(node, exp.TryCast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         span = span_of(node.this)  # a letter belongs to the number, the type of a cast does not
         return span is not None and span[1] - span[0] > len(node.this.this)
@@ -47,7 +47,7 @@ def is_number(node: exp.Expression) -> bool:
 
 
 def number(node: exp.Expression, source: SourceText, sign: str = "") -> Typed:
-    """A literal number of its suffix's type, or of the smallest of INT, BIGINT and DECIMAL that holds it.
+    """Return a literal number of its suffix's type, or of the smallest of INT, BIGINT and DECIMAL that holds it.
 
     One with an exponent is a DOUBLE. The sign is part of the number: -128Y is a TINYINT.
     """
@@ -72,12 +72,12 @@ def _finite(node: exp.Expression, text: str, type_: Type, source: SourceText) ->
 
 
 def _short(text: str) -> str:
-    """A number as a message shows it."""
+    """Return a number as a message shows it."""
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _of_type(node: exp.TryCast, type_: Type, sign: str, source: SourceText) -> Typed:
-    """A number with the letter of its type."""
+    """Return a number with the letter of its type."""
     text = sign + node.this.this
     if type_.is_float:
         return constant(_finite(node, text, type_, source), type_)
@@ -87,7 +87,7 @@ def _of_type(node: exp.TryCast, type_: Type, sign: str, source: SourceText) -> T
 
 
 def _digits(node: exp.Expression, value: Decimal, source: SourceText) -> Type:
-    """The decimal type with the digits of a number, without leading zeros."""
+    """Return the decimal type with the digits of a number, without leading zeros."""
     _, digits, exponent = value.as_tuple()
     scale = -int(exponent)
     precision = max(len(digits), scale)
@@ -98,7 +98,7 @@ def _digits(node: exp.Expression, value: Decimal, source: SourceText) -> Type:
 
 
 def interval(node: exp.Interval, source: SourceText) -> Typed:
-    """An interval of years and months, or of days and times, as it is written."""
+    """Return an interval of years and months, or of days and times, as it is written."""
     if node.this is None or (isinstance(node.this, exp.Expression) and not _is_number(node.this)):
         hint = "multiply: x * INTERVAL 1 DAY"
         raise source.error(node, "an INTERVAL is written with a number", hint)
@@ -116,7 +116,7 @@ def _is_number(node: exp.Expression) -> bool:
 
 
 def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -> Typed:
-    """The sum of amounts of units, all of them months and years, or all of them shorter."""
+    """Return the sum of amounts of units, all of them months and years, or all of them shorter."""
     try:
         if all(unit in MONTHS for _, unit in parts):
             months = sum(int(amount) * MONTHS[unit] for amount, unit in parts)
@@ -137,7 +137,7 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
 
 
 def _fields(parts: Sequence[tuple[str, str]]) -> Fields:
-    """The fields from the greatest unit to the smallest."""
+    """Return the fields from the greatest unit to the smallest."""
     named = {_COARSER.get(unit, unit) for _, unit in parts}
     result = [field for fields in FIELDS for field in fields if field in named]
     return result[0], result[-1]
@@ -148,7 +148,7 @@ _COARSER = {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}
 
 
 def _within(bits: int, count: int) -> int:
-    """The count, which this many bits and a sign have. Raises OverflowError."""
+    """Return the count, which this many bits and a sign have. Raises OverflowError."""
     if not -(1 << bits) <= count < 1 << bits:
         raise OverflowError
     return count

@@ -15,7 +15,7 @@ from deltic.values.types.names import type_name
 
 
 def comparable(value: Typed) -> Typed:
-    """What of a value is compared: keys of a text, maps sorted by key, so that equal maps are the same."""
+    """Return what of a value is compared: keys of a text, maps sorted by key, so that equal maps are the same."""
     if value.collation:
         return key(value)
     if value.type.type.is_ordered:
@@ -25,12 +25,12 @@ def comparable(value: Typed) -> Typed:
 
 
 def as_entries(value: Typed) -> Typed:
-    """The value with arrays of entries instead of its maps; others as they are."""
+    """Return the value with arrays of entries instead of its maps; others as they are."""
     return value if value.type.type.is_ordered else _retyped(value, _entries(value.type.type))
 
 
 def of_entries(value: Typed, type_: Type) -> Typed:
-    """A value of a type that `as_entries` has changed, or an array of such values, with its maps."""
+    """Return a value of a type that `as_entries` has changed, or an array of such values, with its maps."""
     return _retyped(value, type_ if value.type.type is _entries(type_) else Type.array(type_.or_null))
 
 

@@ -44,7 +44,9 @@ Apply = Callable[..., Typed]
 
 
 def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply = applied) -> Typed:
-    """A sum, difference, product, quotient, whole quotient or remainder. `apply` decides about undefined ones."""
+    """Return a sum, difference, product, quotient, whole quotient or remainder. `apply` decides about undefined
+    ones.
+    """
     known = [value.type.type for value in (left, right) if not value.is_null]
     if Type.TIME in known:
         return folded(_of_clocks(kind, left, right, apply))
@@ -85,7 +87,7 @@ def _of_numbers(kind: type[exp.Expression], left: Typed, right: Typed, apply: Ap
 
 
 def _brought(value: Typed, target: Type, apply: Apply) -> Typed:
-    """An operand in the type of an operation; a text that is no number is NULL where the operation is tried."""
+    """Return an operand in the type of an operation; a text that is no number is NULL where the operation is tried."""
     return (converted if apply is attempted and value.type.type is Type.STRING else coerced)(value, target)
 
 
@@ -107,7 +109,7 @@ def _decimal_of(value: Typed) -> Type:
 
 
 def _whole_quotient(a: Typed, b: Typed, apply: Apply) -> Typed:
-    """The quotient of two BIGINTs without its fraction; the least one has no opposite."""
+    """Return the quotient of two BIGINTs without its fraction; the least one has no opposite."""
     if is_literal(b.expression) and not isinstance(b.expression, exp.Neg):
         return apply(exp.IntDiv, a, b)
     minus = applied(exp.EQ, b, constant(-1, Type.INT64))
@@ -157,7 +159,7 @@ def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Appl
 
 
 def _moved(kind: type[exp.Expression], time: Typed, span: Typed, apply: Apply) -> Typed:
-    """A time moved by an interval; a date stays one if days are all that the interval has."""
+    """Return a time moved by an interval; a date stays one if days are all that the interval has."""
     if time.type.type is not Type.DATE or span.type.type is Type.YEAR_MONTH_INTERVAL:
         return apply(kind, time, span)
     if span.fields == ("DAY", "DAY"):
@@ -167,7 +169,7 @@ def _moved(kind: type[exp.Expression], time: Typed, span: Typed, apply: Apply) -
 
 
 def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
-    """The interval between two times."""
+    """Return the interval between two times."""
     target = type_in_common([left, right])
     if kind is not exp.Sub or target not in _TIMES:
         raise Mismatch("a DATE is moved by an INT of days, and every time by an INTERVAL")
@@ -177,7 +179,7 @@ def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
 
 
 def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: Apply) -> Typed:
-    """An interval times or by a number."""
+    """Return an interval times or by a number."""
     if number.is_null:
         number = coerced(number, Type.INT32)
     type_ = as_signed(number.type.type)
@@ -192,7 +194,7 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed, apply: App
 
 
 def _of_clocks(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
-    """A time of a day moved by an interval of days to seconds, or the interval between two."""
+    """Return a time of a day moved by an interval of days to seconds, or the interval between two."""
     if kind is exp.Add and right.type.type is Type.TIME:
         left, right = right, left
     types = left.type.type, right.type.type
@@ -207,7 +209,7 @@ def _of_clocks(kind: type[exp.Expression], left: Typed, right: Typed, apply: App
 
 
 def micros_of(clock: Typed) -> Typed:
-    """The microseconds since midnight of a time of a day."""
+    """Return the microseconds since midnight of a time of a day."""
     return folded(_of_call("unix_micros", _of_call("instant_of_clock", clock)))
 
 
@@ -235,7 +237,7 @@ def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
 
 
 def _structure_of(left: Typed, right: Typed) -> Type | None:
-    """The left one's type, of two structs that differ only in field names."""
+    """Return the left one's type, of two structs that differ only in field names."""
     (a, b) = (value.type.type for value in (left, right))
     if a.kind is not Kind.STRUCT or b.kind is not Kind.STRUCT:
         return None
@@ -253,7 +255,7 @@ def logic(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
 
 
 def negated(value: Typed) -> Typed:
-    """The number or interval with the other sign; NULL where it is undefined."""
+    """Return the number or interval with the other sign; NULL where it is undefined."""
     type_ = value.type.type
     if value.is_null:
         return coerced(value, Type.FLOAT64)

@@ -38,7 +38,7 @@ class Parts:
     waiting: dict[str, _Large] = field(default_factory=dict)
 
     def named(self, value: Typed) -> Typed:
-        """A value with its parts filled in; the name of a large one."""
+        """Return a value with its parts filled in; the name of a large one."""
         result = self._put(value)
         if result.size <= LARGE or result.value.is_null:
             return result.value
@@ -47,11 +47,11 @@ class Parts:
         return Typed(TreePart(this=exp.Identifier(this=name), checked=result.is_checked), result.value.type)
 
     def whole(self, value: Typed) -> Typed:
-        """A value with its parts filled in."""
+        """Return a value with its parts filled in."""
         return self._put(value).value
 
     def _put(self, value: Typed) -> _Large:
-        """A value with its parts."""
+        """Return a value with its parts."""
         if isinstance(value.expression, TreePart) and value.expression.name in self.waiting:
             return self.waiting[value.expression.name]
         places: dict[str, list[TreePart]] = {}
@@ -78,7 +78,7 @@ class Parts:
 
 
 def _let(name: str, part: Typed, places: list[TreePart], value: Typed) -> Typed:
-    """The value, in which repeated parts are named by a Let."""
+    """Return the value, in which repeated parts are named by a Let."""
     type_ = part.type
     for place in places:
         place.replace(bound(name, type_.type, sure=not type_.nullable))

@@ -44,7 +44,7 @@ _TRIED: dict[type[exp.Expression], type[exp.Expression]] = {
 
 
 def typed(node: exp.Expression, resolve: Resolve, source: SourceText) -> Typed:
-    """A scalar expression, as sqlglot's Spark dialect parses it, as an expression of circuits with its type.
+    """Return a scalar expression, as sqlglot's Spark dialect parses it, as an expression of circuits with its type.
 
     `resolve` gives the value of a column. There are no aggregates, window functions and subqueries in the expression.
     Raises ProgramError at the place of what is not supported, or of operands whose types do not fit together.
@@ -53,7 +53,7 @@ def typed(node: exp.Expression, resolve: Resolve, source: SourceText) -> Typed:
 
 
 def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed]) -> dict[str, Typed]:
-    """The values of the parameters of a function, those that are not given by default."""
+    """Return the values of the parameters of a function, those that are not given by default."""
     found = {}
     for parameter in function.parameters:
         value = given.get(parameter.name.lower())
@@ -70,7 +70,7 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
 
 
 def _called(name: str, arguments: Sequence[Typed]) -> Typed:
-    """The value of a function of SQL itself, or of Python; Mismatch where it does not take these arguments."""
+    """Return the value of a function of SQL itself, or of Python; Mismatch where it does not take these arguments."""
     return comparing.called(name, arguments, _without_collation)
 
 
@@ -120,7 +120,7 @@ def _translated(definition: FunctionDefinition, signature: tuple[Sign, ...]) -> 
 
 
 def _defined(definition: FunctionDefinition, arguments: Sequence[Typed]) -> Typed:
-    """The value of the expression that defines a function."""
+    """Return the value of the expression that defines a function."""
     defaults = [_built_in(parameter.default, {}) for parameter in definition.parameters[len(arguments) :]]
     return folded(_built_in(definition.body, definition.brought([*arguments, *defaults])))
 
@@ -135,13 +135,13 @@ def _only_parameters(reference: exp.Column) -> Typed:
 
 
 def result(function: functions.written.SqlFunction, values: Mapping[str, Typed]) -> Typed:
-    """The value of a body without subqueries for these values of the parameters."""
+    """Return the value of a body without subqueries for these values of the parameters."""
     resolve = partial(_parameter, function, values)
     return returned(function, _Translation(resolve, function.source, values).whole(function.body))
 
 
 def returned(function: functions.written.SqlFunction, value: Typed) -> Typed:
-    """The value of a body as the function returns it."""
+    """Return the value of a body as the function returns it."""
     if function.returns is None:
         return value
     if not can_coerce(value, function.returns):
@@ -157,7 +157,7 @@ def _no_column(function: functions.written.SqlFunction, reference: exp.Column) -
 
 
 def _parameter(function: functions.written.SqlFunction, values: Mapping[str, Typed], reference: exp.Column) -> Typed:
-    """The value of a parameter after the name of the function."""
+    """Return the value of a parameter after the name of the function."""
     found = values.get(reference.name.lower())
     if found is None or reference.table.lower() != function.name.lower():
         hint = f"the parameters are {function.signature}" if values else "the function has no parameters"
@@ -171,11 +171,11 @@ class _Translation:
         self.parts = Parts()
 
     def whole(self, node: exp.Expression) -> Typed:
-        """The value of a node with all of its parts."""
+        """Return the value of a node with all of its parts."""
         return self.parts.whole(self.of(node))
 
     def of(self, node: exp.Expression) -> Typed:
-        """The value of a node; a large one by a name, see `parts`."""
+        """Return the value of a node; a large one by a name, see `parts`."""
         return self.parts.named(self._made(node))
 
     def _made(self, node: exp.Expression) -> Typed:
@@ -194,7 +194,7 @@ class _Translation:
             raise self.source.error(node, unknown.message, unknown.hint) from None
 
     def all(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
-        """The values of several nodes."""
+        """Return the values of several nodes."""
         return [self.of(node) for node in nodes]
 
     def unsupported(self, node: exp.Expression) -> ProgramError:
@@ -221,7 +221,7 @@ class _Translation:
         return reduce(lambda value, part: functions.collections.field(value, part.name), fields, element)
 
     def element(self, node: exp.Expression) -> Typed:
-        """A parameter of the function whose body this is."""
+        """Return a parameter of the function whose body this is."""
         return self.column(exp.column(node.copy()))
 
     def literal(self, node: exp.Expression) -> Typed:
@@ -275,7 +275,7 @@ class _Translation:
         return _called(name, self.all(arguments))
 
     def _of_variant(self, node: exp.Expression) -> Typed | None:
-        """A call or a cast that reads a variant where it is made; None for another."""
+        """Return a call or a cast that reads a variant where it is made; None for another."""
         try:
             if not isinstance(node, exp.Cast):
                 return functions.variants.read(node, self.of)
@@ -286,7 +286,7 @@ class _Translation:
             raise self.source.error(node, f"{self.source.written(node)} reads no variant", mismatch.hint) from None
 
     def _in_order(self, name: str, node: exp.Expression) -> list[exp.Expression]:
-        """The arguments of a call; those with names, `upperChar => 'Q'`, at their places."""
+        """Return the arguments of a call; those with names, `upperChar => 'Q'`, at their places."""
         given: list[exp.Expression] = node.expressions
         if not any(isinstance(argument, exp.Kwarg) for argument in given):
             return given
@@ -301,7 +301,7 @@ class _Translation:
         return plain + [named.get(place) or parsed(default)[0].copy() for place, default in left]
 
     def _written(self, function: functions.written.SqlFunction, node: exp.Expression) -> Typed:
-        """A call of a function that SQL has made, whose body is an expression: the body for these arguments."""
+        """Return a call of a function that SQL has made, whose body is an expression: the body for these arguments."""
         if function.is_table:
             raise Unknown(f"{function.name} returns a table", f"write it in FROM: {function.name}(…)")
         if function.needs_rows:
@@ -314,14 +314,14 @@ class _Translation:
         return result(function, values)
 
     def _taking(self, name: str, arguments: Sequence[exp.Expression]) -> Typed:
-        """A call of a function that takes functions."""
+        """Return a call of a function that takes functions."""
         if name not in functions.lambdas.TAKERS:
             raise Unknown(f"{name} takes no function such as x -> x + 1", "")
         own = [self.function(part) if isinstance(part, exp.Lambda) else self.of(part) for part in arguments]
         return functions.called(name, own)
 
     def function(self, node: exp.Lambda) -> functions.lambdas.Lambda:
-        """A function; its body sees its parameters and the names around it."""
+        """Return a function; its body sees its parameters and the names around it."""
         names = tuple(part.name.lower() for part in node.expressions)
         if len(set(names)) < len(names):
             raise self.source.error(node, "two parameters have one name")
@@ -340,7 +340,9 @@ class _Translation:
         return _called("array", self.all(node.expressions))
 
     def _struct(self, node: exp.Expression) -> Typed:
-        """A struct whose fields have names, are columns, or are called col1, col2, …; so are values in parentheses."""
+        """Return a struct whose fields have names, are columns, or are called col1, col2, …; so are values in
+        parentheses.
+        """
         if node.name.lower() == "named_struct":
             return _called("named_struct", self.all(node.expressions))
         values = self.all([part.this if isinstance(part, exp.Alias) else part for part in node.expressions])
@@ -434,7 +436,7 @@ class _Translation:
         return operators.comparison(type(node), *rows)
 
     def _as_long(self, left: exp.Expression, right: exp.Expression) -> list[exp.Expression]:
-        """The values of a row, which must be as long as the other."""
+        """Return the values of a row, which must be as long as the other."""
         if len(left.expressions) != len(right.expressions):
             counts = f"{len(left.expressions)} values are compared with {len(right.expressions)}"
             raise self.source.error(left, counts)
@@ -442,7 +444,7 @@ class _Translation:
         return values
 
     def _same_rows(self, left: exp.Expression, right: exp.Expression) -> Typed:
-        """Whether rows in parentheses agree in all values; NULL is the same as NULL in them."""
+        """Return whether rows in parentheses agree in all values; NULL is the same as NULL in them."""
         pairs = zip(self.all(left.expressions), self.all(self._as_long(left, right)), strict=True)
         same = [operators.comparison(exp.NullSafeEQ, a, b) for a, b in pairs]
         return operators.logic(exp.And, same)
@@ -539,7 +541,9 @@ _SYNTAX: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
 
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    """The operands of a node. A name among them is a parameter of a function; after a dot, the name of a field."""
+    """Return the operands of a node. A name among them is a parameter of a function; after a dot, the name of a
+    field.
+    """
     others = (exp.DataType, exp.Var, exp.Lambda, *((exp.Identifier,) if isinstance(node, exp.Dot) else ()))
     return [child for child in node.iter_expressions() if not isinstance(child, others) or child is node.this]
 

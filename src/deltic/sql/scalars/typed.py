@@ -60,7 +60,7 @@ NULL = Typed(exp.Null(), Type.BOOLEAN.or_null)
 
 
 def in_common(values: Iterable[Typed]) -> Modifier | None:
-    """The fields from the greatest to the smallest of intervals, or the collation of texts; None where unknown.
+    """Return the fields from the greatest to the smallest of intervals, or the collation of texts; None where unknown.
 
     NULL has none of its own. Raises Mismatch for texts of two collations.
     """
@@ -91,24 +91,24 @@ def _is_column(node: exp.Expression) -> bool:
 
 
 def constant(value: Any, type_: Type) -> Typed:
-    """A constant, see `deltic.circuit.expressions.literal`."""
+    """Return a constant, see `deltic.circuit.expressions.literal`."""
     return Typed(literal(value, type_), ValueType(type_))
 
 
 def attempted(kind: type[exp.Expression], *operands: Typed) -> Typed:
-    """An operation of the circuit over one operand or two, NULL where it is undefined."""
+    """Return an operation of the circuit over one operand or two, NULL where it is undefined."""
     names = ("this", "expression")
     node = kind(**{name: operand.expression.copy() for name, operand in zip(names, operands, strict=False)})
     return of_node(node, *operands)
 
 
 def applied(kind: type[exp.Expression], *operands: Typed) -> Typed:
-    """An operation of the circuit over one operand or two, an error where it is undefined."""
+    """Return an operation of the circuit over one operand or two, an error where it is undefined."""
     return defined(attempted(kind, *operands), *operands)
 
 
 def regrouped(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
-    """An associative operation over one or more operands, as a tree of least depth."""
+    """Return an associative operation over one or more operands, as a tree of least depth."""
     if len(operands) <= FEW:
         return reduce(partial(applied, kind), operands)
     half = len(operands) // 2
@@ -116,12 +116,12 @@ def regrouped(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
 
 
 def of_node(node: exp.Expression, *operands: Typed) -> Typed:
-    """A node of the circuit whose operands are these."""
+    """Return a node of the circuit whose operands are these."""
     return Typed(node, result_of(node, [operand.type for operand in operands]))
 
 
 def defined(operation: Typed, *operands: Typed) -> Typed:
-    """An operation over these operands, checked where it may be NULL although none of them is."""
+    """Return an operation over these operands, checked where it may be NULL although none of them is."""
     if isinstance(operation.expression, exp.Null) or not _may_fail(operation, *operands):
         return operation
     node = checked(operation.expression)
@@ -129,5 +129,5 @@ def defined(operation: Typed, *operands: Typed) -> Typed:
 
 
 def _may_fail(operation: Typed, *operands: Typed) -> bool:
-    """Whether an operation may be NULL for operands that are not."""
+    """Return whether an operation may be NULL for operands that are not."""
     return result_of(operation.expression, [ValueType(operand.type.type) for operand in operands]).nullable

@@ -35,7 +35,7 @@ class Cursor:
         return not self.rest
 
     def sees(self, *words: str) -> bool:
-        """Whether these words come next."""
+        """Return whether these words come next."""
         return self._length(words) > 0
 
     def take(self, *words: str) -> bool:
@@ -45,7 +45,7 @@ class Cursor:
         return length > 0
 
     def _length(self, words: Sequence[str]) -> int:
-        """How many tokens these words are that come next, 0 where others do. Some keywords are several words."""
+        """Return how many tokens these words are that come next, 0 where others do. Some keywords are several words."""
         result: list[str] = []
         for number, token in enumerate(self.rest, 1):
             if token.token_type is TokenType.STRING:
@@ -111,18 +111,18 @@ class Cursor:
         return result
 
     def end(self) -> None:
-        """Raises ProgramError where tokens are left."""
+        """Raise ProgramError where tokens are left."""
         if not self.at_end:
             self.refuse("the statement should end here")
 
     def query(self, what: str = "a query") -> exp.Expression:
-        """The query that the rest is; raises ProgramError where nothing is left."""
+        """Return the query that the rest is; raises ProgramError where nothing is left."""
         if self.at_end:
             self.refuse(f"expected {what}")
         return query(self.rest, self.source)
 
     def refuse_words(self, statement: str, remedies: Mapping[str, str]) -> None:
-        """Raises ProgramError where words of a clause come next that `statement` does not have."""
+        """Raise ProgramError where words of a clause come next that `statement` does not have."""
         for words, remedy in remedies.items():
             if self.sees(*words.split()):
                 raise token_error(self.source, self.rest[0], f"{statement} {words} is not supported", remedy)

@@ -35,7 +35,7 @@ class Effect:
         return self.target.name
 
     def moved(self, catalog: Catalog) -> str:
-        """A relation that it changes or reads whose definition has changed; "" for none."""
+        """Return a relation that it changes or reads whose definition has changed; "" for none."""
         if catalog.tables.get(self.table) != self.target:
             return self.table
         read = {name: type_ for definition in self.definitions for name, type_ in definition.sources.items()}
@@ -50,5 +50,5 @@ class Effect:
 
 
 def _agree(now: ZSetType | None, read: ZSetType) -> bool:
-    """Whether a relation has the rows that were read."""
+    """Return whether a relation has the rows that were read."""
     return now is not None and (now.schema, now.is_set) == (read.schema, read.is_set)

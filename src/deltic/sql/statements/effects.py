@@ -28,7 +28,7 @@ from deltic.values.types import Column, Kind, Type
 
 
 def effect_of(change: Change, tables: Mapping[str, CatalogTable], relations: Types) -> Effect:
-    """The effect of a statement; raises ProgramError where it does not fit the present tables and views."""
+    """Return the effect of a statement; raises ProgramError where it does not fit the present tables and views."""
     views = [name for name in relations if name not in tables]
     if any(change.table.name.lower() == view.lower() for view in views):
         raise change.source.error(
@@ -82,7 +82,7 @@ class _Writing:
         self._add(change.query, columns or self._names)
 
     def _names_of(self, query: exp.Expression) -> list[exp.Identifier]:
-        """The column names of a query."""
+        """Return the column names of a query."""
         names = answer_circuit(query, self._relations, "new rows", self._source).names
         return [exp.to_identifier(name, quoted=True) for name in names]
 
@@ -154,7 +154,7 @@ class _Writing:
             self._keys = ViewDefinitions((CatalogView(name, circuit.type_of(circuit.sinks[name])),), circuit)
 
     def _equated(self, target: exp.Table, condition: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
-        """The columns of the table that a condition equates with values of the source alone."""
+        """Yield the columns of the table that a condition equates with values of the source alone."""
         own = target.alias_or_name.lower()
         names = {name.lower(): name for name in self._names}
         equations = [part for part in conjuncts(condition) if isinstance(part, exp.EQ) and not part.find(exp.Query)]
@@ -189,11 +189,11 @@ class _Writing:
         return exp.Table(this=name, alias=exp.TableAlias(this=alias.copy()) if alias else None)
 
     def _rows(self, target: exp.Table) -> exp.Select:
-        """The rows of the table, under the name by which the statement knows it."""
+        """Return the rows of the table, under the name by which the statement knows it."""
         return exp.select(*(_of(name, target) for name in self._names)).from_(target.copy())
 
     def _updated(self, target: exp.Table, assignments: Sequence[Assignment]) -> exp.Select:
-        """The rows of the table with assigned values in some columns."""
+        """Return the rows of the table with assigned values in some columns."""
         given: dict[str, list[_FieldValue]] = {}
         for one in assignments:
             name, fields = self._path(target, one)
@@ -204,7 +204,7 @@ class _Writing:
         return exp.select(*columns).from_(target.copy())
 
     def _path(self, target: exp.Table, assignment: Assignment) -> tuple[str, Sequence[exp.Identifier]]:
-        """The column that is assigned, and the fields within it."""
+        """Return the column that is assigned, and the fields within it."""
         first, *rest = assignment.parts or (assignment.column,)
         if rest and first.name.lower() == target.alias_or_name.lower():
             first, *rest = rest
@@ -212,7 +212,7 @@ class _Writing:
         return name, rest
 
     def _assembled(self, whole: exp.Expression, type_: Type, parts: Sequence[_FieldValue]) -> exp.Expression:
-        """A struct value with some fields replaced."""
+        """Return a struct value with some fields replaced."""
         (path, value), *others = parts
         if not path and not others:
             return value
@@ -233,7 +233,7 @@ class _Writing:
         return exp.Anonymous(this="named_struct", expressions=result)
 
     def _with_defaults(self, query: exp.Expression, columns: Sequence[str]) -> exp.Expression:
-        """A query with what columns have by default instead of DEFAULT, which stands in rows of VALUES."""
+        """Return a query with what columns have by default instead of DEFAULT, which stands in rows of VALUES."""
         if not any(_is_default(value) for row in _rows_of(query) for value in row):
             return query
         result = query.copy()
@@ -243,7 +243,7 @@ class _Writing:
         return result
 
     def _given(self, value: exp.Expression, name: str) -> exp.Expression:
-        """The value to store in a column; DEFAULT is replaced by the column's default."""
+        """Return the value to store in a column; DEFAULT is replaced by the column's default."""
         return self._default(name) if _is_default(value) else value.copy()
 
     def _default(self, name: str) -> exp.Expression:
@@ -253,7 +253,7 @@ class _Writing:
         return result
 
     def _assignments(self, when: MergeClause, using: exp.Expression | None) -> Sequence[Assignment]:
-        """What a clause assigns; `*` stands for all columns, from the source's of the same names."""
+        """Return what a clause assigns; `*` stands for all columns, from the source's of the same names."""
         if when.assignments is not None:
             return when.assignments
         if using is None:
@@ -261,7 +261,7 @@ class _Writing:
         return [Assignment(exp.to_identifier(name), _of(name, using)) for name in self._names]
 
     def _columns(self, names: Sequence[exp.Identifier]) -> list[str]:
-        """The columns of the table that are named, each once."""
+        """Return the columns of the table that are named, each once."""
         for number, name in enumerate(names):
             if name.name.lower() in {other.name.lower() for other in names[:number]}:
                 raise self._source.error(name, f"column {name.name} stands here twice")
@@ -292,7 +292,7 @@ class _Writing:
         self._signs[name] = 1
 
     def _bounded(self, column: Column, given: Typed | None, place: exp.Expression) -> Typed:
-        """The value of a column, which has a default, or a bound for its texts."""
+        """Return the value of a column, which has a default, or a bound for its texts."""
         storing = self._storing.get(column.name)
         if storing is None:
             return self._stored(column, given, place)
@@ -302,7 +302,7 @@ class _Writing:
         return result if storing.limit is None else within_bound(result, storing.limit, storing.fixed)
 
     def _stored(self, column: Column, given: Typed | None, place: exp.Expression) -> Typed:
-        """The value of a column of the table, of one that was given; `place` is where it was written."""
+        """Return the value of a column of the table, of one that was given; `place` is where it was written."""
         name = f"column {column.name} of {self._table.name}"
         if given is None and not column.nullable:
             raise self._source.error(place, f"{name} is NOT NULL, and gets no value", "give it one")
@@ -319,7 +319,7 @@ class _Writing:
         return result
 
     def _query(self, what: str, query: exp.Expression) -> str:
-        """The name of a view with all columns of the table; messages say `what` its rows are."""
+        """Return the name of a view with all columns of the table; messages say `what` its rows are."""
         name = self._fresh(what)
         self._define(name, view_circuit(query, self._relations, name, self._source, self._names).circuit)
         return name
@@ -333,20 +333,20 @@ class _Writing:
 
 
 def _literal(query: exp.Expression) -> exp.Values | None:
-    """The VALUES that a query has its rows from, as they are."""
+    """Return the VALUES that a query has its rows from, as they are."""
     source = query.args.get("from_") if isinstance(query, exp.Select) and query.is_star else None
     return source.this if source and isinstance(source.this, exp.Values) else None
 
 
 def _rows_of(query: exp.Expression) -> Iterator[list[exp.Expression]]:
-    """The values of each row of VALUES that a query has its rows from."""
+    """Yield the values of each row of VALUES that a query has its rows from."""
     literal = _literal(query)
     for row in literal.expressions if literal is not None else ():
         yield row.expressions if isinstance(row, exp.Tuple) else [row]
 
 
 def _values(query: exp.Expression) -> list[exp.Expression]:
-    """The values of a row of the query as written, those of the first one of VALUES; none where it has `*`."""
+    """Return the values of a row of the query as written, those of the first one of VALUES; none where it has `*`."""
     columns = query.expressions if isinstance(query, exp.Select) and not query.is_star else []
     return next(_rows_of(query), columns)
 
@@ -356,7 +356,7 @@ def _is_default(value: exp.Expression) -> bool:
 
 
 def _qualified(expression: exp.Expression, relation: exp.Expression, names: Sequence[str]) -> exp.Expression:
-    """The expression with columns of these names that name no relation as those of this one."""
+    """Return the expression with columns of these names that name no relation as those of this one."""
     copy, own = expression.copy(), {name.lower() for name in names}
     for column in copy.find_all(exp.Column):
         if not column.table and column.name.lower() in own:
@@ -365,7 +365,7 @@ def _qualified(expression: exp.Expression, relation: exp.Expression, names: Sequ
 
 
 def _of(name: str, relation: exp.Expression) -> exp.Column:
-    """A column of a relation of FROM."""
+    """Return a column of a relation of FROM."""
     return exp.column(name, table=relation.alias_or_name, quoted=True)
 
 
@@ -378,7 +378,7 @@ def _join(query: exp.Select, other: exp.Expression, on: exp.Expression, kind: st
 
 
 def _in_order(whens: Iterable[MergeClause]) -> Iterable[tuple[MergeClause, exp.Expression | None]]:
-    """The clauses, each with the condition that it is the first one that is for a row."""
+    """Yield the clauses, each with the condition that it is the first one that is for a row."""
     earlier: exp.Expression | None = None
     for when in whens:
         yield when, _both(earlier, when.condition)
@@ -389,14 +389,14 @@ def _in_order(whens: Iterable[MergeClause]) -> Iterable[tuple[MergeClause, exp.E
 
 
 def _both(one: exp.Expression | None, other: exp.Expression | None) -> exp.Expression | None:
-    """The conjunction of conditions, None being true."""
+    """Return the conjunction of conditions, None being true."""
     if one is None or other is None:
         return one or other
     return exp.And(this=exp.Paren(this=one.copy()), expression=exp.Paren(this=other.copy()))
 
 
 def _any(conditions: Sequence[exp.Expression]) -> exp.Expression:
-    """The disjunction of conditions."""
+    """Return the disjunction of conditions."""
     result = conditions[0]
     for other in conditions[1:]:
         result = exp.Or(this=exp.Paren(this=result), expression=exp.Paren(this=other))

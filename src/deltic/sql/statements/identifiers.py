@@ -21,7 +21,7 @@ _SCOPE = re.compile(r"(?:spark_catalog\.)?default\.(?=.)", re.IGNORECASE)
 
 
 def with_names(tokens: Tokens, source: SourceText) -> Tokens:
-    """The tokens with names instead of IDENTIFIER(…). Raises ProgramError where it takes no text."""
+    """Return the tokens with names instead of IDENTIFIER(…). Raises ProgramError where it takes no text."""
     if not any(token.text.upper() == "IDENTIFIER" for token in tokens):
         return tokens
     return list(_with_names(tokens, source))
@@ -50,7 +50,7 @@ def _with_names(tokens: Tokens, source: SourceText) -> Iterator[Token]:
 
 
 def _end(tokens: Tokens, position: int) -> int | None:
-    """The position of the parenthesis that closes IDENTIFIER(…); None where none begins."""
+    """Return the position of the parenthesis that closes IDENTIFIER(…); None where none begins."""
     first = tokens[position]
     if first.token_type in (TokenType.STRING, TokenType.IDENTIFIER) or first.text.upper() != "IDENTIFIER":
         return None
@@ -66,7 +66,7 @@ def _end(tokens: Tokens, position: int) -> int | None:
 
 
 def _text(tokens: Tokens, call: Token, source: SourceText) -> str:
-    """The text of a name, a constant of texts and variables. Raises ProgramError for anything else."""
+    """Return the text of a name, a constant of texts and variables. Raises ProgramError for anything else."""
 
     def resolve(reference: exp.Column) -> Typed:
         if (value := value_of(reference, source)) is None:

@@ -22,7 +22,9 @@ _INT = 1 << 31
 
 
 def lifted(text: str) -> tuple[str, list[Any]] | None:
-    """The text with `?` for its literals, and their values; None where it has none, or tokens that are not simple."""
+    """Return the text with `?` for its literals, and their values; None where it has none, or tokens that are not
+    simple.
+    """
     made, values, last, sign = list[str](), list[Any](), "", ""
     for part in _PART.finditer(text):
         kind, written = part.lastgroup, part[0]
@@ -46,7 +48,7 @@ def lifted(text: str) -> tuple[str, list[Any]] | None:
 
 
 def _value(part: re.Match[str]) -> Any:
-    """The value of a literal; None for another part, and for a number that is not of type INT or DECIMAL."""
+    """Return the value of a literal; None for another part, and for a number that is not of type INT or DECIMAL."""
     if part["text"] is not None:
         return part["text"]
     if part["number"] is None:

@@ -23,7 +23,7 @@ class Key:
     node: exp.Expression
 
     def positions(self, names: Sequence[str], source: SourceText) -> Sequence[int]:
-        """The columns' positions among columns of these names. Raises ProgramError where it is none of them."""
+        """Return the columns' positions among columns of these names. Raises ProgramError where it is none of them."""
         if self.column is None:
             return [number for number, name in enumerate(names) if not name.startswith(KEY)]
         if isinstance(self.column, str):
@@ -37,7 +37,9 @@ class Key:
 
 
 def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, tuple[Key, ...]]:
-    """The query with what it is ordered by as columns after the others, called `order by 0`, …; and the order."""
+    """Return the query with what it is ordered by as columns after the others, called `order by 0`, …; and the
+    order.
+    """
     order = query.args.get("order")
     if order is None:
         return query, ()
@@ -64,14 +66,14 @@ def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, 
 
 
 def _around(query: exp.Expression) -> exp.Select:
-    """A SELECT of all that a query has, whose order stays where it says which rows these are."""
+    """Return a SELECT of all that a query has, whose order stays where it says which rows these are."""
     if not query.args.get("limit") and not query.args.get("offset"):
         query.set("order", None)
     return exp.select("*").from_(exp.Subquery(this=query), copy=False)
 
 
 def _shown(node: exp.Expression, query: exp.Expression) -> str | int | None:
-    """The column of the result that an ORDER BY means, if it is one."""
+    """Return the column of the result that an ORDER BY means, if it is one."""
     number = ordinal(node)
     if number is not None:
         return number - 1

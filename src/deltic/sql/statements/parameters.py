@@ -43,7 +43,7 @@ _OPERANDS = {
 
 
 def filled(statements: Sequence[Tokens], args: Args | None, source: SourceText) -> list[Tokens]:
-    """The statements with values in the places of parameters.
+    """Return the statements with values in the places of parameters.
 
     Raises ProgramError for a parameter without a value, a value without its `?`, one of a type that SQL has not, and a
     definition with parameters: it would be kept without their values; DelticError for a value instead of a list.
@@ -61,7 +61,7 @@ def filled(statements: Sequence[Tokens], args: Args | None, source: SourceText) 
 
 
 def _filled(tokens: Tokens, args: Args | None, used: list[str], source: SourceText) -> Iterator[Token]:
-    """The tokens of one statement; the parameters in it are added to those that are `used`."""
+    """Yield the tokens of one statement; the parameters in it are added to those that are `used`."""
     before: Token | None = None
     position = 0
     while position < len(tokens):
@@ -95,7 +95,7 @@ def _defines(tokens: Tokens) -> bool:
 
 
 def _is_named(before: Token | None, token: Token, following: Token) -> bool:
-    """Whether two tokens are `:name`, at a place where a value may begin."""
+    """Return whether two tokens are `:name`, at a place where a value may begin."""
     return (
         token.token_type is TokenType.COLON
         and following.start == token.end + 1
@@ -113,7 +113,7 @@ class _RefusedValue(Exception):
 
 
 def _value(name: str, args: Args | None, used: Sequence[str]) -> Any:
-    """The value of a parameter after those that are `used`; raises _RefusedValue where there is none."""
+    """Return the value of a parameter after those that are `used`; raises _RefusedValue where there is none."""
     if args is None:
         hint = 'give it one: args={"name": value} for `:name`, args=[value] for `?`'
         raise _RefusedValue("the parameter has no value", hint)
@@ -133,7 +133,7 @@ _Parts = list[tuple[TokenType, str]]
 
 
 def _literal(value: Any) -> _Parts:
-    """A value as the tokens of a literal; raises _RefusedValue for one that SQL has not."""
+    """Return a value as the tokens of a literal; raises _RefusedValue for one that SQL has not."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -168,7 +168,7 @@ def _composite(value: Any) -> _Parts:
 
 
 def _of_number(value: Decimal) -> _Parts:
-    """A whole number as an INT or BIGINT where it is one, others as a DECIMAL of their digits."""
+    """Return a whole number as an INT or BIGINT where it is one, others as a DECIMAL of their digits."""
     if not value.is_finite():
         raise _RefusedValue(f"{value} is no DECIMAL", "use a float")
     written = format(abs(value), "f")
@@ -192,7 +192,7 @@ def _of_timedelta(value: dt.timedelta) -> _Parts:
 
 
 def _call(function: str, arguments: Sequence[Any]) -> _Parts:
-    """The call of a function with values."""
+    """Return the call of a function with values."""
     parts = [(TokenType.VAR, function), (TokenType.L_PAREN, "(")]
     for number, argument in enumerate(arguments):
         parts += [(TokenType.COMMA, ",")] * (number > 0) + _literal(argument)
@@ -200,7 +200,7 @@ def _call(function: str, arguments: Sequence[Any]) -> _Parts:
 
 
 def _template(text: str, value: str = "") -> _Parts:
-    """The tokens of a text, whose one literal '' is a value."""
+    """Return the tokens of a text, whose one literal '' is a value."""
     return [(kind, value if kind is TokenType.STRING else text) for kind, text in _tokens(text)]
 
 

@@ -31,7 +31,7 @@ from deltic.sql.variables import keeping
 
 
 def parse(text: str, file: str = "<sql>", args: Args | None = None) -> tuple[Statement, ...]:
-    """The statements of a text, which `;` divides; none of them has the password of a source.
+    """Return the statements of a text, which `;` divides; none of them has the password of a source.
 
     `args` are the values of its parameters. Raises ProgramError for the first statement that is wrong.
     """
@@ -46,7 +46,7 @@ def _parse(text: str, file: str, args: Args | None) -> tuple[Statement, ...]:
 
 
 def _without_passwords(text: str, statements: Sequence[Statement]) -> str:
-    """A text whose statements name sources without their passwords, which are remembered by now."""
+    """Return a text whose statements name sources without their passwords, which are remembered by now."""
     for statement in reversed(statements):
         if isinstance(statement, CreateTable) and (place := statement.table.source) is not None:
             made = hidden_in(statement.text, (value for _, value in place.options))
@@ -74,7 +74,7 @@ _WORDS: dict[str, Word] = {"BEGIN": "begin", "COMMIT": "commit", "ROLLBACK": "ro
 
 
 def parse_bracket(cursor: Cursor) -> TransactionBracket:
-    """A statement that begins or ends a transaction."""
+    """Return a statement that begins or ends a transaction."""
     if cursor.take("START"):
         cursor.need("TRANSACTION")
         word: Word = "begin"
@@ -86,7 +86,7 @@ def parse_bracket(cursor: Cursor) -> TransactionBracket:
 
 
 def _inserts(tokens: Tokens) -> bool:
-    """Whether INSERT follows WITH: `WITH w AS (…) INSERT INTO t SELECT * FROM w`."""
+    """Return whether INSERT follows WITH: `WITH w AS (…) INSERT INTO t SELECT * FROM w`."""
     words = [token.text.upper() for token in tokens]
     depths = accumulate((word == "(") - (word == ")") for word in words)
     follows = zip(words, words[1:], words[2:], depths, strict=False)

@@ -14,7 +14,7 @@ from deltic.sql.text import SourceText
 
 
 def parse_change(cursor: Cursor) -> st.Change:
-    """A statement that changes a table."""
+    """Return a statement that changes a table."""
     if cursor.take("TRUNCATE"):
         cursor.need("TABLE")
         name = cursor.name("the name of a table")
@@ -138,7 +138,7 @@ def _assignments(nodes: Sequence[exp.Expression], source: SourceText) -> Iterato
 
 
 def _parts(node: exp.Expression, source: SourceText) -> tuple[exp.Identifier, ...]:
-    """The names between the points of what is assigned."""
+    """Return the names between the points of what is assigned."""
     parts = node.parts if isinstance(node, exp.Column | exp.Dot) else []
     result = tuple(part for part in parts if isinstance(part, exp.Identifier))
     if not result or len(result) < len(parts):
@@ -155,7 +155,7 @@ def _assigned(node: exp.Expression, source: SourceText) -> exp.Identifier:
 
 
 def _relation(cursor: Cursor, node: exp.Expression) -> tuple[exp.Identifier, exp.Identifier | None]:
-    """The name and the alias of the table that is changed."""
+    """Return the name and the alias of the table that is changed."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise cursor.source.error(node, "expected the name of a table")
     if node.db:
@@ -165,7 +165,7 @@ def _relation(cursor: Cursor, node: exp.Expression) -> tuple[exp.Identifier, exp
 
 
 def _refuse(cursor: Cursor, node: exp.Expression, **clauses: str) -> None:
-    """Raises ProgramError for a clause that is not supported."""
+    """Raise ProgramError for a clause that is not supported."""
     for argument, clause in clauses.items():
         result = node.args.get(argument)
         if result:

@@ -31,7 +31,7 @@ class ColumnDefinitions:
 
 
 def parse_columns(cursor: Cursor) -> ColumnDefinitions:
-    """What stands between the parentheses."""
+    """Return what stands between the parentheses."""
     if not cursor.sees("("):
         cursor.refuse("expected the columns in parentheses, as in (id INT NOT NULL, name STRING)")
     made = ColumnDefinitions()
@@ -60,7 +60,7 @@ def parse_columns(cursor: Cursor) -> ColumnDefinitions:
 
 
 def _named_column(name: exp.Identifier, columns: Sequence[tuple[exp.Identifier, Column]], cursor: Cursor) -> Column:
-    """The column of that name; raises ProgramError where there is none."""
+    """Return the column of that name; raises ProgramError where there is none."""
     result = next((column for own, column in columns if own.name.lower() == name.name.lower()), None)
     if result is None:
         hint = did_you_mean(name.name, [own.name for own, _ in columns]) or "name a column of the table"
@@ -120,7 +120,7 @@ def _refuse_constraint(cursor: Cursor) -> None:
 
 
 def checked_schema(cursor: Cursor, columns: Sequence[tuple[exp.Identifier, Column]], key: Sequence[str] = ()) -> Schema:
-    """The columns as a schema; those of the key are never NULL."""
+    """Return the columns as a schema; those of the key are never NULL."""
     seen: set[str] = set()
     for name, _ in columns:
         if name.name.lower() in seen:

@@ -118,7 +118,7 @@ def _view(cursor: Cursor, replaces: bool) -> st.CreateView:
 
 
 def _named(cursor: Cursor) -> Iterator[exp.Identifier]:
-    """The names of a view's columns, each with a comment or without."""
+    """Yield the names of a view's columns, each with a comment or without."""
     for tokens in cursor.parts():
         inner = Cursor(tokens, cursor.source)
         yield inner.name("the name of a column")

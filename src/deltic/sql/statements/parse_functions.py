@@ -18,7 +18,7 @@ _ENDS = ("RETURN", "LANGUAGE", "DETERMINISTIC", "CONTAINS", "READS", "SQL")
 
 
 def parse_function(cursor: Cursor, replaces: bool) -> CreateFunction:
-    """What follows CREATE [OR REPLACE] [TEMPORARY] FUNCTION."""
+    """Return what follows CREATE [OR REPLACE] [TEMPORARY] FUNCTION."""
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the function")
     if not cursor.sees("("):
@@ -56,7 +56,7 @@ def parse_function(cursor: Cursor, replaces: bool) -> CreateFunction:
 
 
 def parse_drop_function(cursor: Cursor) -> DropFunction:
-    """What follows DROP [TEMPORARY] FUNCTION."""
+    """Return what follows DROP [TEMPORARY] FUNCTION."""
     if_there = cursor.take("IF", "EXISTS")
     name = cursor.name("the name of a function")
     cursor.end()
@@ -92,7 +92,7 @@ def _parameters(cursor: Cursor) -> Iterator[Parameter]:
 
 
 def _columns(cursor: Cursor) -> Iterator[Column]:
-    """The columns after RETURNS TABLE; none where they are those of the query."""
+    """Yield the columns after RETURNS TABLE; none where they are those of the query."""
     for tokens in cursor.parts():
         made = ColumnDefinitions()
         inner = Cursor(tokens, cursor.source)

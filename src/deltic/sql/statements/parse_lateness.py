@@ -32,7 +32,7 @@ def parse_lateness(cursor: Cursor) -> Tokens:
 
 
 def parse_watermark(cursor: Cursor) -> tuple[exp.Identifier, Tokens]:
-    """The column of WATERMARK FOR, and the expression after AS."""
+    """Return the column of WATERMARK FOR, and the expression after AS."""
     cursor.need("WATERMARK", "FOR")
     name = cursor.name("the name of a column")
     cursor.need("AS")
@@ -42,7 +42,7 @@ def parse_watermark(cursor: Cursor) -> tuple[exp.Identifier, Tokens]:
 
 
 def lateness_of(column: Column, tokens: Tokens, cursor: Cursor, is_watermark: bool) -> Lateness:
-    """What is written of a column. Raises ProgramError for a column, or a length, that cannot be."""
+    """Return what is written of a column. Raises ProgramError for a column, or a length, that cannot be."""
     if column.type not in TYPES:
         message = f"{column.name} is {written(column.type)}, which is no time that rows could be late by"
         raise _error(cursor, tokens, message, "a lateness is one of a TIMESTAMP, a DATE or an integer")
@@ -70,7 +70,7 @@ def _is(node: exp.Expression | None, column: Column) -> bool:
 
 
 def _length(node: exp.Expression, column: Column, tokens: Tokens, cursor: Cursor) -> int:
-    """The length in the unit of the column."""
+    """Return the length in the unit of the column."""
 
     def refuse(_: exp.Column) -> Typed:
         raise _error(cursor, tokens, "the length is a constant", "write LATENESS INTERVAL 1 HOUR")

@@ -23,7 +23,7 @@ _RELATION = "the name of a table or view"
 
 
 def parse_query(cursor: Cursor) -> Select:
-    """A query by itself."""
+    """Return a query by itself."""
     return Select(*cursor.span, cursor.query())
 
 
@@ -92,7 +92,7 @@ def _schema(cursor: Cursor) -> None:
 
 
 def check_schema(name: exp.Identifier, source: SourceText) -> None:
-    """Raises ProgramError for another schema than the only one."""
+    """Raise ProgramError for another schema than the only one."""
     if name.name.lower() != "default":
         raise source.error(name, f"there is no schema {name.name}", "the only one is `default`: leave it out")
 

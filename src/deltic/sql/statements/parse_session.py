@@ -93,7 +93,7 @@ def parse_execute(cursor: Cursor) -> st.ExecuteImmediate:
 
 
 def _argument(tokens: Tokens, cursor: Cursor) -> tuple[str, exp.Expression]:
-    """A value, and the name of the parameter that it is for: its alias, or that of the variable that it is."""
+    """Return a value, and the name of the parameter that it is for: its alias, or that of the variable that it is."""
     if len(tokens) > 2 and tokens[-2].token_type is TokenType.ALIAS:
         return tokens[-1].text, _value(tokens[:-2], cursor)
     value = _value(tokens, cursor)
@@ -169,7 +169,7 @@ def _whole_name(tokens: Tokens, cursor: Cursor) -> exp.Identifier:
 
 
 def _text(tokens: Tokens, cursor: Cursor) -> str:
-    """The text of tokens as it was written, without quotes around it."""
+    """Return the text of tokens as it was written, without quotes around it."""
     if not tokens:
         return ""
     if len(tokens) == 1:

@@ -25,7 +25,9 @@ _AFTER = ("NOT", "PRIMARY", "COMMENT", "LATENESS", "CHECK", "UNIQUE", "REFERENCE
 
 
 def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple[Type, ColumnStorage]:
-    """The type of a column, and how values are stored in it; VARCHAR(n) and CHAR(n) are texts of bounded length."""
+    """Return the type of a column, and how values are stored in it; VARCHAR(n) and CHAR(n) are texts of bounded
+    length.
+    """
     parameters = data_type.expressions
     if data_type.this not in _TEXTS or (data_type.this in _FIXED and not parameters):
         collation = collation_of(data_type, source)
@@ -49,7 +51,9 @@ def parse_default(cursor: Cursor, column: Column, storing: ColumnStorage) -> Col
 
 
 def _fitting(tokens: Tokens, column: Column, source: SourceText) -> Typed:
-    """The value of a DEFAULT of a column. Raises ProgramError for one that is no constant, or none of the column."""
+    """Return the value of a DEFAULT of a column. Raises ProgramError for one that is no constant, or none of the
+    column.
+    """
     result = default_value(expression(tokens, source), source)
     if not (result.is_null or is_assignable(result.type.type, column.type)):
         message = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(result.type.type)}"
@@ -58,7 +62,7 @@ def _fitting(tokens: Tokens, column: Column, source: SourceText) -> Typed:
 
 
 def default_value(node: exp.Expression, source: SourceText) -> Typed:
-    """The value of a DEFAULT. Raises ProgramError for one that is no constant."""
+    """Return the value of a DEFAULT. Raises ProgramError for one that is no constant."""
 
     def resolve(reference: exp.Column) -> Typed:
         raise source.error(reference, "a DEFAULT must be a constant", "give the value in INSERT")
@@ -67,7 +71,7 @@ def default_value(node: exp.Expression, source: SourceText) -> Typed:
 
 
 def existing_value(column: Column, storing: ColumnStorage) -> Any:
-    """The value of present rows in a new column: its DEFAULT as INSERT would store it, None for NULL.
+    """Return the value of present rows in a new column: its DEFAULT as INSERT would store it, None for NULL.
 
     Raises ProgramError for one that is no constant, or no value of the column.
     """

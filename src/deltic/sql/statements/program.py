@@ -75,7 +75,7 @@ class SqlProgram:
         return replace(self, functions={n: each for n, each in self.functions.items() if n != name.lower()})
 
     def callers(self, name: str) -> list[str]:
-        """The functions and views that call a function directly."""
+        """Return the functions and views that call a function directly."""
         functions = [each.name for each in self.functions.values() if name.lower() in each.calls]
         return [*functions, *(view.name.name for view in self.views if name.lower() in view.calls)]
 
@@ -89,7 +89,7 @@ class SqlProgram:
         )
 
     def part(self, others: Types) -> FrontEndDefinitions:
-        """The definitions, where `others` are the relations of other front ends; raises ProgramError.
+        """Return the definitions, where `others` are the relations of other front ends; raises ProgramError.
 
         Each view is lowered from its text, after those that it reads, so that it uses their present columns.
         """
@@ -114,20 +114,20 @@ class SqlProgram:
 
 
 def _read(view: CreateView) -> list[exp.Table]:
-    """The relations that a view names, and those that the functions name that it calls."""
+    """Return the relations that a view names, and those that the functions name that it calls."""
     called = reached(view.calls, KNOWN.get({}))
     return [*view.read, *(table for function in called for table in function.read)]
 
 
 def _declare(view: DeclareView) -> ViewDefinitions:
-    """The definition of a view that is declared and not defined."""
+    """Return the definition of a view that is declared and not defined."""
     from deltic.sql.statements.recursion import declared_view
 
     return declared_view(view)
 
 
 def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types) -> ViewDefinitions:
-    """The definition of views that depend on each other or on their declarations."""
+    """Return the definition of views that depend on each other or on their declarations."""
     from deltic.sql.statements.recursion import recursive_views
 
     own = Spellings(view.name.name for view in views)
@@ -142,7 +142,7 @@ def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: 
 
 
 def _check_refresh(view: CreateView, circuit: Circuit) -> None:
-    """Raises ProgramError for FULL on a view without recursion, which is always updated by its changes."""
+    """Raise ProgramError for FULL on a view without recursion, which is always updated by its changes."""
     if view.refresh == "full" and not any(isinstance(operator, ops.Fixpoint) for operator in circuit.operators):
         message = f"REFRESH POLICY FULL of {view.name.name}"
         remedy = "leave it out: an update costs no more than what it touches"
@@ -150,7 +150,7 @@ def _check_refresh(view: CreateView, circuit: Circuit) -> None:
 
 
 def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
-    """The error for a recursion in which no view is declared."""
+    """Return the error for a recursion in which no view is declared."""
     message = (
         f"view {names[0]} reads itself" if len(names) == 1 else f"the views {', '.join(names)} depend on each other"
     )
@@ -160,7 +160,7 @@ def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
 
 
 def lowered(view: CreateView, known: Types, spellings: Spellings) -> ViewDefinitions:
-    """The definition of one view over relations that are known, with these names. Raises ProgramError."""
+    """Return the definition of one view over relations that are known, with these names. Raises ProgramError."""
     read = {name: known[name] for name in spellings.meant(_read(view)) if name in known}
     are_there = all(spelt(table.name, read) for table in _read(view))
     from deltic.sql.scalars.functions import python

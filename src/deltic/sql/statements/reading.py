@@ -34,7 +34,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def split(source: SourceText) -> list[Tokens]:
-    """The tokens of each statement that is not empty; raises ProgramError where the text is no tokens."""
+    """Return the tokens of each statement that is not empty; raises ProgramError where the text is no tokens."""
     if lone := _SURROGATE.search(source.text):
         readable = SourceText(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text), source.file)
         raise ProgramError([readable.at(*lone.span(), "half of a character, which no text in UTF-8 has")])
@@ -57,7 +57,7 @@ def split(source: SourceText) -> list[Tokens]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether a text ends with a `;` that stands in no quotes or comment, or says nothing at all."""
+    """Return whether a text ends with a `;` that stands in no quotes or comment, or says nothing at all."""
     try:
         tokens = _Tokenizer(dialect=Spark()).tokenize(text)
     except TokenError:
@@ -66,7 +66,7 @@ def is_complete(text: str) -> bool:
 
 
 def tree(tokens: Tokens, source: SourceText) -> exp.Expression:
-    """The tree that sqlglot parses from the tokens of one statement; raises ProgramError if they are not one."""
+    """Return the tree that sqlglot parses from the tokens of one statement; raises ProgramError if they are not one."""
     result = _read(tokens, source, None, "this cannot be read")
     if not isinstance(result, exp.Expression):
         raise token_error(source, tokens[0], "this is no statement of SQL")
@@ -74,7 +74,7 @@ def tree(tokens: Tokens, source: SourceText) -> exp.Expression:
 
 
 def query(tokens: Tokens, source: SourceText) -> exp.Expression:
-    """The query that tokens are; raises ProgramError where they are none."""
+    """Return the query that tokens are; raises ProgramError where they are none."""
     result = tree(tokens, source)
     if isinstance(result, exp.Values):
         return of_values(result)
@@ -84,7 +84,7 @@ def query(tokens: Tokens, source: SourceText) -> exp.Expression:
 
 
 def expression(tokens: Tokens, source: SourceText) -> exp.Expression:
-    """The scalar expression that tokens are; raises ProgramError where they are none."""
+    """Return the scalar expression that tokens are; raises ProgramError where they are none."""
     result = _read(tokens, source, exp.Condition, "this cannot be read as a value")
     if not isinstance(result, exp.Expression):
         raise token_error(source, tokens[0], "expected a value")
@@ -92,7 +92,9 @@ def expression(tokens: Tokens, source: SourceText) -> exp.Expression:
 
 
 def _read(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None, message: str) -> exp.Expr | None:
-    """The tree of this kind that sqlglot parses from tokens; raises ProgramError, by default with the message."""
+    """Return the tree of this kind that sqlglot parses from tokens; raises ProgramError, by default with the
+    message.
+    """
     try:
         return level(_parsed(tokens, source, kind))
     except _Unexpected as error:
@@ -115,7 +117,7 @@ def _parsed(tokens: Tokens, source: SourceText, kind: type[exp.Expr] | None) -> 
 
 
 def data_type(tokens: Tokens, source: SourceText) -> exp.DataType:
-    """The type that tokens name; raises ProgramError where they name none."""
+    """Return the type that tokens name; raises ProgramError where they name none."""
     result = _data_type(tokens, source)
     if result is None:
         start, end = tokens[0].start, tokens[-1].end + 1
@@ -126,7 +128,7 @@ def data_type(tokens: Tokens, source: SourceText) -> exp.DataType:
 
 
 def is_type(tokens: Tokens, source: SourceText) -> bool:
-    """Whether tokens name a type."""
+    """Return whether tokens name a type."""
     return _data_type(tokens, source) is not None
 
 
@@ -142,7 +144,7 @@ def _data_type(tokens: Tokens, source: SourceText) -> exp.DataType | None:
 
 
 def divided(tokens: Tokens) -> Iterator[Tokens]:
-    """The parts between the commas that stand in no parenthesis or angle."""
+    """Yield the parts between the commas that stand in no parenthesis or angle."""
     if not tokens:
         return
     depth, begin = 0, 0
@@ -155,20 +157,20 @@ def divided(tokens: Tokens) -> Iterator[Tokens]:
 
 
 def identifier(token: Token) -> exp.Identifier:
-    """The identifier that a token is, with its place."""
+    """Return the identifier that a token is, with its place."""
     result = exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER)
     result.update_positions(token)
     return result
 
 
 def is_name(token: Token) -> bool:
-    """Whether a token can be the name of a relation or column."""
+    """Return whether a token can be the name of a relation or column."""
     is_quoted = token.token_type is TokenType.IDENTIFIER
     return is_quoted or (token.token_type is not TokenType.STRING and token.text.isidentifier())
 
 
 def token_error(source: SourceText, token: Token, message: str, hint: str = "") -> ProgramError:
-    """The error about one token."""
+    """Return the error about one token."""
     return ProgramError([source.at(token.start, token.end + 1, message, hint)])
 
 
@@ -216,7 +218,7 @@ _EXPECTED = {
 
 
 def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> ProgramError:
-    """The error for a token that the grammar does not have there, or for a statement that ends too early."""
+    """Return the error for a token that the grammar does not have there, or for a statement that ends too early."""
     result = error.token
     expected = re.fullmatch(r"(?:Expecting|Expected) (.+?)(?: but got .*)?", error.message)
     wanted = f"; expected {_EXPECTED.get(expected[1], f'`{expected[1]}`')}" if expected else ""
@@ -235,7 +237,9 @@ def _shown(token: Token, source: SourceText) -> str:
 
 
 def _unreadable(source: SourceText, error: TokenError) -> ProgramError:
-    """The error for a text in which a quote or comment does not end. sqlglot tells the offset of a quote's begin."""
+    """Return the error for a text in which a quote or comment does not end. sqlglot tells the offset of a quote's
+    begin.
+    """
     quote = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     if quote is not None:
         start, message = int(quote[2]), f"this is not closed: {quote[1]} is missing"
@@ -251,7 +255,7 @@ T = TypeVar("T", bound=exp.Expr | None)
 
 
 def level(tree: T) -> T:
-    """The tree with its chains of AND, OR and `||` as balanced trees: sqlglot makes a level of each operand."""
+    """Return the tree with its chains of AND, OR and `||` as balanced trees: sqlglot makes a level of each operand."""
     if tree is None:
         return tree
     around = exp.Paren(this=tree)
@@ -263,7 +267,7 @@ def level(tree: T) -> T:
 
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    """The operands of a chain, from the left."""
+    """Return the operands of a chain, from the left."""
     result, waiting = list[exp.Expression](), [node]
     while waiting:
         part = waiting.pop()

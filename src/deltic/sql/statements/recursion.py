@@ -25,7 +25,7 @@ from deltic.values.types import Column, Schema
 
 
 def declared_view(declaration: DeclareView) -> ViewDefinitions:
-    """A declared view that is not defined yet: it has no rows."""
+    """Return a declared view that is not defined yet: it has no rows."""
     builder, name = CircuitBuilder(), declaration.name.name
     builder.add(ops.Sink(name), builder.add(ops.Constant(declaration.schema, ())))
     view = CatalogView(name, ZSetType(declaration.schema, True), text=declaration.text, place=declaration.place)
@@ -35,7 +35,7 @@ def declared_view(declaration: DeclareView) -> ViewDefinitions:
 def recursive_views(
     views: Sequence[CreateView], declared: Mapping[str, Schema], known: Mapping[str, ZSetType]
 ) -> ViewDefinitions:
-    """The definition of views that depend on each other; where one is not declared, it reads others that are.
+    """Return the definition of views that depend on each other; where one is not declared, it reads others that are.
 
     Raises ProgramError where a query has other columns than declared, or a view depends on its own absence.
     """
@@ -59,7 +59,7 @@ def recursive_views(
 
 
 def _policy(views: Sequence[CreateView]) -> RefreshPolicy:
-    """The refresh policy of views that are refreshed together."""
+    """Return the refresh policy of views that are refreshed together."""
     named = [view for view in views if view.refresh]
     for view in named:
         if view.policy != named[0].policy:
@@ -109,7 +109,7 @@ class _Body:
         self.circuit = inside.build()
 
     def whole(self, refresh: RefreshPolicy) -> Circuit:
-        """The circuit around the body, with a sink for each view."""
+        """Return the circuit around the body, with a sink for each view."""
         fixpoint = self._outside.add(ops.Fixpoint(self.circuit, refresh), *self._imported)
         there = {name: self._outside.add(ops.BundleRelation(name), fixpoint) for name in self._members}
         for name in self._helpers:
@@ -142,7 +142,7 @@ class _Body:
         raise AssertionError(f"{name} has no rows")
 
     def _imports(self, number: int, inside: CircuitBuilder) -> int:
-        """A node of the circuit around, in the body."""
+        """Return a node of the circuit around, in the body."""
         if not (self._counts or self._outside.type_of(number).is_set):
             number = self._outside.add(ops.Distinct(), number)
         if number not in self._imported:
@@ -150,7 +150,7 @@ class _Body:
         return inside.add(ops.Import(self._imported.index(number), self._outside.type_of(number)))
 
     def _end(self, name: str, found: Schema, node: int, place: CircuitBuilder) -> int:
-        """The rows of a view: those of its query, each once, in the columns that it has."""
+        """Return the rows of a view: those of its query, each once, in the columns that it has."""
         view, wanted = self.views[name]
         for have, want in zip(found, wanted, strict=True):
             if have.type is not want.type or (have.nullable and not want.nullable):

@@ -49,7 +49,7 @@ class Statement:
         return "\n" * before.count("\n") + " " * len(before.rpartition("\n")[2]) + written
 
     def error(self, message: str, hint: str = "") -> ProgramError:
-        """The error about the statement as a whole, shown at its first word."""
+        """Return the error about the statement as a whole, shown at its first word."""
         first = self.start + len(self.text.split(None, 1)[0])
         return ProgramError([self.source.at(self.start, first, message, hint)])
 
@@ -86,7 +86,7 @@ class CreateTableAs(Statement):
     unless_there: bool
 
     def declared(self, schema: Schema) -> str:
-        """The table's declaration, as SQL has it."""
+        """Return the table's declaration, as SQL has it."""
         columns = ", ".join(f"{_quoted(column.name)} {written(column.type)}" for column in schema)
         return f"CREATE TABLE {_quoted(self.name.name)} ({columns})"
 
@@ -141,7 +141,7 @@ class CreateView(Statement):
         return calls_of(self.query)
 
     def called(self, name: str) -> CreateView:
-        """The view under another spelling of its name."""
+        """Return the view under another spelling of its name."""
         identifier = self.name.copy()
         identifier.set("this", name)
         return replace(self, name=identifier)
@@ -174,7 +174,7 @@ class AlterTable(Statement):
     kind: Literal["table"] = "table"
 
     def place_of(self, column: str) -> exp.Identifier:
-        """Where a column is named; where none is, the name of the table."""
+        """Return where a column is named; where none is, the name of the table."""
         return next((name for name in self.names if name.name.lower() == column.lower()), self.name)
 
 
@@ -187,7 +187,7 @@ class AlterView(Statement):
     kind: Literal["view"] = "view"
 
     def defined(self, name: str, views: Sequence[CreateView]) -> CreateView:
-        """The view of that name with its new query, and the refresh policy that it has among these views."""
+        """Return the view of that name with its new query, and the refresh policy that it has among these views."""
         assert self.query is not None
         refresh: Refresh = next((view.refresh for view in views if view.name.name == name), "")
         view = CreateView(self.source, self.start, self.end, self.name, (), self.query, True, False, refresh)

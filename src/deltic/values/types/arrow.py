@@ -22,7 +22,7 @@ _OF_SIMPLE = {type_.arrow: type_ for type_ in Type.simple()} | {
 
 
 def type_of_arrow(arrow: pa.DataType) -> Type:
-    """The type for the values of an Arrow type; UnsupportedError when there is none."""
+    """Return the type for the values of an Arrow type; UnsupportedError when there is none."""
     if arrow in _OF_SIMPLE:
         return _OF_SIMPLE[arrow]
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):

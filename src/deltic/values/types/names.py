@@ -44,12 +44,12 @@ def type_named(name: str) -> Type:
 
 @cache
 def sql_type(type_: Type) -> exp.DataType:
-    """The name of a type as a tree; copy it before it is put into another tree."""
+    """Return the name of a type as a tree; copy it before it is put into another tree."""
     return exp.DataType.build(type_name(type_), dialect="duckdb")
 
 
 def type_name(type_: Type) -> str:
-    """The name of a type in DuckDB's SQL."""
+    """Return the name of a type in DuckDB's SQL."""
     match type_.kind:
         case Kind.DECIMAL:
             return f"DECIMAL({type_.precision}, {type_.scale})"
@@ -64,7 +64,7 @@ def type_name(type_: Type) -> str:
 
 
 def of_sql(sql: exp.DataType) -> Type:
-    """The type of a type name in SQL; elements, fields and map values are nullable."""
+    """Return the type of a type name in SQL; elements, fields and map values are nullable."""
     if isinstance(sql.this, exp.Interval):
         return Type.YEAR_MONTH_INTERVAL if sql == sql_type(Type.YEAR_MONTH_INTERVAL) else Type.DAY_TIME_INTERVAL
     if sql.this in _OF_NAMES:

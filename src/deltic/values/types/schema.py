@@ -22,12 +22,12 @@ class Schema:
 
     @classmethod
     def of(cls, **types: Type | ValueType) -> Schema:
-        """A schema from keywords, in their order: ``Schema.of(x=Type.INT64, y=Type.STRING.or_null)``."""
+        """Return a schema from keywords, in their order: ``Schema.of(x=Type.INT64, y=Type.STRING.or_null)``."""
         return cls(tuple(_column(name, type_) for name, type_ in types.items()))
 
     @classmethod
     def of_arrow(cls, schema: pa.Schema) -> Schema:
-        """The schema of an Arrow table's rows; UnsupportedError for a type that has no counterpart."""
+        """Return the schema of an Arrow table's rows; UnsupportedError for a type that has no counterpart."""
         from deltic.values.types.arrow import type_of_arrow
 
         return cls(tuple(Column(field.name, type_of_arrow(field.type), field.nullable) for field in schema))
@@ -48,22 +48,22 @@ class Schema:
         return {column.name: column.value_type for column in self.columns}
 
     def index(self, name: str) -> int:
-        """The position of the column called `name`; KeyError when there is none."""
+        """Return the position of the column called `name`; KeyError when there is none."""
         try:
             return self.names.index(name)
         except ValueError:
             raise KeyError(name) from None
 
     def column(self, name: str) -> Column:
-        """The column called `name`; KeyError when there is none."""
+        """Return the column called `name`; KeyError when there is none."""
         return self.columns[self.index(name)]
 
     def part(self, names: Iterable[str]) -> Schema:
-        """The columns with these names, in their order."""
+        """Return the columns with these names, in their order."""
         return Schema(tuple(map(self.column, names)))
 
     def to_arrow(self) -> pa.Schema:
-        """The Arrow schema of a table of such rows."""
+        """Return the Arrow schema of a table of such rows."""
         return self._arrow
 
     @cached_property

@@ -43,7 +43,7 @@ _OF_SIMPLE = {type(found): type_ for type_, found in _SIMPLE.items()} | {
 
 
 def spark_type(type_: Type) -> spark.DataType:
-    """The Spark type of a column of this type."""
+    """Return the Spark type of a column of this type."""
     match type_.kind:
         case Kind.DECIMAL:
             return spark.DecimalType(type_.precision, type_.scale)
@@ -58,7 +58,7 @@ def spark_type(type_: Type) -> spark.DataType:
 
 
 def type_of_spark(found: spark.DataType) -> Type:
-    """The type for the values of a Spark type; UnsupportedError when there is none."""
+    """Return the type for the values of a Spark type; UnsupportedError when there is none."""
     match found:
         case spark.DecimalType():
             return Type.decimal(found.precision, found.scale)

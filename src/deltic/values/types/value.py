@@ -91,7 +91,7 @@ class Type:
 
     @classmethod
     def _of(cls, kind: Kind, parameters: tuple[Any, ...] = ()) -> Type:
-        """The one object of this kind and these parameters."""
+        """Return the one object of this kind and these parameters."""
         return cls._made.setdefault((kind, parameters), cls(kind, parameters))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -99,7 +99,7 @@ class Type:
 
     @classmethod
     def simple(cls) -> tuple[Type, ...]:
-        """The types without parameters."""
+        """Return the types without parameters."""
         return tuple(type_ for type_ in cls._made.values() if not type_.parameters and type_.kind is not Kind.STRUCT)
 
     @classmethod
@@ -180,7 +180,7 @@ class Type:
         return (self.element,) if self.kind is Kind.ARRAY else ()
 
     def with_parts(self, parts: Iterable[ValueType]) -> Type:
-        """The composite type of the same kind, with the same names of fields, and other types within."""
+        """Return the composite type of the same kind, with the same names of fields, and other types within."""
         match self.kind:
             case Kind.STRUCT:
                 pairs = zip(self.fields, parts, strict=True)
@@ -288,7 +288,7 @@ def _arrow_field(name: str, value: ValueType) -> pa.Field:
 
 @cache
 def _simple_arrow() -> dict[Kind, pa.DataType]:
-    """The Arrow types of the kinds without parameters.
+    """Return the Arrow types of the kinds without parameters.
 
     Months are `month_day_nano_interval` without days and nanoseconds, the only interval of months that pyarrow can
     make.

@@ -34,11 +34,11 @@ class Sides:
         self._new: dict[int, int] = {}
 
     def up(self, number: int) -> int:
-        """What node `number` gains; it may repeat what was present."""
+        """Return what node `number` gains; it may repeat what was present."""
         return self._pair(number)[0]
 
     def down(self, number: int) -> int:
-        """What it loses; it may name what was absent, and never what is present after the change."""
+        """Return what it loses; it may name what was absent, and never what is present after the change."""
         return self._pair(number)[1]
 
     def new(self, number: int) -> int:
@@ -54,17 +54,17 @@ class Sides:
         return self.builder.add(ops.Delay(), self.new(number))
 
     def union(self, *numbers: int) -> int:
-        """The union of new nodes."""
+        """Return the union of new nodes."""
         return self.apply(ops.Plus(), *numbers)
 
     def without(self, number: int, *others: int) -> int:
-        """The rows of a new node that are in none of the others."""
+        """Return the rows of a new node that are in none of the others."""
         for other in others:
             number = self.builder.add(ops.Antijoin(), number, other)
         return number
 
     def apply(self, operator: ops.Operator, *numbers: int) -> int:
-        """The set of the operator's results for new nodes."""
+        """Return the set of the operator's results for new nodes."""
         number = self.builder.add(operator, *numbers)
         is_bag = isinstance(self.builder.node(number).type, ZSetType) and not self.builder.type_of(number).is_set
         return self.builder.add(ops.Distinct(), number) if is_bag else number
@@ -88,7 +88,7 @@ class Sides:
         return self.without(new, old), self.without(old, new)
 
     def _value(self, number: int, node: Node) -> int:
-        """The operator on the new sets of its inputs."""
+        """Return the operator on the new sets of its inputs."""
         of_sets = all(is_set(self.circuit.nodes[i].type) for i in node.inputs)
         if not (isinstance(node.operator, _ON_SETS) or of_sets) or isinstance(node.operator, ops.Negate):
             raise UnsupportedError(
@@ -187,7 +187,7 @@ def antijoin_gains(op: ops.Antijoin, node: Node, sides: Sides) -> Pair:
 
 
 def incrementalize_sets(circuit: Circuit) -> Circuit:
-    """The circuit of gains and losses: source and sink s become s+ and s-, what is added and what is removed.
+    """Return the circuit of gains and losses: source and sink s become s+ and s-, what is added and what is removed.
 
     Tables and changes are sets; s+ may repeat what is present, s- may name what is not, and the two are disjoint.
     Raises UnsupportedError where an operator has no value on sets.

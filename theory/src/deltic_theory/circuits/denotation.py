@@ -58,12 +58,16 @@ STREAM_OPERATORS: dict[type[ops.Operator], Callable[[Streams], Streams]] = {
 
 
 def denote(circuit: Circuit, sources: Mapping[str, Stream[Rows]]) -> dict[str, Stream[Rows]]:
-    """The streams of the sinks for these streams of the sources; a source that is absent is zero at all times."""
+    """Return the streams of the sinks for these streams of the sources; a source that is absent is zero at all
+    times.
+    """
     return _denote(circuit, Scope(depth=1, clock=0, sources=sources)).sinks
 
 
 def _denote(circuit: Circuit, scope: Scope) -> Meaning:
-    """The meaning of a circuit: its back-edges carry the only streams that solve their equations [DBSP §9.4.4]."""
+    """Return the meaning of a circuit: its back-edges carry the only streams that solve their equations [DBSP
+    §9.4.4].
+    """
     if not circuit.closes:
         return _acyclic(circuit, scope, {})
 
@@ -79,7 +83,7 @@ def _denote(circuit: Circuit, scope: Scope) -> Meaning:
 
 
 def _acyclic(circuit: Circuit, scope: Scope, cycles: Mapping[str, Streams]) -> Meaning:
-    """The streams of the nodes for given streams at the beginnings of the back-edges."""
+    """Return the streams of the nodes for given streams at the beginnings of the back-edges."""
     values: list[Value] = []
     for node in circuit.nodes:
         if isinstance(node.operator, ops.BackEdge):
@@ -152,7 +156,7 @@ LEAVES: dict[type[ops.Operator], Callable[[Any, Scope], Streams]] = {
 
 
 def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Streams], scope: Scope) -> dict[str, Streams]:
-    """The last values of the body's iterations.
+    """Return the last values of the body's iterations.
 
     A derivative's changes may be zero at an iteration and not at a later one, but their sum over the clock is an
     iteration that settles where it first repeats: X is taken of ↑I, and D of the result.
@@ -183,7 +187,7 @@ def _settled(iterations: dict[str, Streams], scope: Scope) -> dict[str, Streams]
 
 
 def _iterations(body: Circuit, inputs: Sequence[Streams], inside: Scope) -> dict[str, Streams]:
-    """The streams, one nesting deeper than the inputs, of the values of the body's sinks at each iteration."""
+    """Return the streams, one nesting deeper than the inputs, of the values of the body's sinks at each iteration."""
     times = inside.depth - 1
     repeat = lift_repeatedly(lambda rows: constant(Z_SETS, rows), nested_streams(Z_SETS, 1), times)
     imports = [repeat(stream) for stream in inputs]

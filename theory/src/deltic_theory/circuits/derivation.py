@@ -14,7 +14,7 @@ _STREAM_OPERATORS = (ops.Delay, ops.Integrate, ops.Differentiate, ops.BackEdge, 
 
 
 def derivation(circuit: Circuit) -> str:
-    """The steps that build the circuit, for each node in order: the rule, and the judgement that it adds.
+    """Return the steps that build the circuit, for each node in order: the rule, and the judgement that it adds.
 
     S is for streams, SS for streams of streams, …: in a circuit of depth d all are nested d + 1 deep, and each ↑ lifts
     a node into one of them. A fixpoint is shown as the bracket that it is, its derivative as the bracket of its
@@ -34,7 +34,7 @@ def _steps(circuit: Circuit, indent: str) -> Iterator[str]:
 
 
 def _node(circuit: Circuit, node: Node) -> Iterator[tuple[str, str]]:
-    """The rules by which one node is added to those before it, and what they say about it."""
+    """Yield the rules by which one node is added to those before it, and what they say about it."""
     operator, inputs, nesting = node.operator, [circuit.nodes[i].type for i in node.inputs], circuit.depth + 1
     if isinstance(operator, ops.Close):
         (end,) = (
@@ -63,5 +63,5 @@ def _judgement(name: str, inputs: Iterable[EdgeType], output: EdgeType, nesting:
 
 
 def _streams(type_: EdgeType, nesting: int) -> str:
-    """The type of the streams, nested so deep, of an edge's values."""
+    """Return the type of the streams, nested so deep, of an edge's values."""
     return ("S" * nesting + " " + str(deeper(type_, 0))).strip()

@@ -26,11 +26,11 @@ class Scope:
     feedback: Mapping[str, Streams] = field(default_factory=dict)
 
     def lift(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of Z-sets at all times of the scope."""
+        """Return a function of Z-sets at all times of the scope."""
         return lift_repeatedly(function, Z_SETS, self.depth)
 
     def raised(self, operator: Callable[[Any], Any], time: int) -> Callable[..., Any]:
-        """An operator at one of the times; it maps streams to streams as deeply nested."""
+        """Return an operator at one of the times; it maps streams to streams as deeply nested."""
         return lift_repeatedly(operator, nested_streams(Z_SETS, self.depth - time), time)
 
 

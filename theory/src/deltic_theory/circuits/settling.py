@@ -14,7 +14,7 @@ from deltic_theory.streams import Stream
 
 
 def at(stream: Stream[Any], time: Time) -> Any:
-    """The value of a nested stream at a time of each of its nestings."""
+    """Return the value of a nested stream at a time of each of its nestings."""
     return reduce(lambda inner, t: inner[t], time, stream)
 
 
@@ -33,7 +33,7 @@ class Settling:
     _lengths: dict[Time, int] = field(default_factory=dict)
 
     def length(self, time: Time) -> int:
-        """The number of iterations at a time; raises UnsupportedError where there is no end."""
+        """Return the number of iterations at a time; raises UnsupportedError where there is no end."""
         if time not in self._lengths:
             self._lengths[time] = self._search(time)
         return self._lengths[time]

@@ -33,7 +33,7 @@ def semi_naive(rules: Sequence[Rule], given: Facts) -> tuple[Facts, ...]:
 
 
 def bootstrap(rules: Sequence[Rule], given: Facts) -> Proofs:
-    """The proofs of each fact in the iteration in which it is first found [ELA Alg. 2].
+    """Return the proofs of each fact in the iteration in which it is first found [ELA Alg. 2].
 
     >>> from deltic_theory.elastic.rules import Atom, Rule
     >>> step = Rule(Atom("p", ("x", "z")), (Atom("e", ("x", "y")), Atom("e", ("y", "z"))))
@@ -69,7 +69,7 @@ class Iteration:
 
 
 def iterations(rules: Sequence[Rule], old: Proofs, deleted: Facts, inserted: Facts) -> Iterator[Iteration]:
-    """The iterations of Update, the given facts first; the last is one without proofs [ELA Alg. 3, §3.3].
+    """Yield the iterations of Update, the given facts first; the last is one without proofs [ELA Alg. 3, §3.3].
 
     `deleted` are among the facts of `old[0]`, `inserted` are not.
     """
@@ -87,7 +87,7 @@ def iterations(rules: Sequence[Rule], old: Proofs, deleted: Facts, inserted: Fac
 
 
 def update(rules: Sequence[Rule], old: Proofs, deleted: Facts, inserted: Facts) -> Proofs:
-    """The proofs after a change of the given facts [ELA Alg. 3].
+    """Return the proofs after a change of the given facts [ELA Alg. 3].
 
     >>> from deltic_theory.elastic.rules import Atom, Rule
     >>> step = Rule(Atom("p", ("x", "z")), (Atom("e", ("x", "y")), Atom("e", ("y", "z"))))
@@ -121,7 +121,7 @@ def _rediscovered(rules: Sequence[Rule], now: Iteration, ever_given: Facts) -> M
 
 
 def _next(now: Iteration, proofs: Multiset, old_proofs: Multiset) -> Iteration:
-    """The next iteration, which has these proofs [ELA Alg. 3, lines 11 and 12]."""
+    """Return the next iteration, which has these proofs [ELA Alg. 3, lines 11 and 12]."""
     new, old_new = support(proofs), support(old_proofs)
     known, old_known = now.known | new, now.old_known | old_new
     lost = (now.lost - new) | (old_new - known)
@@ -130,15 +130,15 @@ def _next(now: Iteration, proofs: Multiset, old_proofs: Multiset) -> Iteration:
 
 
 def _through(found: Iterable[Instantiation], facts: Facts, denied: Facts) -> Iterator[Instantiation]:
-    """Those with one of `facts` in their body, or one of `denied` after a negation."""
+    """Return those with one of `facts` in their body, or one of `denied` after a negation."""
     return (p for p in found if not (facts.isdisjoint(p.body) and denied.isdisjoint(p.negated)))
 
 
 def _proofs(found: Iterable[Instantiation], outside: Facts) -> Multiset:
-    """How many prove each fact, without the facts of `outside`."""
+    """Return how many prove each fact, without the facts of `outside`."""
     return Counter(proof.head for proof in found if proof.head not in outside)
 
 
 def _without(multiset: Multiset, facts: Facts) -> Multiset:
-    """The multiset without the facts."""
+    """Return the multiset without the facts."""
     return Counter({fact: proofs for fact, proofs in multiset.items() if fact not in facts})

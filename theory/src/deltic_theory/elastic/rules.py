@@ -30,7 +30,7 @@ class Atom:
     variables: tuple[str, ...]
 
     def under(self, binding: Binding) -> Fact:
-        """The fact that it is for these values of its variables."""
+        """Return the fact that it is for these values of its variables."""
         return self.relation, tuple(binding[name] for name in self.variables)
 
 
@@ -74,7 +74,7 @@ def instantiations(
 
 
 def _bindings(atoms: Sequence[Atom], facts: Facts, binding: Binding) -> Iterator[Binding]:
-    """The values of all variables, beside those bound, with which the atoms are in `facts`."""
+    """Yield the values of all variables, beside those bound, with which the atoms are in `facts`."""
     if not atoms:
         yield binding
         return

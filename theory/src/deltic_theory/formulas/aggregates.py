@@ -44,7 +44,7 @@ class Aggregate(Formula):
     body: Formula
 
     def outer(self) -> frozenset[str]:
-        """The variables that the aggregate is taken for each value of."""
+        """Return the variables that the aggregate is taken for each value of."""
         return (self.range.free() | self.body.free()) - {*self.variables, self.value}
 
     def free(self) -> frozenset[str]:
@@ -78,7 +78,7 @@ def _meaning(formula: Aggregate, columns: Columns, model: Model) -> Rows:
 
 
 def _results_by_outer(formula: Aggregate, width: int, ranged: Rows, valued: Rows) -> dict[Row, set[Any]]:
-    """The results for each outer binding with a nonempty range; rows start with `width` outer values."""
+    """Return the results for each outer binding with a nonempty range; rows start with `width` outer values."""
     values: dict[Row, list[Any]] = {}
     for *binding, value in valued:
         values.setdefault(tuple(binding), []).append(value)
@@ -89,7 +89,7 @@ def _results_by_outer(formula: Aggregate, width: int, ranged: Rows, valued: Rows
 
 
 def changed(formula: Aggregate, d: Derivatives) -> Formula:
-    """The guard of the derivative: for these outer values the range changed, or a value within it."""
+    """Return the guard of the derivative: for these outer values the range changed, or a value within it."""
     moved = d.up(formula.range) | d.down(formula.range)
     valued = Exists(formula.value, d.up(formula.body) | d.down(formula.body))
     return exists(*formula.variables, moved | (formula.range & valued))

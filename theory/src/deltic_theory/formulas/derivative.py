@@ -63,7 +63,7 @@ class Derivatives:
         return s.rebuild(formula, self.next)
 
     def version(self, formula: s.Atom, version: s.Version) -> s.Formula:
-        """The atom read in another version, ValueError where it does not read the old one."""
+        """Return the atom read in another version, ValueError where it does not read the old one."""
         if formula.version is not s.Version.OLD:
             raise ValueError("the derivative of a derivative is not defined: changes are not changed")
         if formula.relation not in self.static:
@@ -71,11 +71,11 @@ class Derivatives:
         return formula if version is s.Version.NEXT else s.BOTTOM
 
     def without_changes_of(self, *relations: str) -> Derivatives:
-        """The same rules for changes that leave these relations alone."""
+        """Return the same rules for changes that leave these relations alone."""
         return replace(self, static=self.static | set(relations))
 
     def with_rule(self, construct: type[s.Formula], rule: Rule[Any]) -> Derivatives:
-        """The same table with another rule for one construct."""
+        """Return the same table with another rule for one construct."""
         return replace(self, rules={**self.rules, construct: rule})
 
 

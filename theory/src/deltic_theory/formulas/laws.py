@@ -97,7 +97,7 @@ def _check(law: Law, formulas: Domain[Formula], models: Domain[Model], examples:
 
 
 def _readable(found: Counterexample) -> Counterexample:
-    """The counterexample with its formula, relations and rows as text, in a fixed order."""
+    """Return the counterexample with its formula, relations and rows as text, in a fixed order."""
     formula, model = found.values.values()
     if not isinstance(formula, Formula) or not isinstance(model, Model):
         raise TypeError("the variables of these laws are a formula and a model")

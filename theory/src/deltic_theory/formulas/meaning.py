@@ -49,7 +49,7 @@ def denote(formula: s.Formula, columns: Columns, model: Model) -> Rows:
 
 
 def universe_of(model: Model) -> tuple[Hashable, ...]:
-    """The model's universe; ValueError where it has none."""
+    """Return the model's universe; ValueError where it has none."""
     if model.universe is None:
         raise ValueError("this needs a finite universe, and the model has none")
     return model.universe
@@ -61,7 +61,7 @@ def everything(columns: Columns, model: Model) -> Rows:
 
 
 def satisfying(columns: Columns, model: Model, test: Callable[[dict[str, Any]], bool]) -> Rows:
-    """The rows over `columns` that pass a test of the values by name."""
+    """Return the rows over `columns` that pass a test of the values by name."""
     return frozenset(row for row in everything(columns, model) if test(dict(zip(columns, row, strict=True))))
 
 

@@ -26,7 +26,7 @@ CORE: frozenset[type[s.Formula]] = frozenset(
 
 
 def over_deletion(program: FormulaProgram, tables: Tables, changes: TableChanges, facts: Facts) -> Change[Facts]:
-    """The change that removes from `facts`, ⟦P⟧ on `tables`, all that the change of the tables may take away.
+    """Return the change that removes from `facts`, ⟦P⟧ on `tables`, all that the change of the tables may take away.
 
     For programs monotone in their derived relations. Where a body has constructs outside the core, all is removed.
 
@@ -73,7 +73,7 @@ def loss_rules(derived: frozenset[str]) -> Mapping[type[s.Formula], Rule[Any]]:
 
 
 def without_negative(formula: s.Formula, derived: frozenset[str], negative: bool) -> s.Formula:
-    """The formula made larger: derived relations that occur under an odd number of negations read as ⊥."""
+    """Return the formula made larger: derived relations that occur under an odd number of negations read as ⊥."""
     if isinstance(formula, s.Atom):
         return s.BOTTOM if negative and formula.relation in derived else formula
     under = negative != isinstance(formula, s.Not)

@@ -65,14 +65,14 @@ class FormulaProgram:
         table_changes: TableChanges | None = None,
         change: Change[Facts] | None = None,
     ) -> Model:
-        """The model of tables and facts, with changes of either."""
+        """Return the model of tables and facts, with changes of either."""
         changes = dict(table_changes or {})
         if change is not None:
             changes |= {p: Change(rows_of(change.up, p), rows_of(change.down, p)) for p in self.predicates}
         return Model({**tables, **{p: rows_of(facts, p) for p in self.predicates}}, changes, self.universe)
 
     def facts(self, formulas: Mapping[str, Formula], model: Model) -> Facts:
-        """The facts that a formula for each predicate yields in a model."""
+        """Return the facts that a formula for each predicate yields in a model."""
         return frozenset(
             (name, row)
             for name, formula in formulas.items()
@@ -80,17 +80,17 @@ class FormulaProgram:
         )
 
     def bodies(self, transform: Callable[[Formula], Formula] = simplify) -> dict[str, Formula]:
-        """The transformed and simplified body of each predicate."""
+        """Return the transformed and simplified body of each predicate."""
         return {name: simplify(transform(predicate.body)) for name, predicate in self.predicates.items()}
 
 
 def rows_of(facts: Facts, relation: str) -> Rows:
-    """The rows of one relation among facts."""
+    """Return the rows of one relation among facts."""
     return frozenset(row for name, row in facts if name == relation)
 
 
 def consequence(program: FormulaProgram, tables: Tables) -> Callable[[Facts], Facts]:
-    """The immediate consequence operator: one application of every predicate's body [FIX Def. 44]."""
+    """Return the immediate consequence operator: one application of every predicate's body [FIX Def. 44]."""
     bodies = program.bodies()
     return lambda facts: program.facts(bodies, program.model(tables, facts))
 
@@ -103,7 +103,9 @@ def semantics(program: FormulaProgram, tables: Tables) -> Facts:
 def differentiable_consequence(
     program: FormulaProgram, tables: Tables
 ) -> Differentiable[Facts, Change[Facts], Facts, Change[Facts]]:
-    """The immediate consequence operator with its symbolic derivative, the tables staying as they are [FIX §7.2]."""
+    """Return the immediate consequence operator with its symbolic derivative, the tables staying as they are [FIX
+    §7.2].
+    """
     derivatives = program.derivatives.without_changes_of(*tables.keys() - program.predicates.keys())
     ups, downs = program.bodies(derivatives.up), program.bodies(derivatives.down)
 
@@ -129,7 +131,7 @@ def consequence_change(
 
 
 def accumulation(program: FormulaProgram, tables: Tables) -> Iterator[tuple[Facts, Change[Facts]]]:
-    """The steps of incremental evaluation: the facts so far and their next change, without end."""
+    """Return the steps of incremental evaluation: the facts so far and their next change, without end."""
     return recur(differentiable_consequence(program, tables), FACT_CHANGES, NO_FACTS)
 
 
@@ -139,7 +141,7 @@ def semantics_incrementally(program: FormulaProgram, tables: Tables) -> Facts:
 
 
 def changed_tables(tables: Tables, changes: TableChanges) -> dict[str, Rows]:
-    """The tables after their changes."""
+    """Return the tables after their changes."""
     unchanged = FACT_CHANGES.empty
     return {
         name: Model({name: rows}, {name: changes.get(name, unchanged)}).changed().rows(name)
@@ -150,7 +152,7 @@ def changed_tables(tables: Tables, changes: TableChanges) -> dict[str, Rows]:
 def maintain(
     program: FormulaProgram, tables: Tables, changes: TableChanges, facts: Facts, start: Change[Facts]
 ) -> Change[Facts]:
-    """The change from ⟦P⟧ on `tables`, given as `facts`, to ⟦P⟧ on the changed tables [FIX Thm 43, Cor. 47].
+    """Return the change from ⟦P⟧ on `tables`, given as `facts`, to ⟦P⟧ on the changed tables [FIX Thm 43, Cor. 47].
 
     Exact for a program that is monotone in its derived relations when `facts` changed by `start` are below the new
     semantics. `everything_removed` and `over_deletion` are such starts for every update, the empty change for updates
@@ -168,5 +170,5 @@ def maintain(
 
 
 def everything_removed(facts: Facts) -> Change[Facts]:
-    """The start that recomputes: below it there is no other, as far as `facts` go."""
+    """Return the start that recomputes: below it there is no other, as far as `facts` go."""
     return Change(NO_FACTS, facts)

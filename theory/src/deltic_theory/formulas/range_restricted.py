@@ -41,18 +41,20 @@ SOLVERS: dict[type[s.Formula], Solver[Any]] = {}
 
 
 def evaluable(formula: s.Formula, bound: Names) -> bool:
-    """Whether `formula` can be evaluated once the variables in `bound` are."""
+    """Return whether `formula` can be evaluated once the variables in `bound` are."""
     solver = SOLVERS.get(type(formula))
     return solver is not None and solver.evaluable(formula, bound)
 
 
 def solve(formula: s.Formula, binding: Binding, model: Model) -> Iterator[Binding]:
-    """The extensions of `binding` to the free variables of `formula` that satisfy it; some may come repeatedly."""
+    """Return the extensions of `binding` to the free variables of `formula` that satisfy it; some may come
+    repeatedly.
+    """
     return SOLVERS[type(formula)].solve(formula, binding, model)
 
 
 def holds(formula: s.Formula, binding: Binding, model: Model) -> bool:
-    """Whether some extension of `binding` satisfies `formula`."""
+    """Return whether some extension of `binding` satisfies `formula`."""
     return next(solve(formula, binding, model), None) is not None
 
 
@@ -77,7 +79,7 @@ def evaluate(formula: s.Formula, columns: Columns, model: Model) -> Rows:
 
 
 def ordered(formula: s.And, bound: Names) -> list[s.Formula] | None:
-    """The conjuncts in an order in which each is evaluable; None where there is none."""
+    """Return the conjuncts in an order in which each is evaluable; None where there is none."""
     waiting, order = conjuncts(formula), []
     while waiting:
         ready = next((t for t in waiting if evaluable(t, bound)), None)
@@ -141,7 +143,7 @@ def _or(formula: s.Or, binding: Binding, model: Model) -> Iterator[Binding]:
 
 
 def _absent(part: Callable[[Any], s.Formula]) -> Solver[Any]:
-    """The solver of a formula that holds where the part does not, which it only tests."""
+    """Return the solver of a formula that holds where the part does not, which it only tests."""
 
     def solved(formula: s.Formula, binding: Binding, model: Model) -> Iterator[Binding]:
         return iter([] if holds(part(formula), binding, model) else [binding])
@@ -193,7 +195,7 @@ def _aggregate_evaluable(formula: Aggregate, bound: Names) -> bool:
 
 
 def _aggregate(formula: Aggregate, binding: Binding, model: Model) -> Iterator[Binding]:
-    """Where the outer variables are not all bound the range binds them; an empty range then has no result."""
+    """Yield where the outer variables are not all bound the range binds them; an empty range then has no result."""
     hidden = {*formula.variables, formula.value}
     outside = {name: value for name, value in binding.items() if name not in hidden}
     groups: dict[tuple[Any, ...], tuple[Binding, dict[tuple[Any, ...], set[Any]]]] = {}

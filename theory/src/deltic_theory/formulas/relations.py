@@ -24,7 +24,7 @@ NO_ROWS: Rows = frozenset()
 
 
 def select(rows: Iterable[Row], columns: Sequence[str], onto: Sequence[str]) -> Rows:
-    """The selection function σ: rows over `columns` restricted to the names in `onto` [FIX Def. 24].
+    """Return the selection function σ: rows over `columns` restricted to the names in `onto` [FIX Def. 24].
 
     >>> sorted(select({(1, 2), (1, 3)}, ("x", "y"), ("x",)))
     [(1,)]
@@ -34,7 +34,7 @@ def select(rows: Iterable[Row], columns: Sequence[str], onto: Sequence[str]) -> 
 
 
 def universal(columns: Sequence[str], universe: Iterable[Hashable]) -> Rows:
-    """The universal relation U_Γ over a finite universe of values [FIX Def. 25].
+    """Return the universal relation U_Γ over a finite universe of values [FIX Def. 25].
 
     >>> len(universal(("x", "y"), range(3)))
     9
@@ -66,7 +66,7 @@ class Model:
     universe: tuple[Hashable, ...] | None = None
 
     def rows(self, relation: str, version: Version = Version.OLD) -> Rows:
-        """The rows of a relation in one of its versions; KeyError when there is no such relation."""
+        """Return the rows of a relation in one of its versions; KeyError when there is no such relation."""
         old = frozenset(self.relations[relation])
         if version is Version.OLD:
             return old
@@ -76,5 +76,5 @@ class Model:
         return change.up if version is Version.UP else change.down
 
     def changed(self) -> Model:
-        """The model after its changes: every relation in its next version."""
+        """Return the model after its changes: every relation in its next version."""
         return Model({name: self.rows(name, Version.NEXT) for name in self.relations}, {}, self.universe)

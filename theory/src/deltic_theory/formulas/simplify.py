@@ -14,7 +14,7 @@ from deltic_theory.formulas import syntax as s
 
 
 def simplify(formula: s.Formula) -> s.Formula:
-    """An equivalent formula, usually smaller and never larger.
+    """Return an equivalent formula, usually smaller and never larger.
 
     >>> from deltic_theory.formulas.syntax import BOTTOM, TOP, atom
     >>> from deltic_theory.formulas.text import text
@@ -28,12 +28,12 @@ def simplify(formula: s.Formula) -> s.Formula:
 
 
 def conjuncts(formula: s.Formula) -> list[s.Formula]:
-    """The operands of a chain of ∧, from left to right."""
+    """Return the operands of a chain of ∧, from left to right."""
     return chain(formula, s.And)
 
 
 def chain(formula: s.Formula, connective: type[s.And] | type[s.Or]) -> list[s.Formula]:
-    """The operands of a chain of one connective, from left to right."""
+    """Return the operands of a chain of one connective, from left to right."""
     if not isinstance(formula, connective):
         return [formula]
     return chain(formula.left, connective) + chain(formula.right, connective)
@@ -46,7 +46,9 @@ def _connective(
     unit: s.Formula,
     zero: s.Formula,
 ) -> s.Formula:
-    """The chain without units, repetitions and absorbed operands; the zero where an operand meets its complement."""
+    """Return the chain without units, repetitions and absorbed operands; the zero where an operand meets its
+    complement.
+    """
     operands = list(dict.fromkeys(operand for operand in chain(formula, connective) if operand != unit))
     if zero in operands or any(s.Not(operand) in operands for operand in operands):
         return zero
@@ -55,7 +57,7 @@ def _connective(
 
 
 def _absorbed(operand: s.Formula, operands: list[s.Formula], dual: type[s.And] | type[s.Or]) -> bool:
-    """Whether another operand is one of this operand's own under the dual connective: T ∧ (T ∨ U) = T."""
+    """Return whether another operand is one of this operand's own under the dual connective: T ∧ (T ∨ U) = T."""
     return isinstance(operand, dual) and any(part in operands for part in chain(operand, dual))
 
 

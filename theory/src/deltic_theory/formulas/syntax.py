@@ -42,7 +42,7 @@ Term = Var | Const | Plus
 
 
 def term_variables(term: Term) -> frozenset[str]:
-    """The variables of a term."""
+    """Return the variables of a term."""
     if isinstance(term, Var):
         return frozenset({term.name})
     if isinstance(term, Plus):
@@ -51,7 +51,7 @@ def term_variables(term: Term) -> frozenset[str]:
 
 
 def term_value(term: Term, binding: Mapping[str, Any]) -> Any:
-    """The value of a term whose variables are all bound."""
+    """Return the value of a term whose variables are all bound."""
     if isinstance(term, Var):
         return binding[term.name]
     if isinstance(term, Plus):
@@ -63,7 +63,7 @@ class Formula(Immutable):
     """A Datalog formula. Every construct is a frozen dataclass derived from this class."""
 
     def free(self) -> frozenset[str]:
-        """The variables free in the formula; by default those of its parts."""
+        """Return the variables free in the formula; by default those of its parts."""
         return frozenset().union(*(part.free() for part in parts(self)))
 
     def __and__(self, other: Formula) -> Formula:
@@ -172,13 +172,13 @@ F = TypeVar("F", bound=Formula)
 
 
 def parts(formula: Formula) -> list[Formula]:
-    """The immediate subformulas, in the order of the fields."""
+    """Return the immediate subformulas, in the order of the fields."""
     values = (getattr(formula, field.name) for field in dataclasses.fields(formula))
     return [value for value in values if isinstance(value, Formula)]
 
 
 def rebuild(formula: F, function: Callable[[Formula], Formula]) -> F:
-    """The formula with `function` applied to each immediate subformula.
+    """Return the formula with `function` applied to each immediate subformula.
 
     >>> rebuild(And(TOP, BOTTOM), Not)
     And(left=Not(body=Top()), right=Not(body=Bottom()))
@@ -211,6 +211,6 @@ def exists(*variables_and_body: str | Formula) -> Formula:
 
 
 def relations(formula: Formula) -> frozenset[str]:
-    """The names of the relations that a formula mentions."""
+    """Return the names of the relations that a formula mentions."""
     own = {formula.relation} if isinstance(formula, Atom) else set()
     return frozenset(own).union(*map(relations, parts(formula)))

@@ -23,7 +23,7 @@ def prints(construct: type[F]) -> Callable[[Callable[[F], str]], Callable[[F], s
 
 
 def text(formula: s.Formula) -> str:
-    """The formula as the papers write it; a construct without a text of its own shows as its dataclass.
+    """Return the formula as the papers write it; a construct without a text of its own shows as its dataclass.
 
     >>> from deltic_theory.formulas.syntax import atom, exists
     >>> text(atom("p", "x") & ~exists("y", atom("child", "x", "y") & ~atom("treeP", "y")))
@@ -33,7 +33,7 @@ def text(formula: s.Formula) -> str:
 
 
 def term_text(term: s.Term) -> str:
-    """A term as text."""
+    """Return a term as text."""
     if isinstance(term, s.Var):
         return term.name
     if isinstance(term, s.Plus):
@@ -42,7 +42,7 @@ def term_text(term: s.Term) -> str:
 
 
 def _tight(formula: s.Formula) -> str:
-    """The text as an operand of ¬ or the body of a quantifier."""
+    """Return the text as an operand of ¬ or the body of a quantifier."""
     return f"({text(formula)})" if isinstance(formula, s.And | s.Or | s.Equal | s.Compare) else text(formula)
 
 

@@ -22,7 +22,7 @@ class CommutativeRing(AbelianGroup[A], Protocol[A]):
         """The neutral element of `multiply`."""
 
     def multiply(self, left: A, right: A) -> A:
-        """The product of two elements."""
+        """Return the product of two elements."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ INTEGER_RING = IntegerRing()
 
 
 def convolve(ring: CommutativeRing[A], left: Stream[A], right: Stream[A]) -> Stream[A]:
-    """The Cauchy product: (a * b)[t] = Σ a[i] · b[t − i] for i ≤ t [DBSP Def. A.2].
+    """Return the Cauchy product: (a * b)[t] = Σ a[i] · b[t − i] for i ≤ t [DBSP Def. A.2].
 
     >>> times = Stream(INTEGER_RING, lambda t: t)
     >>> convolve(INTEGER_RING, times, times)
@@ -90,7 +90,7 @@ class PowerSeries(Generic[A]):
         return PowerSeries(self.ring, convolve(self.ring, self.coefficients, other.coefficients))
 
     def inverse(self) -> PowerSeries[A]:
-        """The series whose product with this one is 1; ValueError unless the constant term is 1.
+        """Return the series whose product with this one is 1; ValueError unless the constant term is 1.
 
         It is fix β. 1 − z⁻¹ a′ * β, where this series is 1 + z⁻¹ a′.
         """
@@ -113,10 +113,10 @@ def _strict_product(ring: CommutativeRing[A], left: Stream[A], right: Stream[A])
 
 
 def one(ring: CommutativeRing[A]) -> PowerSeries[A]:
-    """The series 1 = z⁰."""
+    """Return the series 1 = z⁰."""
     return PowerSeries(ring, Stream.of(ring, [ring.one]))
 
 
 def z_inverse(ring: CommutativeRing[A]) -> PowerSeries[A]:
-    """The series z⁻¹, whose product with a series delays it."""
+    """Return the series z⁻¹, whose product with a series delays it."""
     return PowerSeries(ring, Stream.of(ring, [ring.zero, ring.one]))

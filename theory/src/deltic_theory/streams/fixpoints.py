@@ -12,7 +12,7 @@ from deltic_theory.variables import A
 
 
 def fix(operator: Callable[[Stream[A]], Stream[A]], values: AbelianGroup[A]) -> Stream[A]:
-    """The only α with α = F(α), for a strict F on streams over `values`, which may be streams themselves.
+    """Return the only α with α = F(α), for a strict F on streams over `values`, which may be streams themselves.
 
     Each element depends on earlier ones alone, so that it can be computed; where it depends on itself, looking at it
     raises NotStrictError.
@@ -34,7 +34,7 @@ def fix(operator: Callable[[Stream[A]], Stream[A]], values: AbelianGroup[A]) -> 
 def fix_together(
     operators: Sequence[Callable[..., Stream[Any]]], values: Sequence[AbelianGroup[Any]]
 ) -> tuple[Stream[Any], ...]:
-    """The only α₁, …, αₙ with αᵢ = Fᵢ(α₁, …, αₙ), for operators that together are strict.
+    """Return the only α₁, …, αₙ with αᵢ = Fᵢ(α₁, …, αₙ), for operators that together are strict.
 
     >>> from deltic_theory.groups import INTEGERS
     >>> from deltic_theory.streams.brackets import impulse
@@ -58,7 +58,7 @@ def fix_together(
 def feedback(
     operator: Callable[..., Stream[A]], strict: Callable[[Stream[A]], Stream[Any]], values: AbelianGroup[A]
 ) -> Callable[..., Stream[A]]:
-    """The operator Q(s₀, …) = fix α. T(s₀, …, F(α)) for a causal T and a strict F [DBSP Cor. 3.17].
+    """Return the operator Q(s₀, …) = fix α. T(s₀, …, F(α)) for a causal T and a strict F [DBSP Cor. 3.17].
 
     >>> import operator
     >>> from deltic_theory.groups import INTEGERS
@@ -70,7 +70,7 @@ def feedback(
 
 
 def _postponed(stream: Callable[[], Stream[Any]], values: AbelianGroup[Any]) -> Stream[Any]:
-    """The stream that a function will return; it is called when an element that is no stream is looked at.
+    """Return the stream that a function will return; it is called when an element that is no stream is looked at.
 
     So an element that is a stream may be passed on while it is being defined, as ↑z⁻¹ asks for.
     """

@@ -56,7 +56,7 @@ def incremental_bilinear(times: Operator) -> Operator:
 
 
 def quadrants(stream: Stream[Stream[A]]) -> tuple[tuple[Stream[Stream[A]], ...], ...]:
-    """The rectangles of [DBSP §5.2.3], by rows: what is before in both times, in t₀, in t₁, in neither.
+    """Return the rectangles of [DBSP §5.2.3], by rows: what is before in both times, in t₀, in t₁, in neither.
 
     The four add up to I(↑I(s)).
 

@@ -184,7 +184,7 @@ def _additive(
     names: tuple[str, ...],
     equal: Equality,
 ) -> Law:
-    """The law that f takes a sum in argument `index` to a sum; its last variable is the second summand."""
+    """Return the law that f takes a sum in argument `index` to a sum; its last variable is the second summand."""
 
     def with_argument(values: Sequence[Any], argument: Any) -> B:
         return function(*values[:index], argument, *values[index + 1 :])
@@ -200,7 +200,7 @@ def _additive(
 
 
 def same_beginning(*shape: int) -> Equality:
-    """An equality for streams, nested or not: that of their first elements.
+    """Return an equality for streams, nested or not: that of their first elements.
 
     >>> from deltic_theory.groups import INTEGERS
     >>> same_beginning(3)(Stream(INTEGERS, lambda t: t), Stream(INTEGERS, lambda t: t % 3))
@@ -214,5 +214,5 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
 
 
 def _times(shape: Shape) -> Sequence[Time]:
-    """All times within a shape: numbers for streams, tuples for nested ones."""
+    """Return all times within a shape: numbers for streams, tuples for nested ones."""
     return list(range(shape[0])) if len(shape) == 1 else list(product(*map(range, shape)))

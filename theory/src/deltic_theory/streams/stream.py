@@ -44,7 +44,7 @@ class Stream(Generic[A]):
 
     @classmethod
     def of(cls, values: AbelianGroup[A], elements: Sequence[A]) -> Stream[A]:
-        """The stream that begins with `elements` and is zero after them."""
+        """Return the stream that begins with `elements` and is zero after them."""
         return cls(values, lambda t: elements[t], len(elements))
 
     def __getitem__(self, time: int) -> A:
@@ -57,7 +57,7 @@ class Stream(Generic[A]):
         return self._elements[time]
 
     def _next(self) -> A:
-        """The first element that was not computed yet."""
+        """Return the first element that was not computed yet."""
         time = len(self._elements)
         if self._computing:
             raise NotStrictError(f"the element at time {time} is defined by itself; put a delay into the cycle")
@@ -68,7 +68,7 @@ class Stream(Generic[A]):
             self._computing = False
 
     def prefix(self, length: int) -> list[A]:
-        """The elements at the times 0, …, length − 1."""
+        """Return the elements at the times 0, …, length − 1."""
         return [self[time] for time in range(length)]
 
     def __add__(self, other: Stream[A]) -> Stream[A]:
@@ -85,7 +85,7 @@ class Stream(Generic[A]):
 
 
 def _later_end(left: Stream[Any], right: Stream[Any]) -> int | None:
-    """A time from which on both streams are zero, where it is known."""
+    """Return a time from which on both streams are zero, where it is known."""
     if left.zero_from is None or right.zero_from is None:
         return None
     return max(left.zero_from, right.zero_from)
@@ -114,7 +114,7 @@ class Streams(Generic[A]):
 
 
 def nested_streams(values: AbelianGroup[Any], depth: int) -> AbelianGroup[Any]:
-    """The group of streams of streams …, `depth` deep, over a group; the group itself for depth 0 [DBSP §5.2.1].
+    """Return the group of streams of streams …, `depth` deep, over a group; the group itself for depth 0 [DBSP §5.2.1].
 
     >>> from deltic_theory.groups import INTEGERS
     >>> nested_streams(INTEGERS, 2) == Streams(Streams(INTEGERS))
@@ -124,7 +124,7 @@ def nested_streams(values: AbelianGroup[Any], depth: int) -> AbelianGroup[Any]:
 
 
 def nested_stream(values: AbelianGroup[A], depth: int, function: Callable[..., A]) -> Stream[Any]:
-    """The nested stream s with s[t₀][t₁]… = function(t₀, t₁, …), `depth` ≥ 1 times.
+    """Return the nested stream s with s[t₀][t₁]… = function(t₀, t₁, …), `depth` ≥ 1 times.
 
     >>> from deltic_theory.groups import INTEGERS
     >>> nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1)[3]
@@ -139,7 +139,8 @@ def nested_stream(values: AbelianGroup[A], depth: int, function: Callable[..., A
 
 
 def block(stream: Any, *shape: int) -> Any:
-    """The beginning of a nested stream as nested lists: the first shape[0] elements, of each the first shape[1], …
+    """Return the beginning of a nested stream as nested lists: the first shape[0] elements, of each the first shape[1],
+    …
 
     >>> from deltic_theory.groups import INTEGERS
     >>> block(nested_stream(INTEGERS, 2, lambda t0, t1: 10 * t0 + t1), 2, 3)

@@ -11,7 +11,7 @@ from deltic_ddlog.values import NONE, MapValue, Set, Vec, some
 
 
 def free(taken: Container[int], greatest: int, low: int, high: int) -> Iterator[int]:
-    """The numbers from `low` to `high` that are not taken: those after the greatest one first."""
+    """Return the numbers from `low` to `high` that are not taken: those after the greatest one first."""
     start = greatest + 1 if low <= greatest < high else low
     return (number for number in chain(range(start, high + 1), range(low, start)) if number not in taken)
 

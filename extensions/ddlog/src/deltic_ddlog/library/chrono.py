@@ -47,7 +47,9 @@ class ParsedMoment:
 
 
 def _items(format_: str) -> Iterator[tuple[str, str]]:
-    """The parts of a format: a filling and an item, or "" and a text that begins with none. Raises FormatError."""
+    """Yield the parts of a format: a filling and an item, or "" and a text that begins with none. Raises
+    FormatError.
+    """
     place = 0
     for result in _ITEM.finditer(format_):
         if "%" in format_[place : result.start()]:
@@ -75,7 +77,7 @@ Number = Callable[[date, int], int]
 
 
 def _weeks(day: date, first: int) -> int:
-    """The number of a day's week in its year, where weeks begin with a day; before the first one it is 0."""
+    """Return the number of a day's week in its year, where weeks begin with a day; before the first one it is 0."""
     return (day.timetuple().tm_yday + 6 - (day.weekday() - first) % 7) // 7
 
 
@@ -111,7 +113,7 @@ def _offset(east: int, colon: str, *, with_seconds: bool = False) -> str:
 
 
 def _fraction(nanoseconds: int) -> str:
-    """What follows the seconds, by thousands."""
+    """Return what follows the seconds, by thousands."""
     text = f".{nanoseconds % SECOND:09}"
     while text.endswith("000"):
         text = text[:-3]
@@ -119,7 +121,7 @@ def _fraction(nanoseconds: int) -> str:
 
 
 def _digits(before: str, count: int) -> Callable[[ParsedMoment], str]:
-    """A formatter of this many digits of the fraction of a second."""
+    """Return a formatter of this many digits of the fraction of a second."""
     return lambda moment: before + f"{(moment.nanoseconds or 0) % SECOND:09}"[:count]
 
 
@@ -143,13 +145,13 @@ _WORDS: Mapping[str, tuple[str, Callable[[ParsedMoment], str]]] = {
 
 
 def seconds_of(moment: ParsedMoment) -> int:
-    """The seconds from the beginning of 1970 to a moment, by the clock where it is."""
+    """Return the seconds from the beginning of 1970 to a moment, by the clock where it is."""
     assert moment.day is not None
     return (moment.day.toordinal() - 719163) * 86400 + (moment.nanoseconds or 0) // SECOND
 
 
 def written(moment: ParsedMoment, format_: str) -> str:
-    """A moment in a format. Raises FormatError."""
+    """Return a moment in a format. Raises FormatError."""
     parts: list[str] = []
     known = {"day": moment.day is not None, "time": moment.nanoseconds is not None, "east": moment.east is not None}
     known["both"] = known["day"] and known["time"]
@@ -249,7 +251,7 @@ _READ: Mapping[str, Callable[[_Found], None]] = {
 
 
 def read(text: str, format_: str) -> ParsedMoment:
-    """The moment that a text gives in a format. Raises FormatError."""
+    """Return the moment that a text gives in a format. Raises FormatError."""
     result = _Found(text)
     for fill, item in _items(format_):
         if fill == "text":
@@ -276,7 +278,9 @@ def read(text: str, format_: str) -> ParsedMoment:
 
 
 def moment_of(seconds: int, nanoseconds: int, east: int | None) -> ParsedMoment:
-    """The moment of this many seconds since the beginning of 1970; its year is from 1 to 9999. Raises FormatError."""
+    """Return the moment of this many seconds since the beginning of 1970; its year is from 1 to 9999. Raises
+    FormatError.
+    """
     try:
         day = date(1970, 1, 1) + timedelta(days=seconds // 86400)
     except OverflowError:
@@ -285,7 +289,7 @@ def moment_of(seconds: int, nanoseconds: int, east: int | None) -> ParsedMoment:
 
 
 def day_of_year(year: int, ordinal: int) -> date:
-    """The day of a year, from 1 on. Raises ValueError."""
+    """Return the day of a year, from 1 on. Raises ValueError."""
     result = date(year, 1, 1) + timedelta(days=ordinal - 1)
     if result.year != year:
         raise ValueError

@@ -12,14 +12,14 @@ from deltic_ddlog.values import NONE, UNIT, Group, MapValue, Set, Struct, Vec, s
 
 
 def order_of(instance: Instance) -> Callable[[Any], Any]:
-    """The sort key of the elements of the first argument, a collection."""
+    """Return the sort key of the elements of the first argument, a collection."""
     type_ = content(instance.parameters[0])
     assert isinstance(type_, Named)
     return TypeOrder(instance.types).key(type_.arguments[0])
 
 
 def members(given: Any) -> Any:
-    """The values of a group, or the elements of another collection."""
+    """Return the values of a group, or the elements of another collection."""
     return [value for value, _ in given.values] if isinstance(given, Group) else given
 
 

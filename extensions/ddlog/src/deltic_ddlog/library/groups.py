@@ -24,12 +24,12 @@ def _extreme(pick: Callable[..., Any]) -> Callable[[Instance], Callable[..., Any
 
 
 def _sum(instance: Instance) -> Callable[[Group], Any]:
-    """The sum of the values, as a number of their type."""
+    """Return the sum of the values, as a number of their type."""
     return lambda group: wrapped(sum(members(group)), instance.result)
 
 
 def _elements(given: Any) -> Any:
-    """The elements of a group, an option, or a collection."""
+    """Return the elements of a group, an option, or a collection."""
     return given.fields if isinstance(given, Struct) else members(given)
 
 

@@ -16,7 +16,7 @@ Body = Callable[[Any], Any]
 
 
 def _like(given: Any, elements: Iterator[Any]) -> Any:
-    """A set of elements where a set was given, else a vector."""
+    """Return a set of elements where a set was given, else a vector."""
     return Set.of(elements) if isinstance(given, Set) else Vec(elements)
 
 

@@ -15,7 +15,7 @@ _JSON_VALUE = t.Named(VALUE)
 
 
 def _tried(function: Callable[[Any], Any]) -> Callable[[Any], Struct]:
-    """The function, with `Err` where there is no value."""
+    """Return the function, with `Err` where there is no value."""
 
     def call(value: Any) -> Struct:
         try:
@@ -27,7 +27,7 @@ def _tried(function: Callable[[Any], Any]) -> Callable[[Any], Struct]:
 
 
 def _of_type(instance: Instance) -> t.DdlogType:
-    """The type of what is read, of a function that gives a `Result` of it."""
+    """Return the type of what is read, of a function that gives a `Result` of it."""
     assert isinstance(instance.result, t.Named)
     return instance.result.arguments[0]
 
@@ -65,7 +65,7 @@ natives(
 
 
 def _inside(value: Struct, kind: str) -> Struct:
-    """What is inside of a value, if it is of a kind."""
+    """Return what is inside of a value, if it is of a kind."""
     return some(value.fields[0]) if value.constructor.name == f"json::Json{kind}" else NONE
 
 

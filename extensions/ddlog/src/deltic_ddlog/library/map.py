@@ -15,13 +15,13 @@ Body = Callable[..., Any]
 
 
 def _takes(instance: Instance, count: int) -> bool:
-    """Whether the function that is given takes this many values."""
+    """Return whether the function that is given takes this many values."""
     body = instance.parameters[1]
     return isinstance(body, t.CallableType) and len(body.parameters) == count
 
 
 def _of_pairs(function: Callable[[MapValue, Body], Any], instance: Instance) -> Callable[[MapValue, Body], Any]:
-    """The function of keys and values; one of values alone is wrapped."""
+    """Return the function of keys and values; one of values alone is wrapped."""
     if _takes(instance, 2):
         return function
     return lambda items, body: function(items, lambda _, value: body(value))
@@ -33,7 +33,7 @@ def _filter_map(items: MapValue, body: Body) -> MapValue:
 
 
 def _fold(instance: Instance) -> Body:
-    """A fold over the values, in the order of the keys."""
+    """Return a fold over the values, in the order of the keys."""
     if _takes(instance, 3):
         return lambda items, body, initial: reduce(lambda result, pair: body(result, *pair), items, initial)
     return lambda items, body, initial: reduce(lambda result, pair: body(result, pair[1]), items, initial)

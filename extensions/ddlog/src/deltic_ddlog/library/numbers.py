@@ -17,7 +17,7 @@ _SECOND_SEED = 0x20B09801DCE5FF84
 
 
 def wrapped(value: Any, type_: t.DdlogType) -> Any:
-    """A number as one of a type: integers modulo 2^width, numbers of floating point of its precision."""
+    """Return a number as one of a type: integers modulo 2^width, numbers of floating point of its precision."""
     match type_:
         case t.Bit(width):
             return value & ((1 << width) - 1)
@@ -47,7 +47,7 @@ def hexadecimal(instance: Instance) -> Callable[[int], str]:
 
 
 def _hash(function: Callable[[bytes], int]) -> Callable[[Instance], Callable[[Any], int]]:
-    """A hash of the bytes that Rust's `Hash` feeds for a value."""
+    """Return a hash of the bytes that Rust's `Hash` feeds for a value."""
 
     def hashing(instance: Instance) -> Callable[[Any], int]:
         said = Hashes(instance.types).of(instance.parameters[0])

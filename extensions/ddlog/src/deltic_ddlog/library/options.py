@@ -15,17 +15,17 @@ _SOME, _OK = OPTION[1], RESULT[0]
 
 
 def holds(value: Struct) -> bool:
-    """Whether it is `Some` or `Ok`."""
+    """Return whether it is `Some` or `Ok`."""
     return value.constructor in (_SOME, _OK)
 
 
 def _mapped(value: Struct, function: Callable[[Any], Any]) -> Struct:
-    """The function of the value inside."""
+    """Return the function of the value inside."""
     return Struct(value.constructor, (function(value[1]),)) if holds(value) else value
 
 
 def _from_any(instance: Instance) -> Callable[[Any], Any]:
-    """The value, where it is one of the type that is asked for."""
+    """Return the value, where it is one of the type that is asked for."""
     assert isinstance(instance.result, t.Named)
     wanted = str(instance.result.arguments[0])
     return lambda value: some(value[1]) if value[0] == wanted else NONE

@@ -15,7 +15,7 @@ BLANKS = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) 
 
 
 def shown(value: Any, type_: t.DdlogType) -> str:
-    """A value of a built-in type as `${}` has it."""
+    """Return a value of a built-in type as `${}` has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

@@ -58,7 +58,7 @@ def _moment(text: str) -> ParsedMoment:
 
 
 def _shifted(moment: ParsedMoment, east: int) -> ParsedMoment:
-    """The same moment by the clock elsewhere. Raises FormatError for an offset of a day or more."""
+    """Return the same moment by the clock elsewhere. Raises FormatError for an offset of a day or more."""
     if abs(east) >= 86400:
         raise FormatError(f"an offset of {east} s is a day or more")
     seconds = seconds_of(moment) - (moment.east or 0) + east
@@ -164,13 +164,13 @@ natives(
 
 
 def _read_parts(text: str, format_: str) -> tuple[str, str]:
-    """The date and the time that a text says. Raises FormatError."""
+    """Return the date and the time that a text says. Raises FormatError."""
     result = read(text, format_)
     return _parts(ParsedMoment(_complete(result.day), _complete(result.nanoseconds)))
 
 
 def _read_moment(text: str, format_: str) -> Struct:
-    """The moment that a text says."""
+    """Return the moment that a text says."""
 
     def made() -> str:
         result = read(text, format_)
@@ -182,7 +182,7 @@ def _read_moment(text: str, format_: str) -> Struct:
 
 
 def _read_mail(text: str) -> Struct:
-    """The moment of a text such as `Tue, 1 Jul 2003 10:52:37 +0200`.
+    """Return the moment of a text such as `Tue, 1 Jul 2003 10:52:37 +0200`.
 
     The day of the week and the seconds may be left out, zones have names, and years before 1000 two or three digits.
     """

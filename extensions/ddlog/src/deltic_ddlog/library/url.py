@@ -19,13 +19,13 @@ def _option(value: object) -> Struct:
 
 
 def _after(text: str, sign: str) -> Struct:
-    """What follows the first such sign, `None` where there is none."""
+    """Return what follows the first such sign, `None` where there is none."""
     _, result, behind = text.partition(sign)
     return some(behind) if result else NONE
 
 
 def _parsed(text: str) -> Struct:
-    """The address of a text, as browsers write it: with `%` for signs that it must not have.
+    """Return the address of a text, as browsers write it: with `%` for signs that it must not have.
 
     Its port is left out where it is the scheme's own, and its path is `/` where it has none.
     """
@@ -60,19 +60,19 @@ def _parsed(text: str) -> Struct:
 
 
 def _encoded(text: str, signs: str) -> str:
-    """The text with these characters, control characters and all outside ASCII percent-encoded."""
+    """Return the text with these characters, control characters and all outside ASCII percent-encoded."""
     return quote(
         text, safe="".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in signs) + " " * (" " not in signs)
     )
 
 
 def _ascii(host: str) -> str:
-    """A host in ASCII, an address of version 6 in brackets. Raises UnicodeError."""
+    """Return a host in ASCII, an address of version 6 in brackets. Raises UnicodeError."""
     return f"[{host}]" if ":" in host else unquote(host).encode("idna").decode()
 
 
 def _straight(path: str) -> str:
-    """The path with `.` and `..` resolved."""
+    """Return the path with `.` and `..` resolved."""
     result = list[str]()
     *folders, last = path.removeprefix("/").split("/")
     for part in (*folders, last):
@@ -86,7 +86,7 @@ def _straight(path: str) -> str:
 
 
 def _cannot_be_a_base(url: str) -> bool:
-    """Whether no path begins after the colon, as in `mailto:`."""
+    """Return whether no path begins after the colon, as in `mailto:`."""
     return not url.partition(":")[2].startswith("/")
 
 
@@ -98,13 +98,13 @@ def _joined(url: str, other: str) -> Struct:
 
 
 def _host(url: str) -> str | None:
-    """The host, an address of version 6 in brackets."""
+    """Return the host, an address of version 6 in brackets."""
     result = urlsplit(url).hostname
     return f"[{result}]" if result and ":" in result else result
 
 
 def _domain(url: str) -> Struct:
-    """The host where it is a name, and no address."""
+    """Return the host where it is a name, and no address."""
     result = _host(url)
     return NONE if result is None or re.fullmatch(r"\[.*\]|[0-9.]+", result) else some(result)
 

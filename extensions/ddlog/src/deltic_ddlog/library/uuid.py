@@ -34,7 +34,7 @@ def parse_str(text: str) -> Struct:
 
 
 def _turned(number: int) -> int:
-    """The number with its bytes reversed."""
+    """Return the number with its bytes reversed."""
     return int.from_bytes(number.to_bytes(16, "little"), "big")
 
 

@@ -43,7 +43,7 @@ class Compiled:
             self._codes[self.checked.functions.closures.learn(code)] = code
 
     def binding(self, name: str, type_: t.DdlogType) -> VariableBinding:
-        """A value of the type in the column of that name."""
+        """Return a value of the type in the column of that name."""
         return VariableBinding(type_, (Column(name, self.columns.type(type_)),), Stored(self, type_))
 
     def __reduce__(self) -> Any:
@@ -85,7 +85,7 @@ class ColumnFunction(Immutable, ABC):
 
     @abstractmethod
     def compiled(self) -> Callable[..., Any]:
-        """The function of Python, made from what this one is."""
+        """Return the function of Python, made from what this one is."""
 
 
 @dataclass(frozen=True)
@@ -252,14 +252,16 @@ class GroupedList(ColumnFunction):
         return group
 
     def _order(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-        """The sort key of rows, whose values follow a value and a number. Functions are ordered by their texts."""
+        """Return the sort key of rows, whose values follow a value and a number. Functions are ordered by their
+        texts.
+        """
         ordering = self.of.columns.ordering
         parts = [(ordering(each.type, each.read.function), place) for each, place in _places(self.row, 2)]
         return lambda row: tuple(part(*row[place]) for part, place in parts)
 
 
 def reading(function: Callable[..., Any], given: Sequence[Given]) -> Callable[..., Any]:
-    """A function of variables as one of their columns."""
+    """Return a function of variables as one of their columns."""
     if all(isinstance(each.read, Stored) and native_type(each.read.type) for each in given):
         return function
     parts = [(each.read.function, place) for each, place in _places(given)]
@@ -267,7 +269,7 @@ def reading(function: Callable[..., Any], given: Sequence[Given]) -> Callable[..
 
 
 def _places(given: Sequence[Given], start: int = 0) -> Iterator[tuple[Given, slice]]:
-    """The variables, each with the place of its columns among those of all."""
+    """Yield the variables, each with the place of its columns among those of all."""
     for each in given:
         yield each, slice(start, start + each.width)
         start += each.width

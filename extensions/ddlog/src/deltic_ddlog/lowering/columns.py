@@ -24,22 +24,22 @@ INDEX, INSPECTED = "index?", "inspect?"
 
 
 def catalog_name(relation: str) -> str:
-    """The name of a relation, `module.R` for `module::R`."""
+    """Return the name of a relation, `module.R` for `module::R`."""
     return relation.replace("::", ".")
 
 
 def delayed_name(relation: str, delay: int) -> str:
-    """The name of the table that has what a relation had this many transactions ago."""
+    """Return the name of the table that has what a relation had this many transactions ago."""
     return f"{catalog_name(relation)}.delayed{delay}" if delay else catalog_name(relation)
 
 
 def index_name(index: str) -> str:
-    """The name of the view of an index's records with what they are found by."""
+    """Return the name of the view of an index's records with what they are found by."""
     return f"{INDEX}.{catalog_name(index)}"
 
 
 def native_type(type_: t.DdlogType) -> Type | None:
-    """The type of the columns that hold values of a type as they are; None where they are texts."""
+    """Return the type of the columns that hold values of a type as they are; None where they are texts."""
     match t.content(type_):
         case t.Bool():
             return Type.BOOLEAN
@@ -57,7 +57,7 @@ def native_type(type_: t.DdlogType) -> Type | None:
 
 
 def same(value: Any) -> Any:
-    """A value as it is."""
+    """Return a value as it is."""
     return value
 
 
@@ -70,30 +70,30 @@ class ProgramColumns:
         self._stored = Codecs(checked.types, "store", closures)
 
     def type(self, type_: t.DdlogType) -> Type:
-        """The type of a column of values."""
+        """Return the type of a column of values."""
         return native_type(type_) or Type.STRING
 
     def has(self, type_: t.DdlogType) -> bool:
-        """Whether values of the type can stand in columns."""
+        """Return whether values of the type can stand in columns."""
         return native_type(type_) is not None or self.codecs.has(type_)
 
     def reading(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """The function from a column's content to the value."""
+        """Return the function from a column's content to the value."""
         return same if native_type(type_) else self._stored.of(type_).of_text
 
     def writing(self, type_: t.DdlogType) -> Callable[[Any], Any]:
-        """The function from a value to its column's content."""
+        """Return the function from a value to its column's content."""
         return same if native_type(type_) else self._stored.of(type_).show
 
     def ordering(self, type_: t.DdlogType, read: Callable[..., Any]) -> Callable[..., Any]:
-        """The sort key of columns whose values `read` makes; functions are ordered by their texts."""
+        """Return the sort key of columns whose values `read` makes; functions are ordered by their texts."""
         if isinstance(t.content(type_), t.CallableType):
             return same
         key = self.codecs.key(type_)
         return lambda *values: key(read(*values))
 
     def form(self, record: t.DdlogType) -> Form:
-        """The columns of records of a type."""
+        """Return the columns of records of a type."""
         record = t.content(record)
         if isinstance(record, t.Named) and len(made := self._checked.types[record.name].constructors) == 1:
             constructor = made[0][0]
@@ -126,11 +126,11 @@ class Form:
         return tuple(map(self.columns.reading, self.types))
 
     def row(self, record: Any) -> tuple[Any, ...]:
-        """The row of a record."""
+        """Return the row of a record."""
         values = (record,) if self.constructor is None else record.fields
         return tuple(write(value) for write, value in zip(self._writing, values, strict=True))
 
     def of_row(self, row: tuple[Any, ...]) -> Any:
-        """The record of a row."""
+        """Return the record of a row."""
         values = tuple(read(value) for read, value in zip(self._reading, row, strict=True))
         return values[0] if self.constructor is None else Struct(self.constructor, values)

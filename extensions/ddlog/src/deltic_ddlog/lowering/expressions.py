@@ -75,21 +75,21 @@ class Expressions:
         self.of, self.columns, self._checked, self._guards = of, of.columns, of.checked, tuple(guards)
 
     def behind(self, condition: core.TypedExpression, known: Environment) -> Expressions:
-        """The expressions after a condition."""
+        """Return the expressions after a condition."""
         test = self.function(plain(condition, known), known)
         return Expressions(self.of, (*self._guards, Guard(test, _columns(test.given, known))))
 
     def behind_match(self, part: VariableBinding) -> Expressions:
-        """The expressions after the match that a variable without a column is a part of."""
+        """Return the expressions after the match that a variable without a column is a part of."""
         assert isinstance(part.read, PatternValue)
         return Expressions(self.of, (*self._guards, Guard(PatternTest(self.of, part.read.matching), part.columns)))
 
     def unguarded(self) -> Expressions:
-        """The expressions after a step that only rows meeting all earlier conditions pass."""
+        """Return the expressions after a step that only rows meeting all earlier conditions pass."""
         return Expressions(self.of)
 
     def value(self, expression: core.TypedExpression, known: Environment) -> Tree:
-        """The column content of an expression's values."""
+        """Return the column content of an expression's values."""
         expression = plain(expression, known)
         if (tree := self._native(expression, known)) is not None:
             return tree
@@ -98,7 +98,7 @@ class Expressions:
         return self._call(code, columns, self.columns.type(expression.type))
 
     def constant(self, expression: core.TypedExpression) -> Any:
-        """The value of an expression without variables. Raises ProgramError where a function fails."""
+        """Return the value of an expression without variables. Raises ProgramError where a function fails."""
         function = self._checked.compile_expression(expression, ())
         try:
             return function()
@@ -106,7 +106,7 @@ class Expressions:
             raise ProgramError([expression.span.error(f"this has no value: {error}")]) from error
 
     def items(self, expression: core.TypedExpression, element: t.DdlogType, known: Environment) -> Tree:
-        """The array column of a collection's elements."""
+        """Return the array column of a collection's elements."""
         function = self.function(plain(expression, known), known)
         array = Type.array(ValueType(self.columns.type(element)))
         return self._call(Items(self.of, function, element), _columns(function.given, known), array)
@@ -114,7 +114,7 @@ class Expressions:
     def match(
         self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding, known: Environment
     ) -> tuple[list[Tree], Bound]:
-        """The conditions under which a value matches a pattern, and the columns of its variables then."""
+        """Return the conditions under which a value matches a pattern, and the columns of its variables then."""
         match pattern:
             case core.Anything():
                 return [], {}
@@ -139,7 +139,7 @@ class Expressions:
         return conditions, result
 
     def _of(self, value: core.TypedExpression | VariableBinding, known: Environment) -> Tree:
-        """The content of a column of the value."""
+        """Return the content of a column of the value."""
         if isinstance(value, core.TypedExpression):
             return self.value(value, known)
         (only,) = value.columns
@@ -148,7 +148,7 @@ class Expressions:
     def _match_parts(
         self, pattern: core.Pattern, value: core.TypedExpression | VariableBinding, known: Environment
     ) -> tuple[list[Tree], Bound]:
-        """The match by functions of Python, which take the value apart once for all variables."""
+        """Return the match by functions of Python, which take the value apart once for all variables."""
         pattern = plain(pattern, known)
         context = self._given(pattern, known)
         given = dict(known)
@@ -168,7 +168,7 @@ class Expressions:
         return [self._call(PatternTest(self.of, matching), columns, Type.BOOLEAN)] if is_tested else [], bound
 
     def _always(self, pattern: core.Pattern) -> bool:
-        """Whether all values of the type match a pattern."""
+        """Return whether all values of the type match a pattern."""
         match pattern:
             case core.Anything() | core.Bind():
                 return True
@@ -184,7 +184,7 @@ class Expressions:
         return False
 
     def function(self, expression: core.TypedExpression, known: Environment) -> Value:
-        """A function from the columns of the variables that are named to the expression's value."""
+        """Return a function from the columns of the variables that are named to the expression's value."""
         return Value(self.of, expression, self._given(expression, known))
 
     def _given(self, node: core.TypedExpression | core.Pattern, known: Environment) -> tuple[Given, ...]:
@@ -193,7 +193,7 @@ class Expressions:
         return tuple(Given(n, known[n].type, len(known[n].columns), known[n].read) for n in names)
 
     def _call(self, code: ColumnFunction, columns: Sequence[Column], type_: Type, is_partial: bool = False) -> Tree:
-        """A call over columns; a `partial` function gives None where there is no value."""
+        """Return a call over columns; a `partial` function gives None where there is no value."""
         if self._guards:
             width = len(columns)
             columns = [*columns, *dict.fromkeys(c for guard in self._guards for c in guard.columns if c not in columns)]
@@ -206,7 +206,7 @@ class Expressions:
     # What columns can say
 
     def _native(self, expression: core.TypedExpression, known: Environment) -> Tree | None:
-        """A tree of what engines compute themselves; None for what becomes a function of Python."""
+        """Return a tree of what engines compute themselves; None for what becomes a function of Python."""
         match expression:
             case core.VariableValue(name=name) if known[name].is_one:
                 return column(known[name].columns[0].name)
@@ -265,12 +265,12 @@ class Expressions:
 
 
 def _may_fail(tree: Tree) -> bool:
-    """Whether a tree calls a function, other than that which joins texts."""
+    """Return whether a tree calls a function, other than that which joins texts."""
     return any(function_of(node) is not FUNCTIONS["concat"] for node in tree.find_all(exp.Anonymous))
 
 
 def plain(node: NodeT, known: Environment) -> NodeT:
-    """The expression or pattern without references, and with fields of rows as variables."""
+    """Return the expression or pattern without references, and with fields of rows as variables."""
 
     def change(node: Any) -> Any:
         if isinstance(node, core.CallFunction) and node.function.name in _WRAPPERS and len(node.arguments) == 1:
@@ -286,22 +286,22 @@ def plain(node: NodeT, known: Environment) -> NodeT:
 
 
 def field_name(variable: str, place: int) -> str:
-    """The name of a record's field as a variable; other variables do not begin with a capital."""
+    """Return the name of a record's field as a variable; other variables do not begin with a capital."""
     return f"Field{place}_{variable}"
 
 
 def _columns(given: Sequence[Given], known: Environment) -> tuple[Column, ...]:
-    """The columns that variables are in."""
+    """Return the columns that variables are in."""
     return tuple(each for one in given for each in known[one.name].columns)
 
 
 def _mentioned(node: core.TypedExpression | core.Pattern) -> list[str]:
-    """The variables that are mentioned, in the order of first mention."""
+    """Return the variables that are mentioned, in the order of first mention."""
     return list(dict.fromkeys(part.name for part in nodes_in(node) if isinstance(part, core.VariableValue)))
 
 
 def wrapped(tree: Tree, type_: t.Bit | t.Signed) -> Tree:
-    """The result of 64 bits modulo 2^width, as a number of the type."""
+    """Return the result of 64 bits modulo 2^width, as a number of the type."""
     if type_.width == 64:
         return tree
     mask = literal((1 << type_.width) - 1, Type.INT64)

@@ -59,7 +59,7 @@ class Lowered:
         self._shown: dict[str, ZSetType] = {}
 
     def form(self, relation: str) -> Form:
-        """How a relation's records stand in rows."""
+        """Return how a relation's records stand in rows."""
         return self.columns.form(self.checked.relations[relation].record)
 
     @cached_property
@@ -82,7 +82,7 @@ class Lowered:
         )
 
     def _check_records(self) -> None:
-        """Raises ProgramError for relations whose records cannot be stored."""
+        """Raise ProgramError for relations whose records cannot be stored."""
         findings = []
         for relation in self.checked.relations.values():
             try:
@@ -113,7 +113,9 @@ class Lowered:
             yield self._index(index)
 
     def _is_set(self, relation: c.ResolvedRelation) -> bool:
-        """Whether each record counts once. Relations that are neither input, output nor recursive count derivations."""
+        """Return whether each record counts once. Relations that are neither input, output nor recursive count
+        derivations.
+        """
         is_counted = relation.role == "internal" and relation.name not in self._recursions
         return relation.semantics == "relation" and not is_counted
 
@@ -129,14 +131,14 @@ class Lowered:
         return {name: [atom.relation for atom in self._reads(name)] for name in self.checked.relations}
 
     def _reads(self, relation: str) -> Iterator[c.MatchStep | c.AbsentStep]:
-        """The atoms of this transaction that a relation is derived from."""
+        """Yield the atoms of this transaction that a relation is derived from."""
         for rule, _ in self._rules.get(relation, ()):
             for clause in rule.body:
                 if isinstance(clause, c.MatchStep | c.AbsentStep) and not clause.delay:
                     yield clause
 
     def _check_recursion(self, names: Sequence[str]) -> None:
-        """Raises ProgramError for a recursion through negation, multisets or streams."""
+        """Raise ProgramError for a recursion through negation, multisets or streams."""
         findings, hint = list[Diagnostic](), "compute what `not` reads in a relation before it"
         for name in names:
             relation = self.checked.relations[name]
@@ -170,7 +172,7 @@ class Lowered:
         return CatalogView(catalog_name(relation.name), type_, text=text, place=place, rules=parts)
 
     def _parts(self, relation: c.ResolvedRelation) -> Iterator[tuple[str, str]]:
-        """The text and place of each part of a relation's union."""
+        """Yield the text and place of each part of a relation's union."""
         if relation.role == "input":
             yield f"the relation {relation.name}", relation.span.place
         rules = self._rules.get(relation.name, ())
@@ -196,7 +198,7 @@ class Lowered:
         return ViewDefinitions(tuple(map(self._view, relations)), scope.builder.build())
 
     def _inspections(self, relations: Sequence[c.ResolvedRelation]) -> Iterator[ViewDefinitions]:
-        """The rows that `InspectStep` reads in recursive rules: their bindings at the fixpoint."""
+        """Yield the rows that `InspectStep` reads in recursive rules: their bindings at the fixpoint."""
         for relation in relations:
             scope, before = self._scope(), len(self.inspected)
             for rule, head in self._rules.get(relation.name, ()):
@@ -206,12 +208,12 @@ class Lowered:
                 yield ViewDefinitions(views, scope.builder.build())
 
     def _looked(self, relation: c.ResolvedRelation, before: int) -> tuple[CatalogView, ...]:
-        """The views of what is inspected, after a number of them."""
+        """Return the views of what is inspected, after a number of them."""
         place = relation.span.place
         return tuple(CatalogView(each.name, self._shown[each.name], place=place) for each in self.inspected[before:])
 
     def _union(self, relation: c.ResolvedRelation, scope: LoweringScope) -> int:
-        """The content of a relation: its input, its facts, and the rows that its rules derive."""
+        """Return the content of a relation: its input, its facts, and the rows that its rules derive."""
         outside = scope.outside
         schema = self.form(relation.name).schema
         parts = []
@@ -256,7 +258,7 @@ class Lowered:
         self.inspected.append(Inspected(name, clause, dict(body.known)))
 
     def _index(self, index: c.Index) -> ViewDefinitions:
-        """The records of an index, each after the values of its parameters."""
+        """Return the records of an index, each after the values of its parameters."""
         scope = self._scope()
         body = RuleBindings(scope, self._expressions, self.form)
         form, name, span = self.form(index.relation), "?record", index.span

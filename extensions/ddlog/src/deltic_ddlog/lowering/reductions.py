@@ -60,7 +60,7 @@ Step = Clause | Reduce
 def reduced(
     checked: ResolvedModules, group: GroupBy, behind: Sequence[Clause], head: Head, known: Environment
 ) -> tuple[Step, Sequence[Clause], Head]:
-    """A group, what follows it and the head, with reductions for it where the engine has them."""
+    """Return a group, what follows it and the head, with reductions for it where the engine has them."""
     clauses, changed = _without_aliases(group.name, behind, head)
     making = _Making(checked, group, known)
     if not making.covers((*clauses, changed)):
@@ -70,7 +70,7 @@ def reduced(
 
 
 def row_of(known: Environment, visible: Sequence[str]) -> list[tuple[str, VariableBinding]]:
-    """The variables that identify the rows of a group, and order them."""
+    """Return the variables that identify the rows of a group, and order them."""
     seen, result = {c.name for name in visible for c in known[name].columns}, list[tuple[str, VariableBinding]]()
     for name, binding in known.items():
         names = {c.name for c in binding.columns}
@@ -81,7 +81,7 @@ def row_of(known: Environment, visible: Sequence[str]) -> list[tuple[str, Variab
 
 
 def with_rows(body: Sequence[Clause]) -> Sequence[Clause]:
-    """A body whose group of the records of one relation, if it begins with that, has all fields in its rows.
+    """Return a body whose group of the records of one relation, if it begins with that, has all fields in its rows.
 
     Other groups have rows of variables: there records are counted that differ in nothing but what `_` stands for.
     """
@@ -92,7 +92,7 @@ def with_rows(body: Sequence[Clause]) -> Sequence[Clause]:
 
 
 def _naming(pattern: core.Pattern, name: str) -> core.Pattern:
-    """A pattern with variables for all that it does not name: the parts of a struct, or the value."""
+    """Return a pattern with variables for all that it does not name: the parts of a struct, or the value."""
     match pattern:
         case core.Bind() | core.As() | core.Equal():
             return pattern
@@ -106,7 +106,7 @@ def _naming(pattern: core.Pattern, name: str) -> core.Pattern:
 
 
 def _without_aliases(name: str, clauses: Sequence[Clause], head: Head) -> tuple[Sequence[Clause], Head]:
-    """The clauses and the head without other names for a group."""
+    """Return the clauses and the head without other names for a group."""
     for place, clause in enumerate(clauses):
         match clause:
             case AssignmentStep(pattern=core.Bind(name=alias), expression=core.VariableValue(name=result)) if (
@@ -131,7 +131,7 @@ class _Making:
         self._made: dict[tuple[object, ...], Reduction] = {}
 
     def covers(self, users: Sequence[Any]) -> bool:
-        """Whether reductions cover every use of the group in these clauses."""
+        """Return whether reductions cover every use of the group in these clauses."""
         for user in users:
             nodes = list(nodes_in(user))
             mentions = sum(isinstance(node, core.VariableValue) and node.name == self._group.name for node in nodes)
@@ -140,16 +140,16 @@ class _Making:
         return True
 
     def changed(self, user: Any) -> Any:
-        """A clause or a head with variables for its uses of the group."""
+        """Return a clause or a head with variables for its uses of the group."""
         return transform(user, lambda node: self._result(node) or node)
 
     def clause(self) -> Reduce:
-        """The group's clause, once all calls are known."""
+        """Return the group's clause, once all calls are known."""
         group = self._group
         return Reduce(group.values, self._parts, group.visible, tuple(self._made.values()), span=group.span)
 
     def _result(self, node: Any) -> core.TypedExpression | None:
-        """The replacement of a call over the group; None if it is no such call, or needs the whole group."""
+        """Return the replacement of a call over the group; None if it is no such call, or needs the whole group."""
         if not isinstance(node, core.CallFunction) or not node.arguments:
             return None
         first, *others = node.arguments
@@ -182,7 +182,7 @@ class _Making:
     def _first(
         self, node: core.CallFunction, by: tuple[core.TypedExpression, ...], is_last: bool
     ) -> core.TypedExpression | None:
-        """The value of a row, where the engine can order the rows as far as values depend on it."""
+        """Return the value of a row, where the engine can order the rows as far as values depend on it."""
         named = {each.name for part in self._parts for each in nodes_in(part) if isinstance(each, core.VariableValue)}
         rows = list[str]()
         for name, binding in row_of(self._known, self._group.visible):
@@ -196,7 +196,7 @@ class _Making:
         return self._value(node, Reduction("first", (), types, by, is_last, tuple(rows)))
 
     def _is_ordered(self, binding: VariableBinding) -> bool:
-        """Whether the engine's order of columns is that of the values that they have."""
+        """Return whether the engine's order of columns is that of the values that they have."""
         parts = (binding.type,) if binding.is_one else self._part_types(t.content(binding.type))
         return parts is not None and all(
             native_type(p) is not None and not is_interned(p) and not isinstance(t.content(p), t.Float | t.Double)
@@ -228,12 +228,12 @@ class _Making:
         return core.VariableValue(reduction.types[0], name, span=node.span)
 
     def _value(self, node: core.CallFunction, reduction: Reduction) -> core.TypedExpression:
-        """A value of the group, put together of its parts."""
+        """Return a value of the group, put together of its parts."""
         names = iter(self._names(reduction))
         return self._rebuilt(self._group.values.type, names, node.span)
 
     def _names(self, reduction: Reduction) -> tuple[str, ...]:
-        """The variables of a reduction, those of the same one if it was asked for before."""
+        """Return the variables of a reduction, those of the same one if it was asked for before."""
         said = (reduction.function, reduction.types, reduction.by, reduction.is_last, reduction.rows)
         if said not in self._made:
             count = len(self._made)
@@ -242,7 +242,7 @@ class _Making:
         return self._made[said].names
 
     def _measure(self, function: core.TypedExpression) -> core.TypedExpression | None:
-        """What a function gives for the group's value, over what is known before the group."""
+        """Return what a function gives for the group's value, over what is known before the group."""
         value = self._group.values
         if isinstance(function, core.FunctionValue):
             return core.CallFunction(function.function.result, function.function, (value,), span=function.span)
@@ -266,7 +266,9 @@ class _Making:
     # Values as their native parts, in the order of the values
 
     def _leaves(self, value: core.TypedExpression) -> Iterator[core.TypedExpression]:
-        """The native parts of a value, in whose order its type is ordered; nothing where there are others in it."""
+        """Yield the native parts of a value, in whose order its type is ordered; nothing where there are others in
+        it.
+        """
         result: list[core.TypedExpression] = []
         if self._collect(value, result):
             yield from result
@@ -282,7 +284,7 @@ class _Making:
         )
 
     def _part_types(self, type_: t.DdlogType) -> tuple[t.DdlogType, ...] | None:
-        """The types of the fields of a struct with one constructor, or of a tuple's items."""
+        """Return the types of the fields of a struct with one constructor, or of a tuple's items."""
         if isinstance(type_, t.Tuple):
             return type_.items
         if isinstance(type_, t.Named) and len(made := self._checked.types[type_.name].constructors) == 1:
@@ -301,7 +303,7 @@ class _Making:
 
 
 def simple(node: Any) -> Any:
-    """The expression, with fields of newly made structs and tuples replaced by their values."""
+    """Return the expression, with fields of newly made structs and tuples replaced by their values."""
     if isinstance(node, core.FieldOf) and isinstance(node.of, core.MakeTuple | core.MakeStruct):
         return node.of.items[node.index]
     return node

@@ -73,7 +73,7 @@ class RuleBindings:
                 self._reduce(clause)
 
     def head(self, head: Head) -> int:
-        """The rows that a head derives."""
+        """Return the rows that a head derives."""
         form, record, node = self._forms(head.relation), plain(head.record, self.known), self.node
         if form.constructor is None:
             parts: Sequence[core.TypedExpression] = (record,)
@@ -117,7 +117,7 @@ class RuleBindings:
         self._atoms.append(self._projected(node, columns, values))
 
     def _counterparts(self, compared: Compared, found: Found) -> dict[str, list[str]]:
-        """The columns of the bindings that the columns of an atom equal, by the atom's variables."""
+        """Return the columns of the bindings that the columns of an atom equal, by the atom's variables."""
         places: dict[str, list[str]] = {}
         for fresh, expression in compared:
             binding = found[fresh][0]
@@ -132,7 +132,7 @@ class RuleBindings:
         return places
 
     def _projected(self, node: int, columns: Sequence[Column], values: Sequence[Tree]) -> int:
-        """A map to columns that stand once in it; where two have one name, their values must be equal."""
+        """Return a map to columns that stand once in it; where two have one name, their values must be equal."""
         kept: dict[str, tuple[Column, Tree]] = {}
         equal: list[Tree] = []
         for each, value in zip(columns, values, strict=True):
@@ -144,7 +144,7 @@ class RuleBindings:
         return project(self._builder, node, [c for c, _ in kept.values()], [v for _, v in kept.values()])
 
     def _named(self, expression: core.TypedExpression, fresh: str) -> str:
-        """The column of the bindings that has the value of an expression, a new one if there is none."""
+        """Return the column of the bindings that has the value of an expression, a new one if there is none."""
         if isinstance(expression, core.VariableValue) and self.known[expression.name].is_one:
             return self.known[expression.name].columns[0].name
         value = self._expressions.value(expression, self.known)
@@ -168,7 +168,7 @@ class RuleBindings:
         self._atoms = [self._builder.add(ops.Antijoin(), self.node, make_set(self._builder, there))]
 
     def _without_variables(self, pattern: core.Pattern) -> tuple[core.Pattern, Compared]:
-        """The pattern with new variables instead of expressions over known ones, and these expressions."""
+        """Return the pattern with new variables instead of expressions over known ones, and these expressions."""
         compared: list[tuple[str, core.TypedExpression]] = []
 
         def change(node: Any) -> Any:
@@ -188,7 +188,7 @@ class RuleBindings:
                     self.known[field_name(name, i)] = VariableBinding(type_, (each,), Stored(self._of, type_))
 
     def _new(self, name: str) -> str:
-        """The name of a new column."""
+        """Return the name of a new column."""
         self._count += 1
         return f"{name}.{self._count}"
 
@@ -320,7 +320,7 @@ class RuleBindings:
                 self.known[name] = self._of.binding(name, type_)
 
     def _keys(self, visible: Sequence[str]) -> list[Column]:
-        """The columns that tell groups apart."""
+        """Return the columns that tell groups apart."""
         names = dict.fromkeys(c.name for name in visible for c in self.known[name].columns)
         schema = self._builder.type_of(self.node).schema
         return [schema.column(name) for name in names]
@@ -339,7 +339,7 @@ class RuleBindings:
         is_last: bool,
         names: Mapping[str, str],
     ) -> int:
-        """The keys, and the columns `names` by their new names, of the first row of each group."""
+        """Return the keys, and the columns `names` by their new names, of the first row of each group."""
         ordered = tuple(ops.Order(name, is_last and name.startswith("?by")) for name in order)
         top = self._builder.add(ops.Top(tuple(c.name for c in keys), ordered, 1), source)
         schema = self._builder.type_of(top).schema
@@ -348,7 +348,7 @@ class RuleBindings:
 
 
 def _as_value(name: str, function: str, type_: t.DdlogType) -> Tree:
-    """An aggregate's result as a value of a type; counts are signed, sums are modulo 2^64."""
+    """Return an aggregate's result as a value of a type; counts are signed, sums are modulo 2^64."""
     if function == "count":
         return cast(column(name), Type.UINT64)
     if function == "sum" and isinstance(type_, t.Bit | t.Signed):
@@ -367,7 +367,7 @@ def _has_variables(expression: core.TypedExpression) -> bool:
 def _selected(
     builder: CircuitBuilder, source: int, form: Form, pattern: core.Pattern, expressions: Expressions
 ) -> tuple[int, Found]:
-    """The rows of records that match a pattern, with its variables."""
+    """Return the rows of records that match a pattern, with its variables."""
     columns = builder.type_of(source).schema.columns
     conditions: list[Tree] = []
     result: dict[str, tuple[VariableBinding, list[Tree]]] = {}
@@ -395,7 +395,7 @@ def _selected(
 def _whole(
     name: str, type_: t.DdlogType, form: Form, columns: Sequence[Column], of: Compiled
 ) -> tuple[VariableBinding, list[Tree]]:
-    """A variable for whole records."""
+    """Return a variable for whole records."""
     trees: list[Tree] = [column(each.name) for each in columns]
     if form.constructor is None:
         return of.binding(name, type_), trees

@@ -34,7 +34,7 @@ class Assembly:
         return self._builder.build()
 
     def _number(self, number: int) -> int:
-        """The new number of a node; it is added after its inputs."""
+        """Return the new number of a node; it is added after its inputs."""
         if number == UNIT:
             return self._builder.add(ops.Constant(Schema(()), ((),)))
         if number not in self._numbers:
@@ -84,7 +84,7 @@ class Assembly:
         return self._builder.add(replace(old, body=without_unread(builder.build())), *inputs)
 
     def _outside(self, body: Circuit, number: int) -> int:
-        """A node of the body that reads only imports, as a node of the circuit around it."""
+        """Return a node of the body that reads only imports, as a node of the circuit around it."""
         node = body.nodes[number]
         if not isinstance(node.operator, ops.Import):
             return self._builder.add(node.operator, *(self._outside(body, i) for i in node.inputs))

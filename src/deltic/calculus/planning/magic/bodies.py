@@ -73,24 +73,24 @@ class Bodies:
             self.builder.add(ops.Sink(self.guard_name(copy, guard)), self.builder.add(ops.Distinct(), total))
 
     def name(self, copy: Copy) -> str:
-        """The name of a copy."""
+        """Return the name of a copy."""
         name, form = copy
         asked = " ".join(sorted(f"[{', '.join(sorted(guard))}]" for guard in form))
         return f"{name}{asked}"
 
     def guard_name(self, copy: Copy, guard: Guard) -> str:
-        """The name of a guard."""
+        """Return the name of a guard."""
         return f"{self.name(copy)} asked by {', '.join(sorted(guard))}"
 
     def shown(self) -> dict[str, str]:
-        """The final names of copies and guards: a relation with one copy keeps its name."""
+        """Return the final names of copies and guards: a relation with one copy keeps its name."""
         names = [name for name, _ in self.copies]
         shown = {self.name(copy): copy[0] if names.count(copy[0]) == 1 else self.name(copy) for copy in self.copies}
         guards = {self.guard_name(*key): (self.name(key[0]), key[1]) for key in self.guards}
         return shown | {name: f"{shown[copy]} asked by {', '.join(sorted(g))}" for name, (copy, g) in guards.items()}
 
     def dear(self, always: Collection[str]) -> Iterator[tuple[Edge, Guard]]:
-        """The demand from outside through guards that grow, unless it starts with constants in all columns."""
+        """Yield the demand from outside through guards that grow, unless it starts with constants in all columns."""
         unit, circuit = self._unit(), self.builder.build()
         names = {self.guard_name(*key): key for key in self.guards}
         reads = {
@@ -113,7 +113,7 @@ class Bodies:
                         yield edge, guard
 
     def _is_bounded(self, copy: Copy) -> bool:
-        """Whether a copy is demanded by all of its columns."""
+        """Return whether a copy is demanded by all of its columns."""
         return frozenset().union(*copy[1]) == self._inner.names(self._inner.circuit.sinks[copy[0]])
 
     # Rules
@@ -137,13 +137,13 @@ class Bodies:
         return self.builder.add(ops.Join(), new, *missing) if missing else new
 
     def _guard(self, copy: Copy, guard: Guard) -> int:
-        """The guard of a copy as a feedback of the body."""
+        """Return the guard of a copy as a feedback of the body."""
         schema = self._inner.circuit.type_of(self._inner.circuit.sinks[copy[0]]).schema
         columns = tuple(c for c in schema.columns if c.name in guard)
         return self.builder.add(ops.Feedback(self.guard_name(copy, guard), Schema(columns)))
 
     def _ask(self, name: str, context: WantedRows, edge: Edge | None) -> int:
-        """The feedback of a relation's copy for a demand; records the demand in the guards of the copy."""
+        """Return the feedback of a relation's copy for a demand; records the demand in the guards of the copy."""
         factors = {factor.names: factor for factor in context.factors}
         result = frozenset(factors)
         form = self._allowed(edge, name, result)
@@ -169,7 +169,7 @@ class Bodies:
     # Nodes, from the sinks down to the relations of the fixpoint
 
     def _input(self, place: WalkedCircuit, reader: int, position: int, context: WantedRows) -> int | None:
-        """The new node of an input under a demand; None if it has no node in the body."""
+        """Return the new node of an input under a demand; None if it has no node in the body."""
         number = place.circuit.nodes[reader].inputs[position]
         operator, inputs = place.circuit.nodes[number].operator, place.circuit.nodes[number].inputs
         if place.is_outer and isinstance(operator, ops.BundleRelation) and inputs == (self._fixpoint,):
@@ -191,7 +191,9 @@ class Bodies:
         return new
 
     def _independent(self, place: WalkedCircuit, number: int) -> int:
-        """The new node of an old one that does not depend on the fixpoint; nodes around it are imported as sets."""
+        """Return the new node of an old one that does not depend on the fixpoint; nodes around it are imported as
+        sets.
+        """
         key = (place.is_outer, number)
         if key not in self._plain:
             node = place.circuit.nodes[number]
@@ -208,11 +210,11 @@ class Bodies:
         return self._plain[key]
 
     def _unit(self) -> int:
-        """A node with one row without columns."""
+        """Return a node with one row without columns."""
         return self.builder.add(ops.Import(self._import(UNIT), _UNIT_TYPE))
 
     def _import(self, number: int) -> int:
-        """The index of the import of an outer node."""
+        """Return the index of the import of an outer node."""
         if number not in self.imports:
             self.imports.append(number)
         return self.imports.index(number)
@@ -282,7 +284,7 @@ class Bodies:
         return self._add(node.operator, *(new[position] for position in range(len(node.inputs))))
 
     def _atoms(self, place: WalkedCircuit, nodes: dict[int, int | None]) -> list[FactorAtom]:
-        """The nodes that may restrict others: those without negative weights."""
+        """Return the nodes that may restrict others: those without negative weights."""
         return [
             FactorAtom(new, place.names(old))
             for old, new in nodes.items()
@@ -326,7 +328,7 @@ _STEPS: dict[type[ops.Operator], _Step] = {
 
 
 def _grows(circuit: Circuit, number: int) -> bool:
-    """Whether a factor may have rows that are not projections of the guard that it comes from."""
+    """Return whether a factor may have rows that are not projections of the guard that it comes from."""
     node = circuit.nodes[number]
     return not isinstance(node.operator, ops.Feedback | ops.Map) or any(_grows(circuit, i) for i in node.inputs)
 
@@ -334,7 +336,7 @@ def _grows(circuit: Circuit, number: int) -> bool:
 def _reached(
     start: tuple[Copy, Guard], reads: dict[tuple[Copy, Guard], set[tuple[Copy, Guard]]]
 ) -> set[tuple[Copy, Guard]]:
-    """The guards that grow when a guard grows, including itself."""
+    """Return the guards that grow when a guard grows, including itself."""
     reached = {start}
     while more := {key for key, read in reads.items() if read & reached} - reached:
         reached |= more

@@ -40,16 +40,16 @@ class WalkedCircuit:
         return cls(circuit, frozenset(below), is_outer)
 
     def names(self, number: int) -> frozenset[str]:
-        """The columns of a node."""
+        """Return the columns of a node."""
         return frozenset(self.circuit.type_of(number).schema.names)
 
 
 def in_order(form: Form) -> list[Guard]:
-    """The guards of a form, sorted by their columns."""
+    """Return the guards of a form, sorted by their columns."""
     return sorted(form, key=sorted)
 
 
 def feedbacks(circuit: Circuit, number: int) -> set[str]:
-    """The recursive relations that a node depends on."""
+    """Return the recursive relations that a node depends on."""
     operators = [circuit.nodes[n].operator for n in circuit.ancestors([number])]
     return {operator.name for operator in operators if isinstance(operator, ops.Feedback)}

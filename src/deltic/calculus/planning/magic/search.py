@@ -26,7 +26,7 @@ class DemandHints:
     never: Collection[str] = ()
 
     def within(self, circuit: Circuit) -> DemandHints:
-        """The hints about relations of a circuit's own recursions."""
+        """Return the hints about relations of a circuit's own recursions."""
         bodies = (op.body for op in circuit.operators if isinstance(op, ops.Fixpoint))
         names = frozenset(name for body in bodies for name in body.sinks)
         return DemandHints(names.intersection(self.always), names.intersection(self.never))
@@ -45,7 +45,7 @@ class PushedDemand:
 
 
 def push_demand(circuit: Circuit, hints: DemandHints = DemandHints()) -> tuple[Circuit, tuple[PushedDemand, ...]]:
-    """The circuit with the same sinks whose recursions derive only demanded rows, and those recursions.
+    """Return the circuit with the same sinks whose recursions derive only demanded rows, and those recursions.
 
     Called circuits are rewritten, too, with demand on all their sinks. If nothing is demanded in part, the circuit
     itself.
@@ -77,7 +77,7 @@ def _pushed(circuit: Circuit, hints: DemandHints) -> tuple[Circuit, tuple[Pushed
 
 
 def _hidden(circuit: Circuit) -> Iterator[Node]:
-    """The recursive relations that are read by other nodes than sinks."""
+    """Yield the recursive relations that are read by other nodes than sinks."""
     shown = {n.inputs[0] for n in circuit.nodes if isinstance(n.operator, ops.Sink)}
     for number, node in enumerate(circuit.nodes):
         if isinstance(node.operator, ops.BundleRelation) and number not in shown:
@@ -95,7 +95,7 @@ class _Search:
         self._whole = {name for name in operator.body.sinks if name in hints.never}
 
     def finds(self) -> bool:
-        """Whether some relation is demanded in part."""
+        """Return whether some relation is demanded in part."""
         if all(self._is_sink(name) for name in self._read()):
             return False
         try:
@@ -106,13 +106,13 @@ class _Search:
         return any(form for _, form in self._bodies.copies)
 
     def _read(self) -> Iterator[str]:
-        """The relations of the fixpoint that are read outside of it."""
+        """Yield the relations of the fixpoint that are read outside of it."""
         for node in self._old.nodes:
             if isinstance(node.operator, ops.BundleRelation) and node.inputs == (self._fixpoint,):
                 yield node.operator.name
 
     def _is_sink(self, name: str) -> bool:
-        """Whether a sink needs the whole relation."""
+        """Return whether a sink needs the whole relation."""
         nodes = self._old.nodes
         sources = [nodes[n.inputs[0]] for n in nodes if isinstance(n.operator, ops.Sink)]
         return any(n.operator == ops.BundleRelation(name) and n.inputs == (self._fixpoint,) for n in sources)
@@ -131,17 +131,17 @@ class _Search:
         return before == (self._limits, self._whole)
 
     def allowed(self, edge: Edge | None, name: str, form: Form) -> Form:
-        """The form in which a relation is demanded, given the form that would be possible."""
+        """Return the form in which a relation is demanded, given the form that would be possible."""
         if name in self._whole:
             return WHOLE
         return form & self._limits.get(edge, form) if edge else form
 
     def circuit(self) -> Circuit:
-        """The circuit with the fixpoint restricted to demanded rows."""
+        """Return the circuit with the fixpoint restricted to demanded rows."""
         return Assembly(self._old, self._fixpoint, self._bodies).circuit()
 
     def pushed(self) -> Iterator[PushedDemand]:
-        """The relations that are derived on demand."""
+        """Yield the relations that are derived on demand."""
         for name, form in self._bodies.copies:
             if form:
                 yield PushedDemand(name, tuple(sorted(tuple(sorted(guard)) for guard in form)))

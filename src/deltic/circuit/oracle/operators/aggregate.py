@@ -34,5 +34,5 @@ def _value(call: ops.AggregateCall, group: Rows, schema: Schema) -> Any:
 
 
 def _values(row: Row, indices: Sequence[int]) -> Any:
-    """The value of one column, or a tuple of the values of several."""
+    """Return the value of one column, or a tuple of the values of several."""
     return row[indices[0]] if len(indices) == 1 else tuple(row[i] for i in indices)

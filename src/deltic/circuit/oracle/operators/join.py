@@ -46,7 +46,7 @@ def _natural_join(left: Rows, left_names: Names, right: Rows, right_names: Names
 
 
 def picker(positions: Sequence[int]) -> Callable[[Row], Row]:
-    """A function that returns the values of a row at these positions."""
+    """Return a function that returns the values of a row at these positions."""
     return lambda row: tuple(row[i] for i in positions)
 
 

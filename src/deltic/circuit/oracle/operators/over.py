@@ -26,31 +26,31 @@ class _Partition:
         self.peers = peers(rows, op.order, schema)
 
     def values(self, call: ops.WindowCall) -> list[Any]:
-        """The value of a call for each row."""
+        """Return the value of a call for each row."""
         return [_FUNCTIONS.get(call.function, _aggregated)(self, call, i) for i in range(len(self.rows))]
 
     def column(self, call: ops.WindowCall, index: int = 0) -> list[Any]:
-        """The values of one of the columns that a call reads."""
+        """Return the values of one of the columns that a call reads."""
         position = self.schema.index(call.columns[index])
         return [row[position] for row in self.rows]
 
     def first_peer(self, i: int) -> int:
-        """The position of the first peer of row i."""
+        """Return the position of the first peer of row i."""
         return self.peers.index(self.peers[i])
 
     def last_peer(self, i: int) -> int:
-        """The position of the last peer of row i."""
+        """Return the position of the last peer of row i."""
         return self.first_peer(i) + self.peers.count(self.peers[i]) - 1
 
     def frame(self, call: ops.WindowCall, i: int) -> list[int]:
-        """The positions of the rows in the frame of row i."""
+        """Return the positions of the rows in the frame of row i."""
         assert call.frame is not None
         if call.frame.unit is ops.Unit.SESSIONS:
             return self._session(call.frame, i)
         return [j for j in range(len(self.rows)) if self._sees(call.frame, i, j)]
 
     def _session(self, frame: ops.Frame, i: int) -> list[int]:
-        """The positions that are reached from row i by steps within the session's distance."""
+        """Return the positions that are reached from row i by steps within the session's distance."""
         first = last = i
         while first and self._is_near(frame, first - 1):
             first -= 1
@@ -59,7 +59,7 @@ class _Partition:
         return list(range(first, last + 1))
 
     def _is_near(self, frame: ops.Frame, i: int) -> bool:
-        """Whether row i and the next one belong to one session."""
+        """Return whether row i and the next one belong to one session."""
         assert frame.start is not None
         assert frame.end is not None
         after = self._compared(ops.Unit.RANGE, i, i + 1, frame.start) >= 0
@@ -73,7 +73,7 @@ class _Partition:
         return after and (frame.end is None or self._compared(frame.unit, i, j, frame.end) <= 0)
 
     def _compared(self, unit: ops.Unit, i: int, j: int, distance: int | Decimal) -> int:
-        """The sign of the position of row j relative to the place at that distance from row i."""
+        """Return the sign of the position of row j relative to the place at that distance from row i."""
         if not distance:
             return self.peers[j] - self.peers[i]
         (order,) = self.op.order
@@ -88,7 +88,7 @@ class _Partition:
 
 
 def _compare(value: Any, origin: Any, distance: int | Decimal, unit: ops.Unit) -> int:
-    """The sign of `value` less what lies at that distance from `origin`, which may be beyond all values."""
+    """Return the sign of `value` less what lies at that distance from `origin`, which may be beyond all values."""
     try:
         target = in_order(_moved(origin, distance, unit))
     except (OverflowError, ValueError):
@@ -97,7 +97,7 @@ def _compare(value: Any, origin: Any, distance: int | Decimal, unit: ops.Unit) -
 
 
 def _moved(value: Any, distance: int | Decimal, unit: ops.Unit) -> Any:
-    """The value at that distance; OverflowError or ValueError where there is none."""
+    """Return the value at that distance; OverflowError or ValueError where there is none."""
     if unit is ops.Unit.MONTHS:
         return months_later(value, int(distance))
     if isinstance(value, float):
@@ -116,14 +116,14 @@ def _percent_rank(partition: _Partition, call: ops.WindowCall, i: int) -> float:
 
 
 def _ntile(partition: _Partition, call: ops.WindowCall, i: int) -> int:
-    """The bucket; the first buckets have one row more where the rows do not divide evenly."""
+    """Return the bucket; the first buckets have one row more where the rows do not divide evenly."""
     size, larger = divmod(len(partition.rows), call.number)
     sizes = [size + (bucket < larger) for bucket in range(call.number)]
     return next(bucket for bucket in range(call.number) if i < sum(sizes[: bucket + 1])) + 1
 
 
 def _shift(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
-    """The value `number` rows back or ahead, skipping NULLs where they are ignored; else the default."""
+    """Return the value `number` rows back or ahead, skipping NULLs where they are ignored; else the default."""
     away = -call.number if call.function == "lag" else call.number
     values = partition.column(call)
     result = _stepped(values, i, away) if call.ignores_nulls and away else i + away
@@ -133,14 +133,14 @@ def _shift(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
 
 
 def _stepped(values: Sequence[Any], i: int, away: int) -> int:
-    """The position of the abs(away)-th value that is not NULL before or after position i; -1 for none."""
+    """Return the position of the abs(away)-th value that is not NULL before or after position i; -1 for none."""
     ahead = range(i + 1, len(values)) if away > 0 else range(i - 1, -1, -1)
     there = [j for j in ahead if values[j] is not None]
     return there[abs(away) - 1] if len(there) >= abs(away) else -1
 
 
 def _pick(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
-    """The first, last or n-th value of the frame; NULL where it is missing."""
+    """Return the first, last or n-th value of the frame; NULL where it is missing."""
     values = partition.column(call)
     seen = [values[j] for j in partition.frame(call, i) if not (call.ignores_nulls and values[j] is None)]
     position = {"first_value": 0, "last_value": len(seen) - 1}.get(call.function, call.number - 1)
@@ -148,7 +148,7 @@ def _pick(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
 
 
 def _aggregated(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
-    """The aggregate of the frame; over no rows, as over NULLs alone."""
+    """Return the aggregate of the frame; over no rows, as over NULLs alone."""
     over = bag(partition.rows[j] for j in partition.frame(call, i))
     first, *others = call.columns or ("",)
     applied = ops.AggregateCall(call.function, first, call.name, tuple(others), call.parameters)
@@ -187,7 +187,7 @@ def _widened(rows: Sequence[Row], op: ops.Over, schema: Schema) -> Iterator[Row]
 
 
 def sequences(rows: Rows, keys: Sequence[str], order: Sequence[ops.Order], schema: Schema) -> list[list[Row]]:
-    """The rows of each partition in order, each as often as it weighs; ties are broken by all columns."""
+    """Return the rows of each partition in order, each as often as it weighs; ties are broken by all columns."""
     positions = [schema.index(key) for key in keys]
     parts = rows.by(lambda row: tuple(row[i] for i in positions))
     return [_sequence(part, order, schema) for part in parts.values()]
@@ -209,7 +209,7 @@ def _sort(rows: list[Row], order: ops.Order, schema: Schema) -> None:
 
 
 def _key(value: Any, order: ops.Order) -> Any:
-    """A sort key for a value, with NULL before or after all others; correct for a sort in reverse, too."""
+    """Return a sort key for a value, with NULL before or after all others; correct for a sort in reverse, too."""
     return (value is not None) == (order.nulls_first != order.descending), in_order(value) if value is not None else 0
 
 
@@ -228,7 +228,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def bag(rows: Iterable[Row]) -> Rows:
-    """The rows with weight one for each occurrence."""
+    """Return the rows with weight one for each occurrence."""
     return ZSet((row, 1) for row in rows)
 
 

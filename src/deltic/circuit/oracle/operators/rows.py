@@ -17,7 +17,7 @@ from deltic.values.types import Schema
 
 
 def _values(expressions: Sequence[exp.Expression], schema: Schema) -> Callable[[Row], Row]:
-    """A function that returns the values of expressions for a row."""
+    """Return a function that returns the values of expressions for a row."""
     meanings = [meaning(e, schema.types) for e in expressions]
 
     def values(row: Row) -> Row:

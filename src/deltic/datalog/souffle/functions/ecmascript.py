@@ -147,7 +147,7 @@ class _Reader:
         return inside + ")"
 
     def _repeated(self, atom: str) -> str:
-        """An atom with all following repetition operators, each applied to what precedes it."""
+        """Return an atom with all following repetition operators, each applied to what precedes it."""
         while (times := self._times()) is not None:
             lazy = "?" if self._takes("?") else ""
             atom = f"(?:{atom}){times}{lazy}"
@@ -189,7 +189,7 @@ class _Reader:
         return ranges if letter.islower() else _without(ranges)
 
     def _escaped(self) -> int:
-        """The code of the character that an escape denotes."""
+        """Return the code of the character that an escape denotes."""
         sign = self._take()
         if sign in _CONTROLS:
             return _CONTROLS[sign]
@@ -269,7 +269,7 @@ class _Reader:
 
 
 def _without(ranges: Ranges) -> Ranges:
-    """The complement of a set of characters."""
+    """Return the complement of a set of characters."""
     result, begin = [], 0
     for first, last in sorted(ranges):
         if first > begin:
@@ -279,7 +279,7 @@ def _without(ranges: Ranges) -> Ranges:
 
 
 def _set(ranges: Ranges) -> str:
-    """The translation of a set of characters; an empty set matches nothing."""
+    """Return the translation of a set of characters; an empty set matches nothing."""
     if not ranges:
         return f"[^{_character(0)}-{chr(_LAST)}]"
     return "[" + "".join(f"{_character(first)}-{_character(last)}" for first, last in ranges) + "]"
@@ -290,7 +290,7 @@ def _character(code: int) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool | None:
-    """Whether a pattern matches a text; None if the pattern is invalid."""
+    """Return whether a pattern matches a text; None if the pattern is invalid."""
     try:
         return pattern_of(pattern).python.fullmatch(text) is not None
     except PatternError:

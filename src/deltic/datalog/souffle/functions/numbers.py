@@ -16,7 +16,9 @@ _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9A-Fa-f]+\.?[0-9A-Fa-f]*|\.[0-9A-Fa-
 
 
 def _whole(type_: Type, text: str) -> int | None:
-    """The integer of a decimal, hexadecimal (0x) or binary (0b) numeral; None if it is invalid or out of range."""
+    """Return the integer of a decimal, hexadecimal (0x) or binary (0b) numeral; None if it is invalid or out of
+    range.
+    """
     result = _WHOLE.fullmatch(text)
     if result is None or ("-" in (result[1], result[3]) and not type_.signed):
         return None
@@ -27,7 +29,7 @@ def _whole(type_: Type, text: str) -> int | None:
 
 
 def _float(type_: Type, text: str) -> float | None:
-    """The float of a text, including inf, nan and hexadecimal floats; None if it is invalid."""
+    """Return the float of a text, including inf, nan and hexadecimal floats; None if it is invalid."""
     if _FLOAT.fullmatch(text):
         return round_float(float(text), type_)
     if not _HEXADECIMAL.fullmatch(text):
@@ -39,7 +41,7 @@ def _float(type_: Type, text: str) -> float | None:
 
 
 def _six_places(value: float) -> str:
-    """The text of a float as C++ prints it, with six decimal places."""
+    """Return the text of a float as C++ prints it, with six decimal places."""
     return f"{value:f}"
 
 

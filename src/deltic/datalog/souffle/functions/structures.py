@@ -55,7 +55,7 @@ def _pack(shape: str, *fields: Any) -> str:
 
 
 def _unpack(shape: str, index: int, text: str) -> Any:
-    """A field of a structure; None if the value has another shape."""
+    """Return a field of a structure; None if the value has another shape."""
     begin, letters, _ = _taken_apart(shape)
     if not text.startswith(begin):
         return None
@@ -72,7 +72,7 @@ def _taken_apart(shape: str) -> tuple[str, str, str]:
 
 
 def _fingerprint(text: str) -> int:
-    """A 63-bit hash of a text, the same everywhere.
+    """Return a 63-bit hash of a text, the same everywhere.
 
     A million texts have a collision with a probability of 1 in 18 million.
     """
@@ -80,19 +80,19 @@ def _fingerprint(text: str) -> int:
 
 
 def letters_of(shape: str) -> str:
-    """The letters of a shape's fields."""
+    """Return the letters of a shape's fields."""
     return _taken_apart(shape)[1]
 
 
 def written(letter: str, value: Any) -> str:
-    """The text of a field."""
+    """Return the text of a field."""
     if letter == "s":
         return value if _PLAIN.fullmatch(value) else quoted(value)
     return str(_TO_TEXT[letter](value + 0.0)) if letter in FLOATS else str(value)
 
 
 def quoted(symbol: str) -> str:
-    """A symbol in quotes, with escapes."""
+    """Return a symbol in quotes, with escapes."""
     return f'"{"".join(_ESCAPES.get(c, c) for c in symbol)}"'
 
 
@@ -112,7 +112,7 @@ _OF_TEXT: dict[str, Callable[[str], Any]] = {
 
 
 def field_of_text(letter: str, text: str) -> Any:
-    """The value of a field's text; None if the text is invalid."""
+    """Return the value of a field's text; None if the text is invalid."""
     if letter == ".":
         return text
     if letter == "s":
@@ -157,12 +157,14 @@ _SIGNS = ("[", "]", "(", ")", ",", "")
 
 
 def _canonical(family: str, text: str) -> str | None:
-    """The normalized text of a value from outside, None if it is no value of the type."""
+    """Return the normalized text of a value from outside, None if it is no value of the type."""
     return rewritten(family, text, written)
 
 
 def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str | None:
-    """The text of a value with each field, given its letter, written by `write`; None if it is no value of the type."""
+    """Return the text of a value with each field, given its letter, written by `write`; None if it is no value of the
+    type.
+    """
     types, root = family_types(family)
     result: list[str] = []
     pending = [root]  # what is expected: signs, behind an apostrophe, and values of types
@@ -190,7 +192,7 @@ def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str |
 
 
 def tokens(text: str) -> Iterator[str]:
-    """The tokens of a text; an unreadable rest is one token."""
+    """Yield the tokens of a text; an unreadable rest is one token."""
     place = 0
     while place < len(text):
         result = _TOKENS.match(text, place)

@@ -12,7 +12,7 @@ _PARTS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[(),]")
 
 
 def as_written(text: str) -> str:
-    """The text with each internal call replaced by the user's notation.
+    """Return the text with each internal call replaced by the user's notation.
 
     >>> as_written("SPARK_UNPACK('$Both(..)', 1, s) = SPARK_PACK('[i.]', x, SPARK_PACK('$Leaf')) AND SPARK_SIN(x) > 0")
     'field 2 of $Both s = [x, $Leaf] AND sin(x) > 0'
@@ -28,7 +28,7 @@ def as_written(text: str) -> str:
 
 
 def _arguments(text: str, start: int) -> tuple[list[str], int]:
-    """The arguments between parentheses that open just before `start`, and the position after them."""
+    """Return the arguments between parentheses that open just before `start`, and the position after them."""
     depth, begin, result = 0, start, list[str]()
     for part in _PARTS.finditer(text, start):
         if part[0] == "(":

@@ -26,13 +26,13 @@ _TIGHTNESS = {sign: level for level, signs in enumerate(_LEVELS) for sign in sig
 
 
 def holds(tokens: Sequence[MacroToken], macros: Mapping[str, Macro], word: MacroToken) -> bool:
-    """Whether the condition after `#if` (the `word`) is not 0. Raises MacroError."""
+    """Return whether the condition after `#if` (the `word`) is not 0. Raises MacroError."""
     known = list(_with_defined([token for token in tokens if not token.is_blank], macros))
     return _Condition([token for token in expand(known, macros) if not token.is_blank], word).value() != 0
 
 
 def _with_defined(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterator[MacroToken]:
-    """The tokens of a condition, with `defined NAME` and `defined(NAME)` replaced by 1 or 0."""
+    """Yield the tokens of a condition, with `defined NAME` and `defined(NAME)` replaced by 1 or 0."""
     rest = iter(tokens)
     for token in rest:
         if token.text != "defined":
@@ -54,7 +54,7 @@ class _Condition:
         self._next = next(self._tokens)
 
     def value(self) -> int:
-        """The value of the expression."""
+        """Return the value of the expression."""
         result = self._binary(0)
         if self._next.kind != "end":
             raise self._error()
@@ -105,5 +105,5 @@ class _Condition:
 
 
 def _quotient(a: int, b: int) -> int:
-    """The quotient truncated toward zero, as in C."""
+    """Return the quotient truncated toward zero, as in C."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)

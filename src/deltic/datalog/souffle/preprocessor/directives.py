@@ -55,7 +55,7 @@ class Directives:
         return None
 
     def unfinished(self) -> Iterator[MacroError]:
-        """The errors for conditions that are still open at the end of the file."""
+        """Yield the errors for conditions that are still open at the end of the file."""
         for branch in self._branches:
             yield MacroError(branch.word, f"this `#{branch.word.text}` does not end", "write `#endif`")
 
@@ -86,7 +86,9 @@ class Directives:
         self._branches.pop()
 
     def _branch(self, word: MacroToken) -> _Branch:
-        """The open `#if` that a directive continues; raises MacroError if there is none, or after its `#else`."""
+        """Return the open `#if` that a directive continues; raises MacroError if there is none, or after its
+        `#else`.
+        """
         if not self._branches or (self._branches[-1].has_else and word.text != "endif"):
             raise MacroError(word, f"there is no `#if` for this `#{word.text}`")
         return self._branches[-1]

@@ -45,7 +45,7 @@ class MacroToken:
 
 
 def tokens_of(text: str) -> Iterator[MacroToken]:
-    """The tokens of a text."""
+    """Yield the tokens of a text."""
     for match in _TOKEN.finditer(text):
         assert match.lastgroup
         yield MacroToken(match.lastgroup, match.group(), match.start(), match.end())
@@ -88,7 +88,7 @@ def define(tokens: Sequence[MacroToken], word: MacroToken) -> tuple[str, Macro]:
 
 
 def expand(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterator[MacroToken]:
-    """The tokens with all macro calls expanded. Raises MacroError."""
+    """Yield the tokens with all macro calls expanded. Raises MacroError."""
     waiting, size = list(reversed(tokens)), 0
     while waiting:
         token = waiting.pop()
@@ -116,7 +116,7 @@ def expand(tokens: Sequence[MacroToken], macros: Mapping[str, Macro]) -> Iterato
 def _call(
     name: MacroToken, parameters: Sequence[str], waiting: list[MacroToken]
 ) -> tuple[dict[str, tuple[MacroToken, ...]], MacroToken] | None:
-    """The arguments of a call, removed from `waiting`, and its closing parenthesis; None if no call follows."""
+    """Return the arguments of a call, removed from `waiting`, and its closing parenthesis; None if no call follows."""
     position = len(waiting) - 1
     while position >= 0 and waiting[position].is_blank:
         position -= 1
@@ -154,7 +154,7 @@ def _bound(
 def _substituted(
     macro: Macro, arguments: Mapping[str, tuple[MacroToken, ...]], macros: Mapping[str, Macro]
 ) -> list[MacroToken]:
-    """The body of a macro with its arguments substituted, and `#` and `##` applied."""
+    """Return the body of a macro with its arguments substituted, and `#` and `##` applied."""
     made: list[MacroToken] = []
     parts = list(macro.body)
     position = 0
@@ -185,7 +185,7 @@ def _substituted(
 
 
 def _trimmed(tokens: Sequence[MacroToken]) -> tuple[MacroToken, ...]:
-    """The tokens without blanks at both ends; comments and continued lines become spaces."""
+    """Return the tokens without blanks at both ends; comments and continued lines become spaces."""
     result = [MacroToken("space", " ", t.start, t.end) if t.kind in ("comment", "space") else t for t in tokens]
     while result and result[-1].is_blank:
         result.pop()

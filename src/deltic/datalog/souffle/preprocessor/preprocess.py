@@ -22,7 +22,7 @@ _PRAGMA = re.compile(r'\.pragma\s+"([^"]*)"\s+"([^"]*)"')
 
 
 def preprocess(source: ProgramText, macros: Mapping[str, str], findings: list[Diagnostic]) -> ProgramText:
-    """The preprocessed text of a source, with positions in the original files; `macros` are predefined.
+    """Return the preprocessed text of a source, with positions in the original files; `macros` are predefined.
 
     RAM_DOMAIN_SIZE is predefined, too, as the word size in the text's pragma. The directories in the pragma
     "include-dir" are searched for included files.
@@ -95,7 +95,9 @@ class _Reader:
         self._including.pop()
 
     def _sought(self, source: ProgramText, name: str) -> Path:
-        """The path of an included file: next to the including file, or else in the first directory that has it."""
+        """Return the path of an included file: next to the including file, or else in the first directory that has
+        it.
+        """
         places = [Path(source.file).parent / name, *(directory / name for directory in self._directories)]
         return next((path for path in places if path.is_file()), places[0])
 
@@ -133,7 +135,7 @@ class _Reader:
             self.pieces.append((token.text, here))
 
     def _where(self, token: MacroToken, source: ProgramText) -> MacroToken:
-        """The value of `__FILE__`, `__LINE__` or `__INCL__` (the positions of the open includes)."""
+        """Return the value of `__FILE__`, `__LINE__` or `__INCL__` (the positions of the open includes)."""
         if token.text == "__LINE__":
             return replace(token, kind="number", text=str(source.place(token.start, token.end).line), is_made=True)
         text = source.file if token.text == "__FILE__" else ";".join(self._including)
@@ -148,7 +150,7 @@ class _Reader:
 
 
 def _lines(text: str) -> list[list[MacroToken]]:
-    """The tokens of each line; a comment of several lines belongs to the line in which it begins."""
+    """Return the tokens of each line; a comment of several lines belongs to the line in which it begins."""
     lines: list[list[MacroToken]] = [[]]
     for token in tokens_of(text):
         lines[-1].append(token)
@@ -158,7 +160,7 @@ def _lines(text: str) -> list[list[MacroToken]]:
 
 
 def _is_directive(tokens: Sequence[MacroToken], position: int) -> bool:
-    """Whether a dot stands right before a word, without a name before the dot, as in `instance.include`."""
+    """Return whether a dot stands right before a word, without a name before the dot, as in `instance.include`."""
     word, dot = tokens[position], tokens[position - 1]
     before = tokens[position - 2] if position > 1 else None
     is_name = before is not None and before.kind == "word" and before.end == dot.start
@@ -166,7 +168,7 @@ def _is_directive(tokens: Sequence[MacroToken], position: int) -> bool:
 
 
 def _asked(word: MacroToken, behind: Sequence[MacroToken]) -> MacroToken:
-    """The token for `.once`, or the file name after `.include`. Raises MacroError."""
+    """Return the token for `.once`, or the file name after `.include`. Raises MacroError."""
     if word.text == "once":
         return word
     if not behind or behind[0].kind != "string":

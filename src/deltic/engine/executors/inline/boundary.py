@@ -36,7 +36,7 @@ class Boundary:
         return [state for state in self.store.states.values() if is_constant(state.relation)]
 
     def table(self, name: str) -> State:
-        """The state of a table."""
+        """Return the state of a table."""
         return self.store.states[self.program.tables[name]]
 
     def view(self, name: str, schema: Schema) -> State | None:

@@ -57,7 +57,7 @@ class _Given:
         self._columns: dict[str, list[Column]] = {}
 
     def columns(self, name: str) -> list[Values]:
-        """The columns of a relation by its name in statistics, NULL as the least value."""
+        """Return the columns of a relation by its name in statistics, NULL as the least value."""
         return [_plain(*column) for column in self._all(name)]
 
     def passing(self, name: str, conditions: Sequence[exp.Expression]) -> tuple[int, int]:

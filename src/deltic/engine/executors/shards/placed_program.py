@@ -106,7 +106,7 @@ class PlacedProgram:
     # What is there
 
     def empty(self) -> list[Shard]:
-        """The shards without rows."""
+        """Return the shards without rows."""
         return self.shards([Store() for _ in range(self.options.shards)])
 
     def shards(self, stores: Iterable[Store]) -> list[Shard]:

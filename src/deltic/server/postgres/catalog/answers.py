@@ -49,7 +49,7 @@ class PostgresCatalog:
         return ResultRows([_field(field) for field in table.schema], table)
 
     def _current(self, catalog: Catalog, client: Client) -> duckdb.DuckDBPyConnection:
-        """The database with the present tables and views."""
+        """Return the database with the present tables and views."""
         if self._database is None:
             self._database = in_memory().__enter__()
             create(self._database)
@@ -66,7 +66,7 @@ def _plain(table: pa.Table) -> pa.Table:
 
 
 def _field(field: pa.Field) -> Field:
-    """A column, where 32 bits without sign are an oid."""
+    """Return a column, where 32 bits without sign are an oid."""
     if field.type == pa.uint32():
         return Field(field.name, OID)
     if field.type == pa.list_(pa.uint32()):

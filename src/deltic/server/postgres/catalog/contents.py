@@ -65,7 +65,7 @@ def _text(name: str) -> str:
 
 @cache
 def relations() -> Mapping[str, str]:
-    """The columns of each relation in DuckDB's words, by its name with the schema's."""
+    """Return the columns of each relation in DuckDB's words, by its name with the schema's."""
     parts = (line.split() for line in _text("relations.txt").splitlines() if not line.startswith("#"))
     return {name: ", ".join(map(_column, columns)) for name, *columns in parts}
 
@@ -109,7 +109,7 @@ def _in_duckdb(name: str) -> str:
 
 
 def _relations(catalog: Catalog, oids: Oids) -> Iterator[Row]:
-    """The tables and views that can be read; a view with its query, or its program where it is none of SQL."""
+    """Yield the tables and views that can be read; a view with its query, or its program where it is none of SQL."""
     for name, table in catalog.shown_tables.items():
         numbers = [table.schema.names.index(column) + 1 for column in table.key]
         own = {"width": len(table.schema), "key": list(table.key), "key_numbers": numbers, "definition": None}

@@ -34,7 +34,7 @@ _WORDS = {
 
 
 def is_about_catalog(statement: ClientStatement) -> bool:
-    """Whether a statement is a query of the catalog or the session."""
+    """Return whether a statement is a query of the catalog or the session."""
     if statement.words[0] not in ("SELECT", "WITH", "VALUES", "TABLE"):
         return False
     words = {token.text.lower() for token in statement.tokens if token.kind in ("word", "name")}

@@ -28,7 +28,7 @@ Sign = tuple[exp.Expression | None, ValueType, bool, Modifier | None]
 
 @cache
 def parsed(text: str) -> tuple[exp.Expression, SourceText]:
-    """A definition's expression, which nobody may change, and the text that it was parsed from."""
+    """Return a definition's expression, which nobody may change, and the text that it was parsed from."""
     from deltic.sql.dialect import Deltic  # which asks this package for the names of functions
 
     source = SourceText(f"SELECT {text}", BUILT_IN)
@@ -39,7 +39,7 @@ def parsed(text: str) -> tuple[exp.Expression, SourceText]:
 
 
 def signature_of(arguments: Sequence[Typed]) -> tuple[Sign, ...] | None:
-    """What a translation depends on; None where it depends on an argument's structure, or may raise an error."""
+    """Return what a translation depends on; None where it depends on an argument's structure, or may raise an error."""
     made_of_nothing = any(a.type.type.is_composite and open_type(a) is not a.type.type for a in arguments)
     return None if made_of_nothing or any(is_checked(a.expression) for a in arguments) else tuple(map(_sign, arguments))
 
@@ -51,7 +51,7 @@ def _sign(argument: Typed) -> Sign:
 
 
 def places(signature: Sequence[Sign]) -> list[Typed]:
-    """The literals of a signature, and places for its other arguments."""
+    """Return the literals of a signature, and places for its other arguments."""
     return [
         Typed(column(f"{_PLACE}{number}") if fixed is None else fixed, type_, is_number, modifier)
         for number, (fixed, type_, is_number, modifier) in enumerate(signature)
@@ -62,7 +62,7 @@ _PLACE = "\0place "
 
 
 def filled(translation: Typed, arguments: Sequence[Typed]) -> Typed:
-    """A translation with arguments in their places."""
+    """Return a translation with arguments in their places."""
     around = exp.Paren(this=translation.expression.copy())
     for node in list(around.find_all(exp.Column)):
         if node.name.startswith(_PLACE):
@@ -71,20 +71,20 @@ def filled(translation: Typed, arguments: Sequence[Typed]) -> Typed:
 
 
 def calls(name: str) -> tuple[str, ...]:
-    """The functions of the table that one of SQL may call; none where the core computes it."""
+    """Return the functions of the table that one of SQL may call; none where the core computes it."""
     by_definitions = (entry for one in DEFINED.get(name, ()) for entry in _called(one, calls))
     return tuple(dict.fromkeys([*by_definitions, *_own_calls(name)]))
 
 
 def _called(definition: FunctionDefinition, of: Callable[[str], Sequence[str]]) -> Iterator[str]:
-    """The functions that a definition calls, directly or through the functions of SQL in `of`."""
+    """Yield the functions that a definition calls, directly or through the functions of SQL in `of`."""
     for call in parsed(definition.body)[0].find_all(exp.Anonymous):
         _, is_of_the_table, entry = call.name.lower().rpartition("spark_")
         yield from [entry] if is_of_the_table else of(entry) if entry != definition.name else ()
 
 
 def _own_calls(name: str) -> tuple[str, ...]:
-    """Those of a rule, or of a plain function."""
+    """Return those of a rule, or of a plain function."""
     if name in RULES:
         return OF.get(name, (name,) if name in FUNCTIONS else ())
     entry = names_in_sql().get(name)

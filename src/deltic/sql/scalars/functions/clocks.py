@@ -18,7 +18,7 @@ _UNITS = {unit: span // SPANS["MICROSECOND"] for unit, span in SPANS.items() if 
 
 
 def _unit(given: Typed) -> Typed:
-    """The microseconds of a unit, which is a literal."""
+    """Return the microseconds of a unit, which is a literal."""
     name = literal_of(given, "the unit", sample="HOUR").upper()
     if name not in _UNITS:
         raise Mismatch(f"the units are {', '.join(_UNITS)}")
@@ -45,7 +45,7 @@ def time_diff(unit: Typed, start: Typed, end: Typed) -> Typed:
 
 
 def _to_time(is_safe: bool, text: Typed, pattern: Typed | None = None) -> Typed:
-    """A text as a time of a day, by a pattern if there is one."""
+    """Return a text as a time of a day, by a pattern if there is one."""
     own = to(text, Type.STRING)
     if pattern is None:
         return (converted if is_safe else coerced)(own, Type.TIME)

@@ -37,7 +37,7 @@ TEXT, INT, BOOL = Type.STRING, Type.INT32, Type.BOOLEAN
 
 
 def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
-    """An array and a value, both converted to their common element type."""
+    """Return an array and a value, both converted to their common element type."""
     array_of(array)
     element = open_type(array).element
     target = type_in_common([NULL if element.type is VOID else Typed(exp.column("element"), element), value])
@@ -110,7 +110,7 @@ def array_concat(*arrays: Typed) -> Typed:
 
 
 def _longer(name: str, values: Typed, value: Typed) -> Typed:
-    """The array with one value more; NULL where there is no array."""
+    """Return the array with one value more; NULL where there is no array."""
     wide, own = _element(values, value)
     return where_present(attempt(name, wide, own), wide)
 
@@ -172,7 +172,7 @@ def element_at(value: Typed, key: Typed) -> Typed:
 
 
 def _with_key(values: Typed, key: Typed) -> tuple[Typed, Typed]:
-    """A map and a key, both brought to the type that the key and the map's keys have in common."""
+    """Return a map and a key, both brought to the type that the key and the map's keys have in common."""
     type_ = map_of(values)
     known = map_of(replace(values, type=replace(values.type, type=open_type(values)))).key
     target = type_in_common([NULL if known is VOID else Typed(exp.column("key"), ValueType(known)), key])
@@ -242,7 +242,7 @@ def map_from_entries(entries: Typed) -> Typed:
 
 
 def arrays_zip(names: Sequence[str], arrays: Sequence[Typed]) -> Typed:
-    """An array of structs of the elements at each position of several arrays; the fields have these names."""
+    """Return an array of structs of the elements at each position of several arrays; the fields have these names."""
     if not arrays:
         raise Mismatch("arrays_zip takes arrays")
     items = [array_or_null(value) for value in arrays]
@@ -320,7 +320,7 @@ def named_struct(*parts: Typed) -> Typed:
 
 
 def struct(names: Sequence[str], values: Sequence[Typed]) -> Typed:
-    """The struct of these fields."""
+    """Return the struct of these fields."""
     own = [coerced(value, BOOL) if value.is_null else value for value in values]
     pairs = zip((constant(name, TEXT) for name in names), own, strict=True)
     return attempt("named_struct", *(part for pair in pairs for part in pair))
@@ -331,7 +331,9 @@ def _are_structs(type_: Type) -> bool:
 
 
 def field(value: Typed, name: str) -> Typed:
-    """A field of a struct, or of the structs in an array, by its name in any case; the value of a key of a map."""
+    """Return a field of a struct, or of the structs in an array, by its name in any case; the value of a key of a
+    map.
+    """
     type_ = value.type.type
     if type_.kind is Kind.MAP:
         return _value_at(value, constant(name, TEXT))

@@ -38,7 +38,7 @@ class CsvOptions:
 
     @classmethod
     def of(cls, options: Typed | None) -> CsvOptions:
-        """The options in a map; Mismatch for an unknown one."""
+        """Return the options in a map; Mismatch for an unknown one."""
         chosen = {name.lower().replace("delimiter", "sep"): value for name, value in pairs_of(options)}
         known = list(cls.__dataclass_fields__)
         if unknown := [name for name in chosen if name not in known]:
@@ -51,7 +51,7 @@ class CsvOptions:
         return result
 
     def pattern(self, type_: Type) -> str:
-        """The pattern of dates or times that is asked for, or none."""
+        """Return the pattern of dates or times that is asked for, or none."""
         return self.dateformat if type_ is Type.DATE else self.timestampformat if type_ in _TIMES else ""
 
     @property
@@ -87,7 +87,7 @@ def _is_bad(text: Typed, value: Typed) -> Typed:
 
 
 def _read(text: Typed, type_: Type, how: CsvOptions) -> Typed:
-    """A field's text as a value of a type; NULL if it does not fit."""
+    """Return a field's text as a value of a type; NULL if it does not fit."""
     if type_ is TEXT:
         return text
     if pattern := how.pattern(type_):
@@ -121,7 +121,7 @@ def to_csv(value: Typed, options: Typed | None = None) -> Typed:
 
 
 def _written(value: Typed, how: CsvOptions) -> Typed:
-    """A field as text."""
+    """Return a field as text."""
     type_ = value.type.type
     if type_ is Type.BINARY or type_ in INTERVALS:
         raise Mismatch("to_csv takes no BINARY and no intervals; write base64(x), string(x)")

@@ -230,12 +230,12 @@ class DefinedParameter:
     default: str
 
     def counts(self, argument: Typed) -> bool:
-        """Whether the definition counts for an argument."""
+        """Return whether the definition counts for an argument."""
         is_exact = self.takes.endswith("!")
         return not is_exact or (not argument.is_null and EXACT[self.takes[:-1]](argument.type.type))
 
     def of(self, argument: Typed, function: str) -> Typed:
-        """The argument as the expression has it."""
+        """Return the argument as the expression has it."""
         if self.takes.endswith("!"):
             return argument
         type_ = _TYPES.get(self.takes)
@@ -251,14 +251,14 @@ class FunctionDefinition:
     body: str
 
     def fits(self, arguments: Sequence[Typed]) -> bool:
-        """Whether it is of such arguments."""
+        """Return whether it is of such arguments."""
         least = sum(not parameter.default for parameter in self.parameters)
         return least <= len(arguments) <= len(self.parameters) and all(
             parameter.counts(argument) for parameter, argument in zip(self.parameters, arguments, strict=False)
         )
 
     def brought(self, arguments: Sequence[Typed]) -> dict[str, Typed]:
-        """The arguments, defaults included, by the names of the parameters, as the expression has them."""
+        """Return the arguments, defaults included, by the names of the parameters, as the expression has them."""
         pairs = zip(self.parameters, arguments, strict=True)
         return {parameter.name.lower(): parameter.of(argument, self.name) for parameter, argument in pairs}
 
@@ -284,7 +284,7 @@ DEFINED: Mapping[str, Sequence[FunctionDefinition]] = _defined()
 
 
 def definition_of(name: str, arguments: Sequence[Typed]) -> FunctionDefinition | None:
-    """The definition of a function that counts for such arguments; None where there is none."""
+    """Return the definition of a function that counts for such arguments; None where there is none."""
     return next((definition for definition in DEFINED.get(name, ()) if definition.fits(arguments)), None)
 
 

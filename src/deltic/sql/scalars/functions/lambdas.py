@@ -29,12 +29,12 @@ class Lambda:
     body: Callable[[Mapping[str, Typed]], Typed]
 
     def over(self, *arrays: Typed) -> Typed:
-        """The array of its results for the elements at each position."""
+        """Return the array of its results for the elements at each position."""
         self.takes(len(arrays))
         return self._node(Mapped, arrays, [array_of(array).element.type for array in arrays])
 
     def folded(self, start: Typed, values: Typed) -> Typed:
-        """A fold: its result for the previous result, at first `start`, and each element."""
+        """Return a fold: its result for the previous result, at first `start`, and each element."""
         self.takes(2)
         return self._node(Fold, [start, values], [start.type.type, array_of(values).element.type])
 
@@ -58,7 +58,7 @@ class Lambda:
 
 
 def _as_start(made: Typed, start: Type) -> Typed:
-    """The step of a fold, converted to the type of its start."""
+    """Return the step of a fold, converted to the type of its start."""
     if not made.is_null and made.type.type is not start:
         raise Mismatch(
             f"it starts with {written(start)} and continues with {written(made.type.type)}; cast one of them"
@@ -79,20 +79,20 @@ def _function(value: Lambda | Typed) -> Lambda:
 
 
 def _entries(value: Typed) -> tuple[Typed, Typed]:
-    """The keys and the values of a map."""
+    """Return the keys and the values of a map."""
     map_of(value)
     return attempt("map_keys", value), attempt("map_values", value)
 
 
 def _condition(found: Typed) -> Typed:
-    """The result of a condition for each element."""
+    """Return the result of a condition for each element."""
     if found.type.type.element.type is not Type.BOOLEAN:
         raise Mismatch("the function is a condition: its result is BOOLEAN")
     return found
 
 
 def _of_elements(values: Typed, function: Lambda) -> Typed:
-    """A function's result for each element; it may take the element's position, from 0, too."""
+    """Return a function's result for each element; it may take the element's position, from 0, too."""
     function.takes(1, 2)
     array_of(values)
     return function.over(*[values, attempt("indices", values)][: len(function.names)])

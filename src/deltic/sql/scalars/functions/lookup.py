@@ -26,7 +26,7 @@ class Unknown(Exception):
 
 
 def called(name: str, arguments: Sequence[Any]) -> Typed:
-    """The value of a function for which no definition counts.
+    """Return the value of a function for which no definition counts.
 
     Unknown where there is none of that name, Mismatch where it does not take these.
     """
@@ -58,5 +58,5 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
 
 
 def known() -> list[str]:
-    """The names of all functions."""
+    """Return the names of all functions."""
     return sorted({*RULES, *DEFINED, *names_in_sql()} - {"array_concat"})

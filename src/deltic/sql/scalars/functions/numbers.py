@@ -32,7 +32,7 @@ def _number(value: Typed, function: str = "") -> Typed:
 
 
 def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
-    """The next integer up or down: a BIGINT, or a decimal without digits after the point."""
+    """Return the next integer up or down: a BIGINT, or a decimal without digits after the point."""
     number = _number(value)
     type_ = number.type.type
     if places is not None:
@@ -50,7 +50,7 @@ rule("floor", of="floor round_decimal")(partial(_toward, "floor"))
 
 
 def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
-    """A decimal of fewer places."""
+    """Return a decimal of fewer places."""
     written = Type.STRING if value.is_null else value.type.type
     decimal = coerced(value, _DECIMALS.get(written) or as_decimal(as_signed(written)))
     type_ = decimal.type.type
@@ -60,7 +60,7 @@ def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
 
 
 def _rounded(name: str, value: Typed, given: Typed | None = None) -> Typed:
-    """The number rounded to this many places; halves go away from zero, or to the even digit."""
+    """Return the number rounded to this many places; halves go away from zero, or to the even digit."""
     places = 0 if given is None else int(literal_of(given, f"the places of {name}", INT, "0"))
     number = _number(value)
     type_ = number.type.type
@@ -81,7 +81,7 @@ rule("bround", of="bround round_decimal")(partial(_rounded, "bround"))
 
 
 def _nearest(name: str, number: Typed, places: int) -> Typed:
-    """The nearest decimal of this many places, which are before the point where they are negative."""
+    """Return the nearest decimal of this many places, which are before the point where they are negative."""
     decimal = coerced(number, as_decimal(as_signed(number.type.type)))
     places = max(places, -MAX_PRECISION - 1)  # any decimal is below half of this unit
     return apply("round_decimal", decimal, constant(places, INT), constant(_WAYS[name], Type.STRING))
@@ -150,5 +150,5 @@ def pmod(value: Typed, divisor: Typed) -> Typed:
 
 
 def _wrapped_sum(a: Typed, b: Typed, type_: Type) -> Typed:
-    """The sum of two integers, which wraps around."""
+    """Return the sum of two integers, which wraps around."""
     return folded(attempted(exp.Add, coerced(a, type_), coerced(b, type_)))

@@ -24,30 +24,30 @@ _KNOWN: ContextVar[Mapping[str, OfPython]] = ContextVar("what is of Python")
 
 
 def known() -> Mapping[str, OfPython]:
-    """All of them by their names in lower case."""
+    """Return all of them by their names in lower case."""
     return _KNOWN.get({})
 
 
 def function_called(name: str) -> PythonFunction | None:
-    """The function of that name."""
+    """Return the function of that name."""
     result: PythonFunction | None = _called(name, "deltic.circuit.python", "PythonFunction")
     return result
 
 
 def aggregate_called(name: str) -> CustomAggregate | None:
-    """The aggregate of that name."""
+    """Return the aggregate of that name."""
     result: CustomAggregate | None = _called(name, "deltic.circuit.custom", "CustomAggregate")
     return result
 
 
 def operator_called(name: str) -> CustomOperator | None:
-    """The operator of that name; aggregates are some, too."""
+    """Return the operator of that name; aggregates are some, too."""
     result: CustomOperator | None = _called(name, "deltic.circuit.custom", "CustomOperator")
     return result
 
 
 def _called(name: str, module: str, kind: str) -> Any:
-    """The object of that name and class, if any; the class is imported only then."""
+    """Return the object of that name and class, if any; the class is imported only then."""
     result = known().get(name.lower())
     return result if result is not None and isinstance(result, getattr(import_module(module), kind)) else None
 
@@ -65,7 +65,7 @@ def knowing(functions: Mapping[str, OfPython], written: Written) -> Iterator[Non
 
 
 def applied(function: PythonFunction, arguments: Sequence[Typed]) -> Typed:
-    """A call; Mismatch where the function does not take these arguments."""
+    """Return a call; Mismatch where the function does not take these arguments."""
     if len(arguments) != len(function.arguments):
         raise Mismatch(f"{function.name} takes {count_of(len(function.arguments), 'argument')}")
     values = [to(argument, type_) for argument, type_ in zip(arguments, function.arguments, strict=True)]

@@ -70,12 +70,12 @@ _OF_READING = ("mode", "timezone", "locale", *OPTIONS, *(name for name in SWITCH
 
 
 def _given(chosen: dict[str, Any]) -> list[Typed]:
-    """The options as an argument of the function; none if no option is given."""
+    """Return the options as an argument of the function; none if no option is given."""
     return [constant(json.dumps(chosen), TEXT)] if chosen else []
 
 
 def _chosen(options: Typed | None, letters: Collection[str], names: Sequence[str]) -> dict[str, Any]:
-    """The options in a map; Mismatch for an unknown name or value."""
+    """Return the options in a map; Mismatch for an unknown name or value."""
     chosen: dict[str, Any] = {}
     for name, value in pairs_of(options):
         match name.lower():
@@ -101,7 +101,7 @@ def _chosen(options: Typed | None, letters: Collection[str], names: Sequence[str
 
 
 def pairs_of(options: Typed | None) -> Sequence[tuple[str, str]]:
-    """The names and values of options, which are a map of texts as they are written."""
+    """Return the names and values of options, which are a map of texts as they are written."""
     if options is None or options.is_null:
         return ()
     type_ = options.type.type
@@ -119,12 +119,12 @@ def _switch(name: str, value: str) -> bool:
 
 
 def _has(type_: Type, kinds: tuple[Kind, ...]) -> bool:
-    """Whether values of a type have parts of some kinds."""
+    """Return whether values of a type have parts of some kinds."""
     return type_.kind in kinds or any(_has(part.type, kinds) for part in type_.parts)
 
 
 def schema_named(written: str) -> Type:
-    """The type that a text names: columns with their types, or one type."""
+    """Return the type that a text names: columns with their types, or one type."""
     for text in (f"STRUCT<{written}>", written):
         try:
             return type_of(parse_one(text, into=exp.DataType, dialect="spark"), SourceText(text))

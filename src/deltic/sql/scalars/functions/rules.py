@@ -44,18 +44,22 @@ def rule(*names: str, of: str = "") -> Callable[[Rule], Rule]:
 
 
 def apply(name: str, *arguments: Typed) -> Typed:
-    """A call of a function in the table over arguments of the types that it takes, an error where it is undefined."""
+    """Return a call of a function in the table over arguments of the types that it takes, an error where it is
+    undefined.
+    """
     result = _called(name, *arguments)
     return folded(defined(result, *arguments) if FUNCTIONS[name].partial else result)
 
 
 def attempt(name: str, *arguments: Typed) -> Typed:
-    """A call of a function in the table over arguments of the types that it takes, NULL where it is undefined."""
+    """Return a call of a function in the table over arguments of the types that it takes, NULL where it is
+    undefined.
+    """
     return folded(_called(name, *arguments))
 
 
 def must(name: str, *arguments: Typed) -> Typed:
-    """A call of a function in the table, an error where it is NULL although no argument is."""
+    """Return a call of a function in the table, an error where it is NULL although no argument is."""
     return folded(defined(_called(name, *arguments), *arguments))
 
 
@@ -67,12 +71,12 @@ def _called(name: str, *arguments: Typed) -> Typed:
 
 
 def plain(name: str, arguments: Sequence[Typed]) -> Typed:
-    """A call of a plain function, its arguments brought to the types that it takes."""
+    """Return a call of a plain function, its arguments brought to the types that it takes."""
     return apply(name, *brought(name, arguments))
 
 
 def primitive(name: str, arguments: Sequence[Typed]) -> Typed:
-    """The functions `spark_f`, `try_spark_f` and `must_spark_f` of definitions in SQL."""
+    """Return the functions `spark_f`, `try_spark_f` and `must_spark_f` of definitions in SQL."""
     way, _, entry = name.partition("spark_")
     if way:
         return {"try_": attempt, "must_": must}[way](entry, *arguments)
@@ -80,13 +84,13 @@ def primitive(name: str, arguments: Sequence[Typed]) -> Typed:
 
 
 def counts(name: str) -> range:
-    """How many arguments a plain function takes."""
+    """Return how many arguments a plain function takes."""
     function = FUNCTIONS[name]
     return range(len(function.takes) - len(function.defaults), len(function.takes) + 1)
 
 
 def brought(name: str, arguments: Sequence[Typed]) -> list[Typed]:
-    """The arguments, and the defaults after them, brought to the types that a plain function takes."""
+    """Return the arguments, and the defaults after them, brought to the types that a plain function takes."""
     function = FUNCTIONS[name]
     takes, missing = function.takes, len(function.takes) - len(arguments)
     if len(arguments) not in (taken := counts(name)):
@@ -98,7 +102,7 @@ def brought(name: str, arguments: Sequence[Typed]) -> list[Typed]:
 
 
 def to(argument: Typed, target: Type) -> Typed:
-    """An argument converted to a parameter's type: between numbers, or if either is a text."""
+    """Return an argument converted to a parameter's type: between numbers, or if either is a text."""
     source = argument.type.type
     accepted = argument.is_null or source is target or Type.STRING in (source, target)
     accepted |= source.is_numeric and target.is_numeric
@@ -110,21 +114,21 @@ def to(argument: Typed, target: Type) -> Typed:
 
 
 def array_of(value: Typed) -> Type:
-    """The type of an argument that must be an array."""
+    """Return the type of an argument that must be an array."""
     if value.type.type.kind is not Kind.ARRAY:
         raise Mismatch("an array is taken here")
     return value.type.type
 
 
 def map_of(value: Typed) -> Type:
-    """The type of an argument that must be a map."""
+    """Return the type of an argument that must be a map."""
     if value.type.type.kind is not Kind.MAP:
         raise Mismatch("a map is taken here")
     return value.type.type
 
 
 def array_or_null(value: Typed) -> Typed:
-    """An argument that must be an array; a bare NULL counts as one."""
+    """Return an argument that must be an array; a bare NULL counts as one."""
     if value.is_null:
         return coerced(value, Type.array(Type.BOOLEAN.or_null))
     array_of(value)
@@ -132,7 +136,7 @@ def array_or_null(value: Typed) -> Typed:
 
 
 def map_or_null(value: Typed) -> Typed:
-    """An argument that must be a map; a bare NULL counts as one."""
+    """Return an argument that must be a map; a bare NULL counts as one."""
     if value.is_null:
         return coerced(value, Type.map(Type.BOOLEAN, Type.BOOLEAN.or_null))
     map_of(value)
@@ -140,7 +144,7 @@ def map_or_null(value: Typed) -> Typed:
 
 
 def where_present(made: Typed, *arguments: Typed) -> Typed:
-    """A value, NULL where one of the arguments is."""
+    """Return a value, NULL where one of the arguments is."""
     are_there = [operators.logic(exp.Not, [conditions.is_null(one)]) for one in arguments if one.type.nullable]
     return operators.case([(reduce(_both, are_there), made)], None) if are_there else made
 
@@ -158,12 +162,12 @@ class NullLiteral(Mismatch):
 
 
 def is_bare(argument: Typed) -> bool:
-    """Whether an argument is NULL as it is written, of a type or of none."""
+    """Return whether an argument is NULL as it is written, of a type or of none."""
     return argument.is_null or is_null_of_a_type(argument.expression)
 
 
 def literal_of(argument: Typed, what: str, target: Type = Type.STRING, sample: str = "") -> str:
-    """The value of an argument that must be a literal, as text."""
+    """Return the value of an argument that must be a literal, as text."""
     if is_bare(argument):
         raise NullLiteral(f"{what} must be a literal", sample)
     if not is_literal(argument.expression):
@@ -177,7 +181,7 @@ def literal_of(argument: Typed, what: str, target: Type = Type.STRING, sample: s
 
 
 def same_type(arguments: Sequence[Typed]) -> Type:
-    """The type that arguments have in common."""
+    """Return the type that arguments have in common."""
     result = type_in_common(arguments)
     if result is None:
         raise Mismatch("the arguments have no type in common; cast them to one")

@@ -71,7 +71,7 @@ def pattern_of(argument: Typed, name: str) -> Typed:
 
 
 def shared_pattern(argument: Typed, name: str) -> Typed | None:
-    """A literal that RE2 reads as Java does; None for another pattern, which Python reads for each row."""
+    """Return a literal that RE2 reads as Java does; None for another pattern, which Python reads for each row."""
     own = pattern_of(argument, name)
     if is_null_of_a_type(own.expression):
         literal_of(own, f"the pattern of {name}", sample="(x)")
@@ -81,7 +81,7 @@ def shared_pattern(argument: Typed, name: str) -> Typed | None:
 
 
 def _searched(name: str, text: Typed, pattern: Typed) -> Typed:
-    """Whether a pattern is in a text, or how often."""
+    """Return whether a pattern is in a text, or how often."""
     known, own = shared_pattern(pattern, name), to(text, TEXT)
     return apply(f"java_{name}", own, to(pattern, TEXT)) if known is None else apply(name, own, known)
 
@@ -91,7 +91,9 @@ rule("regexp_count", of="regexp_count")(partial(_searched, "regexp_count"))
 
 
 def _extracted(name: str, text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
-    """The text of a pattern's group, the first where none is asked for, at the first match, or at every match."""
+    """Return the text of a pattern's group, the first where none is asked for, at the first match, or at every
+    match.
+    """
     known, own = shared_pattern(pattern, name), to(text, TEXT)
     number = constant(1, INT) if group is None else to(group, INT)
     if is_literal(number.expression) and is_literal(pattern.expression):
@@ -129,7 +131,7 @@ def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Ty
 
 
 def _is_of_nothing(pattern: Typed) -> bool:
-    """Whether a pattern has matches of nothing, which RE2 sees otherwise than Java."""
+    """Return whether a pattern has matches of nothing, which RE2 sees otherwise than Java."""
     found = compiled(pattern.expression.name)
     return found is not None and found.match("") is not None
 
@@ -141,7 +143,7 @@ def _for_duckdb(part: re.Match[str]) -> str:
 
 
 def _replaced_from(text: Typed, pattern: Typed, replacement: Typed, position: int) -> Typed:
-    """The text with the matches from a position on replaced; where it has no such position, as it is."""
+    """Return the text with the matches from a position on replaced; where it has no such position, as it is."""
     if position < 1:
         raise Mismatch("the position counts from 1")
     if position == 1:
@@ -185,7 +187,7 @@ def split(text: Typed, pattern: Typed, limit: Typed | None = None) -> Typed:
 
 
 def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
-    """Whether the whole text is like a pattern with % for any letters and _ for one."""
+    """Return whether the whole text is like a pattern with % for any letters and _ for one."""
     if len(escape) != 1:
         raise Mismatch("the ESCAPE of LIKE is one letter")
     if not pattern.is_null and isinstance(pattern.expression, exp.Literal):
@@ -209,12 +211,12 @@ rule("ilike")(partial(_like_function, "ilike"))
 
 
 def within_bound(text: Typed, limit: int, fixed: bool) -> Typed:
-    """A text as a column of at most this many letters has it, an error if it is longer; see `Storing`."""
+    """Return a text as a column of at most this many letters has it, an error if it is longer; see `Storing`."""
     return apply("bounded_text", text, constant(limit, INT), constant(fixed, Type.BOOLEAN))
 
 
 def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
-    """The bytes that a text writes: in hex, the letters themselves, or in base64."""
+    """Return the bytes that a text writes: in hex, the letters themselves, or in base64."""
     name = "hex" if kind is None else literal_of(kind, "the format of to_binary", sample="hex").lower()
     if name in ("utf-8", "utf8"):
         return coerced(to(text, TEXT), BYTES)
@@ -254,7 +256,7 @@ def _constant(piece: str) -> Typed:
 
 
 def _argument(hole: str, values: Sequence[Typed], left: Iterator[Typed]) -> Typed:
-    """The value of a placeholder: the next one, or the one of its number."""
+    """Return the value of a placeholder: the next one, or the one of its number."""
     number = re.match(r"%(\d+)\$", hole)
     result = next(left, None) if number is None else dict(enumerate(values, 1)).get(int(number[1]))
     if result is None:
@@ -263,7 +265,7 @@ def _argument(hole: str, values: Sequence[Typed], left: Iterator[Typed]) -> Type
 
 
 def _filled(hole: str, value: Typed) -> Typed:
-    """A value's text in a placeholder; `null` for NULL."""
+    """Return a value's text in a placeholder; `null` for NULL."""
     if not is_hole(hole):
         raise Mismatch(f"{hole} has flags, a width or places that do not go together")
     kind, own = hole[-1].lower(), _as_java_has(value)
@@ -284,7 +286,7 @@ _TRUE = constant(True, Type.BOOLEAN)
 
 
 def _as_java_has(value: Typed) -> Typed:
-    """A value as Java's Formatter sees it: a number of days, microseconds, nanoseconds or months for times."""
+    """Return a value as Java's Formatter sees it: a number of days, microseconds, nanoseconds or months for times."""
     if value.is_null:
         return value
     match value.type.type.kind:

@@ -62,7 +62,7 @@ rule("date_part", "datepart", of="year month day hour minute seconds quarter day
 
 
 def extract(field: str, value: Typed) -> Typed:
-    """A field of a date or time."""
+    """Return a field of a date or time."""
     name = _FIELDS.get(field.lower())
     if (fields := _OF_INTERVALS.get(value.type.type)) is not None:
         known = between(*(value.fields or operators.ALL_FIELDS[value.type.type]))
@@ -115,7 +115,7 @@ def datediff(end: Typed, start: Typed) -> Typed:
 
 
 def _pattern(argument: Typed, known: frozenset[str]) -> Typed:
-    """The pattern of a time, of letters that are known."""
+    """Return the pattern of a time, of letters that are known."""
     text = literal_of(argument, "the pattern of a time", sample="yyyy")
     unknown = [part for part, letters in parts_of(text) if letters and part not in known]
     if unknown or text.count("'") % 2 or open_brackets(text) is None:
@@ -129,7 +129,7 @@ kind("writable")(lambda argument, _: _pattern(argument, WRITABLE))
 
 
 def _unit(units: Mapping[str, str], argument: Typed, _: str) -> Typed:
-    """The unit in which a time is truncated; NULL for what is none."""
+    """Return the unit in which a time is truncated; NULL for what is none."""
     if not argument.is_null and is_literal(argument.expression):
         name = units.get(literal_of(argument, "the unit").lower())
         return coerced(NULL, TEXT) if name is None else constant(name, TEXT)
@@ -142,7 +142,7 @@ kind("unit_of_dates")(partial(_unit, _OF_DATES))
 
 
 def _to_time(target: Type, safe: bool, value: Typed, pattern: Typed | None = None) -> Typed:
-    """A value as a date or an instant; a text by a pattern, if there is one."""
+    """Return a value as a date or an instant; a text by a pattern, if there is one."""
     if pattern is not None and value.type.type is TEXT:
         value = (attempt if safe else apply)("read_time", to(value, TEXT), _pattern(pattern, READABLE))
     is_seconds = target is TIMESTAMP and pattern is None and as_signed(value.type.type).is_numeric
@@ -159,7 +159,7 @@ rule("to_timestamp_ntz", of="read_time")(partial(_to_time, NTZ, False))
 
 
 def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
-    """The time of a year, month, day, hour, minute and second, maybe with a fraction, by the clock of a zone."""
+    """Return the time of a year, month, day, hour, minute and second, maybe with a fraction, by the clock of a zone."""
     if len(parts) == 1 and parts[0].type.type is DATE and target is TIMESTAMP:
         return coerced(parts[0], target)
     if len(parts) in (2, 3) and parts[1].type.type is Type.TIME:
@@ -179,7 +179,7 @@ for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
 
 
 def _made_interval(name: str, fields: Fields, *parts: Typed) -> Typed:
-    """An interval of numbers of its fields."""
+    """Return an interval of numbers of its fields."""
     return replace(plain(name, parts), modifier=fields)
 
 
@@ -209,7 +209,7 @@ def time_bucket(width: Typed, time: Typed, origin: Typed | None = None) -> Typed
 
 
 def is_window(type_: Type) -> bool:
-    """Whether values of a type have a start and an end, as windows of time do."""
+    """Return whether values of a type have a start and an end, as windows of time do."""
     return type_.kind is Kind.STRUCT and [column.name for column in type_.fields] == ["start", "end"]
 
 

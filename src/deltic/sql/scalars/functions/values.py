@@ -43,7 +43,7 @@ def decode(value: Typed, *rest: Typed) -> Typed:
 
 
 def _extreme(kind: type[exp.Expression], first: Typed, second: Typed, *others: Typed) -> Typed:
-    """The extreme of the values that are not NULL."""
+    """Return the extreme of the values that are not NULL."""
     values = [first, second, *others]
     if all(value.is_null for value in values):
         return NULL
@@ -93,7 +93,7 @@ rule("xxhash64")(partial(_hash, "xxhash64"))
 
 
 def _cast(target: Type, value: Typed) -> Typed:
-    """A cast by the name of its type."""
+    """Return a cast by the name of its type."""
     if not can_coerce(value, target):
         raise Mismatch(f"a {written(as_signed(value.type.type))} cannot be cast to {written(target)}")
     return coerced(value, target)

@@ -22,7 +22,7 @@ _OTHERS = (Kind.BINARY, Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
 def variant(node: exp.Expression, of: Of) -> Typed | None:
-    """The JSON text of the variant that a node makes by parse_json, perhaps with a path; else None."""
+    """Return the JSON text of the variant that a node makes by parse_json, perhaps with a path; else None."""
     made = node.unnest()
     name, given = (made.name.lower(), made.expressions) if isinstance(made, exp.Anonymous) else ("", [])
     if name in ("parse_json", "try_parse_json") and len(given) == 1:
@@ -34,7 +34,7 @@ def variant(node: exp.Expression, of: Of) -> Typed | None:
 
 
 def read(node: exp.Expression, of: Of) -> Typed | None:
-    """A call that reads a variant and returns a value of another type; None for another call."""
+    """Return a call that reads a variant and returns a value of another type; None for another call."""
     name, given = node.name.lower(), node.expressions
     if name in ("variant_get", "try_variant_get") and len(given) == 3:
         whole = variant(given[0], of)
@@ -49,7 +49,7 @@ def read(node: exp.Expression, of: Of) -> Typed | None:
 
 
 def cast(value: Typed, target: Type, is_safe: bool) -> Typed:
-    """A variant cast to a type; if it `is_safe` it is NULL where it cannot be."""
+    """Return a variant cast to a type; if it `is_safe` it is NULL where it cannot be."""
     if not _is_target(target):
         raise Mismatch("a variant is cast to numbers, texts, BOOLEAN, dates, times, and arrays, maps, structs of them")
     there = null_if(value, constant("null", TEXT))

@@ -62,7 +62,7 @@ class SqlFunction:
         return own or any(result.needs_rows for name in self.calls if (result := function_called(name)))
 
     def given(self, arguments: Sequence[exp.Expression]) -> dict[str, exp.Expression]:
-        """The arguments of a call by the parameters in lower case; Mismatch where it does not take these."""
+        """Return the arguments of a call by the parameters in lower case; Mismatch where it does not take these."""
         names = [parameter.name.lower() for parameter in self.parameters]
         result: dict[str, exp.Expression] = {}
         for number, argument in enumerate(arguments):
@@ -97,22 +97,24 @@ KNOWN: ContextVar[Written] = ContextVar("functions that SQL has made")
 
 
 def known() -> Written:
-    """All functions that can be called where something is lowered."""
+    """Return all functions that can be called where something is lowered."""
     return KNOWN.get({})
 
 
 def function_called(name: str) -> SqlFunction | None:
-    """The function of that name."""
+    """Return the function of that name."""
     return known().get(name.lower())
 
 
 def calls_of(node: exp.Expression) -> frozenset[str]:
-    """The names of the functions that an expression or query calls and that are not the parser's, in lower case."""
+    """Return the names of the functions that an expression or query calls and that are not the parser's, in lower
+    case.
+    """
     return frozenset(call.name.lower() for call in node.find_all(exp.Anonymous))
 
 
 def reached(calls: Iterable[str], functions: Written) -> Iterator[SqlFunction]:
-    """The functions of these names and those that they call, each once."""
+    """Yield the functions of these names and those that they call, each once."""
     waiting, seen = sorted(calls), set[str]()
     while waiting:
         name = waiting.pop()

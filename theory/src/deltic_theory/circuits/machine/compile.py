@@ -48,11 +48,11 @@ class Site:
         return machine
 
     def function(self, function: Callable[..., Any], *inputs: Machine) -> Machine:
-        """A lifted function of other nodes."""
+        """Return a lifted function of other nodes."""
         return self.put(Primitive(self.queue, len(inputs), function), *inputs)
 
     def delay(self, op: ops.Delay | ops.BackEdge, *inputs: Machine) -> Machine:
-        """A delay in the time that the operator counts."""
+        """Return a delay in the time that the operator counts."""
         return self.put(Delay(self.queue, self.clock - op.outer), *inputs)
 
     def integrate(self, source: Machine, clock: int) -> Machine:
@@ -96,7 +96,9 @@ def _source(op: ops.Source, inputs: list[Machine], types: Types, site: Site) -> 
 
 
 def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], types: Types, site: Site) -> Machine:
-    """The body between a loop entry and a loop exit: imports are I of what enters, D of the sinks is what leaves."""
+    """Return the body between a loop entry and a loop exit: imports are I of what enters, D of the sinks is what
+    leaves.
+    """
     body, clock = (op.body, None) if isinstance(op, ops.Fixpoint) else (op.derivative, site.clock)
     entry, level = _entry(op, inputs, site)
     inside = Site(site.queue, entry.body, level if clock is None else clock)
@@ -110,7 +112,7 @@ def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], types: Ty
 
 
 def _bracket(op: ops.Bracket, inputs: list[Machine], types: Types, site: Site) -> Machine:
-    """The body between a loop entry and a loop exit that watches all of its nodes."""
+    """Return the body between a loop entry and a loop exit that watches all of its nodes."""
     entry, level = _entry(op, inputs, site)
     inside = Site(site.queue, entry.body, level)
     sinks = compile_circuit(op.body, replace(inside, imports=[inside.put(port) for port in entry.ports]))
@@ -120,7 +122,7 @@ def _bracket(op: ops.Bracket, inputs: list[Machine], types: Types, site: Site) -
 
 
 def _entry(op: ops.Operator, inputs: list[Machine], site: Site) -> tuple[Entry, int]:
-    """The entry of a loop with a controller of its own, and its level."""
+    """Return the entry of a loop with a controller of its own, and its level."""
     controller = Controller(site.controller.level + 1)
     site.controller.inner.append(controller)
     entry = Entry(site.queue, len(inputs), controller, ITERATION_LIMIT, op.keyword)
@@ -129,7 +131,7 @@ def _entry(op: ops.Operator, inputs: list[Machine], site: Site) -> tuple[Entry, 
 
 
 def _call(op: ops.Call, inputs: list[Machine], types: Types, site: Site) -> Machine:
-    """The machines of the circuit among those of the one around it."""
+    """Return the machines of the circuit among those of the one around it."""
     sinks = compile_circuit(op.circuit, replace(site, given=op.named(inputs)))
     return site.function(lambda *rows: Bundle(dict(zip(sinks, rows, strict=True))), *sinks.values())
 

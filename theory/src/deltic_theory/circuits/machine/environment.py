@@ -32,7 +32,7 @@ class DataflowMachine:
         self._controller.reset(0)
 
     def step(self, sources: Mapping[str, Rows]) -> dict[str, Rows]:
-        """The values of the sinks for these values of the sources (absent: zero)."""
+        """Return the values of the sinks for these values of the sources (absent: zero)."""
         self._controller.latch((self._steps,))
         for name, machine in self._sources.items():
             self._queue.send(machine, Data(0, sources.get(name, ZSet())))

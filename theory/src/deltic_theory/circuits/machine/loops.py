@@ -103,7 +103,7 @@ class Exit(Machine):
         self.emit(Bundle(dict(zip(self._names, self._sums, strict=True)), self.trace))
 
     def goes_on(self, changes: list[Any], watched: list[Any]) -> bool:
-        """Whether there has to be another iteration."""
+        """Return whether there has to be another iteration."""
         return any(changes)
 
     @property
