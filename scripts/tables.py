@@ -112,8 +112,9 @@ def tasks() -> Iterator[str]:
 
 
 def purpose(of: Any) -> str:
-    """The first clause of a docstring."""
-    return re.split(r"[.;:](?: |$)", about(of), maxsplit=1)[0]
+    """The first clause of a docstring; of what it returns, the result."""
+    clause = re.split(r"[.;:](?: |$)", about(of), maxsplit=1)[0].removeprefix("Return ")
+    return clause[:1].upper() + clause[1:]
 
 
 def errors() -> Iterator[str]:
