@@ -14,8 +14,7 @@ from deltic.catalog import Catalog
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, define, lower, parse
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.executors.inline import boundary
-from deltic.engine.executors.inline import program as program_module
+from deltic.engine.executors.inline import boundary, strata
 from deltic.engine.kernels.thresholds import DEFAULTS
 from deltic.engine.operators import query as evaluate
 from deltic.engine.recursion import refresh, settle
@@ -122,7 +121,7 @@ PLACES = {
     "adding rows to a relation": (relation.State, "append"),
     "adding counts": (relation.State, "count"),
     "a fixpoint": (refresh, "bootstrap"),
-    "a plan": (program_module, "plans_of"),
+    "a plan": (strata, "plans_of"),
     "taking over a relation": (relation.State, "evolved"),
     "the change of a view": (boundary, "difference"),
     "the changes of views": (boundary, "view_change"),

@@ -55,7 +55,7 @@ def assign_domains(
     A domain is nullable if any of its columns or variables is. `known` are the domains of relations that exist already,
     `settled` those of interned types, and of the relations and rules that another program had with the same inputs.
     Also returned are the pairs of known domains that the program compares: the caller must unify each pair, so that the
-    first replaces the second.
+    first replaces the second. The first is the widest, whose rows are likely to stay as they are packed.
     """
     rules = [rule for rule in program.rules if rule not in settled.variables]
     relations = {name: relation for name, relation in program.relations.items() if name not in settled.columns}
@@ -66,6 +66,7 @@ def assign_domains(
     ids, made = dict(settled.interned), dict[Item, Domain]()
     there = ((name, columns) for name, columns in known.items() if name in touched)
     items = [(d, (name, i)) for name, columns in there for i, d in enumerate(columns) if d not in ids.values()]
+    items.sort(key=lambda each: -each[0].bits)
     first = dict(reversed(items))
     for domain, item in items:
         union.join(first[domain], item)
