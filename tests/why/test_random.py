@@ -163,7 +163,7 @@ def test_random_programs_are_explained(batch):
     assert done > 50
 
 
-@pytest.mark.parametrize("batch", first(1, 40))
+@pytest.mark.parametrize("batch", first(1, 20))
 def test_larger_random_programs_are_explained_after_each_epoch(batch):
     assert run_larger(range(batch * 10, (batch + 1) * 10)) > 10
 
