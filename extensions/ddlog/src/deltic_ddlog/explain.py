@@ -10,7 +10,7 @@ from deltic.datalog.syntax.source import ProgramText
 from deltic.errors import Diagnostic
 
 _UPPER_CASE = "begin with a capital letter"
-# Terminals of the grammar, what they are where all of them may come next, and a hint..
+# Terminals of the grammar, what they are where all of them may come next, and a hint.
 _EXPECTED = (
     ("_TYPEDEF", "a declaration or a rule", f"relations' names {_UPPER_CASE}"),
     ("INT START", "an expression", ""),

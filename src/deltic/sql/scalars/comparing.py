@@ -35,7 +35,7 @@ _LETTERS = {
 """Functions that Spark computes in the collation, and Deltic by bytes alone."""
 _WITHOUT = {
     *("base64", "date_format", "format_string", "from_unixtime", "get_json_object", "md5", "parse_url", "printf"),
-    *("quote", "sha", "sha1", "sha2", "soundex", "to_char", "to_varchar", "try_parse_url", "typeof", "url_decode"),
+    *("quote", "sha", "sha1", "sha2", "soundex", "to_char", "to_varchar", "try_parse_url", "url_decode"),
     *("url_encode", "try_url_decode", "from_utc_timestamp"),
 }
 """Functions whose result is compared by bytes whatever its arguments are."""
