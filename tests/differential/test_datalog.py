@@ -34,7 +34,7 @@ def check_seeds(seeds: Iterable[int], make: MakeEngine = IncrementalEngine) -> N
 
 
 @pytest.mark.law("DBSP §11.2", "DBSP §11.3")
-@pytest.mark.parametrize("batch", first(12, BATCHES))
+@pytest.mark.parametrize("batch", first(8, BATCHES))
 def test_random_programs(batch, record_property):
     record_property("random Datalog programs", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))

@@ -85,7 +85,7 @@ def test_a_failure_leaves_no_trace(place, monkeypatch):
     owner, name = PLACES[place]
     original = getattr(owner, name)
     failures = 0
-    for seed in range(40):
+    for seed in range(30):
         rng = random.Random(seed)
         case, circuit, wanted = expected(seed)
         iterations = DEFAULTS if seed % 2 else Thresholds(most_waiting=-1)  # compiled ones, or vectorised ones alone
@@ -103,7 +103,7 @@ def test_a_failure_leaves_no_trace(place, monkeypatch):
                 driver.engine.apply(batches)
             assert driver.everything() == after, f"seed {seed}\n{case.program}"
             contents = following
-    assert failures > 5, "the place is not on the way of an epoch any more"
+    assert failures > 3, "the place is not on the way of an epoch any more"
 
 
 def apply_or_fail(driver: Driver, batches: dict[str, pa.Table]) -> bool:

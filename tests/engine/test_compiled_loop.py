@@ -79,7 +79,7 @@ def entered(monkeypatch):
 
 @pytest.mark.parametrize("strategy", Strategy)
 def test_the_state_is_that_of_vectorised_iterations(strategy, entered):
-    for seed in range(24):
+    for seed in range(16):
         case = case_of(seed)
         compiled = states_of(case, strategy)
         before = entered["times"]
@@ -100,7 +100,7 @@ SMALL = {
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("thresholds", SMALL.values(), ids=SMALL)
 def test_thresholds_change_no_result(strategy, thresholds, entered):
-    for seed in range(12):
+    for seed in range(8):
         case = case_of(seed)
         assert states_of(case, strategy, thresholds) == usual_states(seed, strategy), f"seed {seed}\n{case.program}"
     assert entered["times"] > 10

@@ -33,7 +33,7 @@ def check_seeds(seeds: range) -> None:
             pytest.fail(f"seed {seed}, {found}", pytrace=False)
 
 
-@pytest.mark.parametrize("batch", first(9, BATCHES))
+@pytest.mark.parametrize("batch", first(6, BATCHES))
 def test_random_queries(batch, record_property):
     record_property("random SQL queries", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
@@ -56,7 +56,7 @@ def check_forms(seeds: range) -> None:
             pytest.fail(f"seed {seed}, {found}\n{form.duckdb}", pytrace=False)
 
 
-@pytest.mark.parametrize("batch", range(6))
+@pytest.mark.parametrize("batch", first(4, 6))
 def test_random_forms(batch, record_property):
     record_property("random SQL queries", PER_BATCH)
     check_forms(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
