@@ -10,13 +10,13 @@ NULL, which minima and maxima ignore, counts as worse than all values. Sums are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.expressions import Checked, columns_of
+from deltic.circuit.expressions import Checked, columns_of, conjuncts
 from deltic.circuit.graph import Circuit, Node
 
 Bounds = Mapping[str, int]
@@ -69,7 +69,7 @@ def _turned(body: Circuit, node: Node, known: Mapping[int, Bounds]) -> Bounds:
         turns = {c.name: _turn(e, inputs[0]) for c, e in zip(operator.columns, operator.expressions, strict=True)}
         return {name: turn for name, turn in turns.items() if turn}
     if isinstance(operator, ops.Filter):
-        for condition in _conditions(operator.predicate):
+        for condition in conjuncts(operator.predicate):
             _check(condition, inputs[0])
         return inputs[0]
     if isinstance(operator, ops.Join | ops.Semijoin | ops.Antijoin):
@@ -137,14 +137,6 @@ def _agreed(turns: Sequence[int]) -> int:
         raise _Unknown
     return result.pop()
 
-
-def _conditions(predicate: exp.Expression) -> Iterator[exp.Expression]:
-    """Yield the conjuncts of a predicate."""
-    if isinstance(predicate, exp.And):
-        yield from _conditions(predicate.this)
-        yield from _conditions(predicate.expression)
-    else:
-        yield predicate
 
 
 def _check(condition: exp.Expression, bounds: Bounds) -> None:

@@ -56,29 +56,31 @@ class Aggregate(Operator):
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
-        for name in (*self.keys, *(name for call in self.calls for name in call.columns)):
-            if name not in source.schema.names:
-                self.refuse(f"column {name} is not in its input", inputs)
+        self.check_columns((*self.keys, *(name for call in self.calls for name in call.columns)), inputs)
         columns = [*(source.schema.column(key) for key in self.keys), *(self._result(c, source) for c in self.calls)]
         if len({column.name for column in columns}) != len(columns):
             self.refuse("its columns must have distinct names", inputs)
         return ZSetType(Schema(tuple(columns)), True, source.depth)
 
     def _result(self, call: AggregateCall, source: ZSetType) -> Column:
-        accumulator = ACCUMULATORS.get(call.function)
-        if accumulator is None:
+        if call.function not in ACCUMULATORS:
             self.refuse(f"there is no aggregate {call.function}; there are {', '.join(ACCUMULATORS)}", [source])
-        if not call.columns and accumulator.needs_column:
-            self.refuse(f"{call.function} needs a column", [source])
-        columns = [source.schema.column(name) for name in call.columns]
-        if columns and not accumulator.takes([column.type for column in columns]):
-            self.refuse(f"{call.function} of a {', a '.join(str(column.type) for column in columns)}", [source])
-        if not accumulator.accepts(call.parameters, len(columns)):
-            self.refuse(f"{call.function} does not take these constants", [source])
-        return accumulator.column(call.name, columns)
+        return aggregated(self, call, source)
 
     def arguments(self) -> str:
         return "[" + ", ".join((*map(word, self.keys), *map(str, self.calls))) + "]"
+
+
+def aggregated(operator: Operator, call: AggregateCall, source: ZSetType) -> Column:
+    """Return the result column of an aggregate, checked to take its columns and constants."""
+    accumulator, columns = ACCUMULATORS[call.function], [source.schema.column(name) for name in call.columns]
+    if not columns and accumulator.needs_column:
+        operator.refuse(f"{call.function} needs a column", [source])
+    if columns and not accumulator.takes([column.type for column in columns]):
+        operator.refuse(f"{call.function} of a {', a '.join(str(column.type) for column in columns)}", [source])
+    if not accumulator.accepts(call.parameters, len(columns)):
+        operator.refuse(f"{call.function} does not take these constants", [source])
+    return accumulator.column(call.name, columns)
 
 
 class AggregateDelta(Aggregate):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
@@ -61,6 +61,12 @@ class Operator(Immutable, ABC):
         """Raise a CircuitError that the operator does not fit here, with the reason."""
         result = ", ".join(map(str, inputs)) or "nothing"
         raise CircuitError(f"{self.label}: {reason}; its inputs are: {result} [DBSP {self.rule}]")
+
+    def check_columns(self, names: Iterable[str], inputs: Sequence[EdgeType], reader: str = "") -> None:
+        """Raise CircuitError unless the one input has the columns of these names, which `reader` reads."""
+        known = self.zsets(inputs, 1)[0].schema.types
+        if (name := next((name for name in names if name not in known), None)) is not None:
+            self.refuse(f"column {name} {reader}is not in its input", inputs)
 
     def zsets(self, inputs: Sequence[EdgeType], count: int | None = None) -> list[ZSetType]:
         """Return the inputs, checked to be `count` Z-sets (at least one when `count` is None)."""

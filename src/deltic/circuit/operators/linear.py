@@ -39,9 +39,7 @@ class Map(Operator):
         (source,) = self.zsets(inputs, 1)
         types = source.schema.value_types
         for column, expression in zip(self.columns, self.expressions, strict=True):
-            for name in columns_of(expression):
-                if name not in types:
-                    self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
+            self.check_columns(columns_of(expression), inputs, f"of {show(expression)} ")
             result = infer(expression, types)
             if result.type is not column.type or (result.nullable and not (column.nullable or self.partial)):
                 self.refuse(f"{show(expression)} is {result}, but column {column} is declared", inputs)
@@ -63,9 +61,7 @@ class Filter(Operator):
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
-        for name in columns_of(self.predicate):
-            if name not in source.schema.names:
-                self.refuse(f"column {name} is not in its input", inputs)
+        self.check_columns(columns_of(self.predicate), inputs)
         if (result := infer(self.predicate, source.schema.value_types)).type is not Type.BOOLEAN:
             self.refuse(f"the predicate must be Boolean, not {result}", inputs)
         return source
@@ -118,9 +114,7 @@ class FlatMap(Operator):
         if self.generator not in GENERATORS:
             self.refuse(f"there is no generator {self.generator}; there are {', '.join(GENERATORS)}", inputs)
         for expression in self.expressions:
-            for name in columns_of(expression):
-                if name not in source.schema.names:
-                    self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
+            self.check_columns(columns_of(expression), inputs, f"of {show(expression)} ")
         generator, types = GENERATORS[self.generator], [type_of(e, source.schema.types) for e in self.expressions]
         if not generator.accepts(types):
             wanted = " or ".join("(" + ", ".join(str(t) for t in taken) + ")" for taken in generator.takes)

@@ -36,9 +36,7 @@ def show_parts(keys: Sequence[str], order: Sequence[Order]) -> str:
 def check_parts(operator: Operator, keys: Sequence[str], order: Sequence[Order], source: ZSetType) -> None:
     """Raise the operator's CircuitError where its input cannot be partitioned by `keys` and ordered by `order`."""
     types = source.schema.types
-    for name in (*keys, *(o.column for o in order)):
-        if name not in types:
-            operator.refuse(f"column {name} is not in its input", [source])
+    operator.check_columns((*keys, *(o.column for o in order)), [source])
     for name in (o.column for o in order):
         if not types[name].is_ordered:
             operator.refuse(f"column {name} cannot be ordered: it is a {types[name]}", [source])

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators.aggregate import show_parameter
+from deltic.circuit.operators.aggregate import AggregateCall, aggregated, show_parameter
 from deltic.circuit.operators.base import Operator, change_of, delta_of
 from deltic.circuit.operators.order import Order, check_parts, show_parts
 from deltic.values.types import Column, Kind, Schema, Type
@@ -117,6 +117,11 @@ class WindowCall:
     ignores_nulls: bool = False
 
     @property
+    def aggregate(self) -> AggregateCall:
+        """The aggregate of the frame's rows."""
+        return AggregateCall(self.function, (*self.columns, "")[0], self.name, self.columns[1:], self.parameters)
+
+    @property
     def number(self) -> int:
         """The number parameter of a function that has one, 0 for others."""
         return int(self.parameters[0]) if self.function in NUMBERED else 0
@@ -195,9 +200,7 @@ class Over(Operator):
 
     def _result(self, call: WindowCall, source: ZSetType) -> Column:
         """Check a call and return its result column."""
-        for name in call.columns:
-            if name not in source.schema.names:
-                self.refuse(f"column {name} is not in its input", [source])
+        self.check_columns(call.columns, [source])
         columns = [source.schema.column(name) for name in call.columns]
         self._check_number(call, source)
         self._check_frame(call, source)
@@ -213,20 +216,12 @@ class Over(Operator):
             self._expect(call, len(columns) == 1, "takes a column", source)
             always = call.function != "nth_value" and call.frame is not None and call.frame.has_current_row
             return Column(call.name, columns[0].type, columns[0].nullable or not always)
-        return self._aggregate(call, columns, source)
-
-    def _aggregate(self, call: WindowCall, columns: Sequence[Column], source: ZSetType) -> Column:
         if call.function not in ACCUMULATORS:
             there = ", ".join((*RANKS, *SHIFTS, *PICKS, *ACCUMULATORS))
             self.refuse(f"there is no window function {call.function}; there are {there}", [source])
-        accumulator = ACCUMULATORS[call.function]
         self._expect(call, not call.ignores_nulls, "passes over NULL in any case", source)
-        self._expect(call, bool(columns) or not accumulator.needs_column, "needs a column", source)
-        if columns and not accumulator.takes([column.type for column in columns]):
-            self.refuse(f"{call.function} of a {', a '.join(str(column.type) for column in columns)}", [source])
-        self._expect(call, accumulator.accepts(call.parameters, len(columns)), "does not take these constants", source)
-        column = accumulator.column(call.name, columns)
-        empty = call.frame is not None and not call.frame.has_current_row and not accumulator.counts
+        column, counts = aggregated(self, call.aggregate, source), ACCUMULATORS[call.function].counts
+        empty = call.frame is not None and not call.frame.has_current_row and not counts
         return replace(column, nullable=column.nullable or empty)
 
     def _check_number(self, call: WindowCall, source: ZSetType) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators.base import Clocked, NamedOperator, Operator
+from deltic.circuit.operators.base import Clocked, NamedOperator, Operator, change_of, delta_of
 from deltic.values.types import Schema
 from deltic.values.words import word
 
@@ -48,10 +48,7 @@ class DistinctDelta(Operator):
     """H(i, d) = distinct(i + d) − distinct(i), computed on the support of d alone [DBSP Prop. 6.12]."""
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        old, delta = self.zsets(inputs, 2)
-        if old.schema != delta.schema:
-            self.refuse("both inputs must have one schema", inputs)
-        return ZSetType(delta.schema, False, delta.depth)
+        return change_of(delta_of(self, inputs))
 
 
 class BackEdge(Clocked):

@@ -150,9 +150,7 @@ def _pick(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
 def _aggregated(partition: _Partition, call: ops.WindowCall, i: int) -> Any:
     """Return the aggregate of the frame; over no rows, as over NULLs alone."""
     over = bag(partition.rows[j] for j in partition.frame(call, i))
-    first, *others = call.columns or ("",)
-    applied = ops.AggregateCall(call.function, first, call.name, tuple(others), call.parameters)
-    for (value,), _ in aggregate(ops.Aggregate((), (applied,)), over, partition.schema):
+    for (value,), _ in aggregate(ops.Aggregate((), (call.aggregate,)), over, partition.schema):
         return value
     accumulator = ACCUMULATORS[call.function]
     types = [partition.schema.types[name] for name in call.columns] or [Type.INT64]
