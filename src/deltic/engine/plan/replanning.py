@@ -96,6 +96,6 @@ def _replanned(present: LocalProgram, rows: Mapping[str, int], batches: Mapping[
 def _of_plans(present: LocalProgram, plans: Plans) -> LocalProgram:
     """Return a program of another plan, with the views of the present one."""
     other, kept = present.evolved(present.circuit, plans)
-    if present.has_rows:
+    if any(len(state.contents) for state in present.states.values()):
         other.compute(other.without(kept), present)
     return other

@@ -182,8 +182,3 @@ class LocalProgram(StoredProgram):
     def forgotten(self, version: StateVersion) -> ForgottenRows:
         """Return what is forgotten in the epoch after a version."""
         return ForgottenRows.of(self.program, self.frontiers, version)
-
-    @property
-    def has_rows(self) -> bool:
-        """Return whether any relation has rows."""
-        return any(len(state.contents) for state in self.states.values())

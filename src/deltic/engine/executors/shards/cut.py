@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked
-from deltic.program.queries import Atom, Query, Term, When, as_expression, variables_of
+from deltic.program.queries import Atom, Query, When, variables_of
 
 
 @dataclass
@@ -64,15 +64,17 @@ class _Cut:
         self.pieces: list[Piece] = []
 
     def run(self) -> list[Piece]:
-        if self.is_copied and (met := [a for a in self.atoms if a.relation not in self.small and self._meets(a)]):
-            self._probe_everywhere(met[0])
+        others = [a for a in self.atoms if a.relation not in self.small and not self.bound.isdisjoint(a.variables())]
+        if self.is_copied and others:
+            self._probe(Piece(), others[:1])
         while self.atoms or self.absent:
             if (key := self._key()) is not None:
-                self._probe(Piece(key))
+                there = (a for a in self.atoms if a.relation not in self.small)
+                self._probe(Piece(key), [a for a in there if set(key) <= a.variables()])
             elif any(a.relation in self.small for a in self.atoms) or not self.atoms:
-                self._take_copied(self._current())
+                self._take(self._current(), [a for a in self.atoms if a.relation in self.small])
             else:
-                self._probe_everywhere(self.atoms[0])
+                self._probe(Piece(), self.atoms[:1])
         last = self._current()
         last.conditions += self.conditions
         last.equations += self.equations
@@ -126,47 +128,29 @@ class _Cut:
 
     # Pieces
 
-    def _probe(self, piece: Piece) -> None:
-        """Probe all atoms that have the piece's key."""
-        assert piece.key is not None
-        if not self.bound.issuperset(piece.key):
+    def _probe(self, piece: Piece, atoms: Sequence[Atom]) -> None:
+        """Add a piece that probes these atoms, those that have its key, or one on every shard."""
+        if not self.bound.issuperset(piece.key or ()):
             self._compute(self._current())
         self.pieces.append(piece)
-        result = [a for a in self.atoms if a.relation not in self.small and set(piece.key) <= a.variables()]
-        self._take(piece, result)
-        self._finish(piece)
+        self._take(piece, atoms)
 
-    def _probe_everywhere(self, atom: Atom) -> None:
-        """Probe an atom on every shard, in its part there."""
-        self.pieces.append(Piece())
-        self._take(self.pieces[-1], [atom])
-        self._finish(self.pieces[-1])
-
-    def _meets(self, atom: Atom) -> bool:
-        """Return whether an atom shares a variable with the known ones."""
-        return not self.bound.isdisjoint(atom.variables())
-
-    def _take_copied(self, piece: Piece) -> None:
-        """Probe the copies of small relations, and compute the variables that absent atoms need."""
-        self._take(piece, [a for a in self.atoms if a.relation in self.small])
-        self._finish(piece)
-
-    def _take(self, piece: Piece, atoms: list[Atom]) -> None:
-        for atom in atoms:
-            self.atoms.remove(atom)
-            piece.atoms.append(atom)
-            self.bound |= atom.variables()
-
-    def _finish(self, piece: Piece) -> None:
-        """Let the piece do all that it can: probe connected copies, compute, test, and check absent atoms."""
-        while result := [a for a in self.atoms if a.relation in self.small and a.variables() & self.bound]:
-            self._take(piece, result)
+    def _take(self, piece: Piece, atoms: Sequence[Atom]) -> None:
+        """Let the piece probe these atoms, and do all that it can: probe connected copies, compute, test, and check
+        absent atoms.
+        """
+        while atoms or (atoms := [a for a in self.atoms if a.relation in self.small and a.variables() & self.bound]):
+            for atom in atoms:
+                self.atoms.remove(atom)
+                piece.atoms.append(atom)
+                self.bound |= atom.variables()
+            atoms = ()
         self._compute(piece)
         for atom in [a for a in self.absent if a.variables() <= self.bound]:
             if is_copied(atom, self.small, True) or (piece.key and set(piece.key) <= atom.variables()):
                 self.absent.remove(atom)
                 piece.absent.append(atom)
-        for condition in [c for c in self.conditions if self._is_ready(c) and not is_checked(c)]:
+        for condition in [c for c in self.conditions if self.bound.issuperset(variables_of(c)) and not is_checked(c)]:
             self.conditions.remove(condition)
             piece.conditions.append(condition)
 
@@ -175,6 +159,3 @@ class _Cut:
             self.equations.remove(equation)
             piece.equations.append(equation)
             self.bound.add(equation[0])
-
-    def _is_ready(self, term: Term) -> bool:
-        return self.bound.issuperset(variables_of(as_expression(term)))

@@ -20,21 +20,7 @@ from deltic.engine.executors.forgotten_rows import ForgottenRows
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.lay_out import lay_out
-from deltic.engine.executors.shards.plan import (
-    Define,
-    Derive,
-    Key,
-    Move,
-    Present,
-    Recur,
-    Search,
-    Send,
-    ShardPlan,
-    Step,
-    Take,
-    searches_of,
-)
-from deltic.engine.executors.shards.recursion import MaintenanceChoice
+from deltic.engine.executors.shards.plan import Derive, Key, Move, Present, Send, ShardPlan, Step, Take
 from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.result import Extension
 from deltic.engine.storage.kinds import RelationKind, kind_of
@@ -91,8 +77,7 @@ def evolution(former: Former, new: ShardDefinition) -> ShardEvolution:
     """Return how to continue with another definition or placement."""
     kept = kept_relations(former.program, new.program, former.options, new.options, former.begun)
     there = {name: former.plan.keys[was] for name, was in kept.items()}
-    plan = lay_out(new.program, new.maintained, there)
-    return _Evolving(former, new.program, kept, plan, new.maintained).run(there)
+    return _Evolving(former, new, kept, lay_out(new.program, new, there)).run(there)
 
 
 def completion(definition: ShardDefinition, plan: ShardPlan, there: Collection[str], rows: Rows) -> ShardEvolution:
@@ -100,16 +85,14 @@ def completion(definition: ShardDefinition, plan: ShardPlan, there: Collection[s
     program, placed = definition.program, {name: each for name, each in plan.placed.items() if name in there}
     kept = {name: name for name in program.relations if name in there}
     former = Former(program, replace(plan, placed=placed), definition.options, rows)
-    return _Evolving(former, program, kept, plan, definition.maintained).run(plan.keys)
+    return _Evolving(former, definition, kept, plan).run(plan.keys)
 
 
 class _Evolving:
     """Computes one evolution; `moved` are the relations whose home has another key than before."""
 
-    def __init__(
-        self, former: Former, program: Program, kept: Mapping[str, str], plan: ShardPlan, maintained: MaintenanceChoice
-    ) -> None:
-        self.former, self.program, self.kept, self.plan, self.maintained = former, program, kept, plan, maintained
+    def __init__(self, former: Former, new: ShardDefinition, kept: Mapping[str, str], plan: ShardPlan) -> None:
+        self.former, self.new, self.program, self.kept, self.plan = former, new, new.program, kept, plan
         self.moved = {name: was for name, was in kept.items() if self._moves(name, was)}
 
     def _moves(self, name: str, was: str) -> bool:
@@ -125,7 +108,7 @@ class _Evolving:
         extended = self._extended(differing, aliases)
         also = {alias: self.former.plan.keys[was][:1] for was, alias in aliases.items()}
         sizes = _sizes(extended, {**{name: was for was, name in aliases.items()}, **self.kept}, self.former.rows)
-        raw = lay_out(extended, self.maintained, {**there, **also}, partial(_queries, extended, sizes))
+        raw = lay_out(extended, self.new, {**there, **also}, partial(_queries, extended, sizes))
         taken = {**self._taken(raw), **{alias: was for was, alias in aliases.items()}}
         program = replace(extended, sinks=sinks)
         changed = replace(raw, program=replace(raw.program, sinks=sinks))
@@ -209,7 +192,7 @@ class _Evolving:
             if made & wanted and (isinstance(step, Take) or made.isdisjoint(moving)):
                 result.append(step)
                 wanted |= plan.reads(step)
-        followed = {name for step in result for name in _followed(plan, step)} | set(plan.program.sinks.values())
+        followed = {name for step in result for name in plan.follows(step)} | set(plan.program.sinks.values())
         yield from (Present(name, 0) for name in plan.placed if name in followed and name in taken)
         taking = {step.name for step in result if isinstance(step, Take)}
         yield from (Move(alias, name, 0) for name, alias in moving.items() if name in taking)
@@ -260,22 +243,6 @@ def _about(program: Program, name: str, sizes: Mapping[str, int]) -> int:
         return len(definition.rows)
     least = [min(sizes.get(a.relation, 0) for a in r.body.atoms) for r in program.rules_of(name) if r.body.atoms]
     return sum(least) + max((sizes.get(s, 0) for s in definition.sources), default=0)
-
-
-def _followed(plan: ShardPlan, step: Step) -> set[str]:
-    """Return the placed relations whose change a step reads."""
-    match step:
-        case Send(source=source):
-            return {source}
-        case Search(query=query):
-            return {query.delta.relation}
-        case Derive():
-            return {search.query.delta.relation for search in searches_of([step])}
-        case Define(name=name):
-            return set(plan.program.relations[name].definition.sources)
-        case Recur(stratum=stratum):
-            return plan.reads(step) - {*stratum.relations}
-    return set()
 
 
 def _difference(view: str) -> str:

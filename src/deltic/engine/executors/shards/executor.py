@@ -215,7 +215,8 @@ class ShardsExecutor:
     # Other definitions
 
     def extend(self, circuit: Circuit, rows: Mapping[str, Changed]) -> Executed:
-        definition = self.definition.of_other(circuit)
+        now, other = self.definition, ShardDefinition.of(circuit, self.definition.given)
+        definition = replace(other, rounds=now.rounds, outgrown=now.outgrown, copied=now.copied)
         while True:
             try:
                 return self._extended(definition, rows)

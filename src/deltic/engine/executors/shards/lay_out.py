@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from deltic.engine.executors.shards.copies import small_relations
 from deltic.engine.executors.shards.cut import Piece, cut, is_copied
@@ -35,18 +36,20 @@ from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
 from deltic.values.types import Column, Schema
 
+NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
+
 
 def lay_out(
     program: Program,
-    maintained: MaintenanceChoice | None = None,
-    there: Mapping[str, tuple[Key, ...]] | None = None,
+    maintained: MaintenanceChoice = MaintenanceChoice(),  # noqa: B008  immutable
+    there: Mapping[str, tuple[Key, ...]] = NOWHERE,
     queries: Callable[[Rule], Iterable[Query]] = Rule.queries,
 ) -> ShardPlan:
     """Return the plan of a program, with recursions maintained as chosen, and rules evaluated by queries.
 
     Rows of relations in `there` are spread by these keys already, that of the home first.
     """
-    return _LayOut(program, maintained or MaintenanceChoice(), there or {}, queries).run()
+    return _LayOut(program, maintained, there, queries).run()
 
 
 @dataclass
@@ -93,13 +96,14 @@ class _LayOut:
 
     def run(self) -> ShardPlan:
         program = self.program
-        self.small = small_relations(program) | (self.maintained.copied - program.recursive)
+        self.small = small_relations(program) | (self.maintained.copied.keys() - program.recursive)
         recursive = [stratum for stratum in program.strata if stratum.recursive]
         self.ways: dict[Stratum, RecursionPlacement] = {s: way_of(program, s, self.maintained) for s in recursive}
         self.iterated = {name: s.relations for s in recursive if self.ways[s].in_rounds for name in s.relations}
         simple = [r for r in program.rules if r.head not in program.recursive or r.head in self.iterated]
         self.chains = {rule: [(query, cut(query, self.small)) for query in self._queries(rule)] for rule in simple}
-        self.homes = homes_of(program, self.chains, self.ways, self.small, self.maintained.keys, self.there)
+        keys = self.maintained.options.keys
+        self.homes = homes_of(program, self.chains, self.ways, self.small, keys, self.there)
         for stratum in program.strata:
             if stratum.recursive and self.ways[stratum].in_rounds:
                 self._iterate(stratum)
@@ -153,7 +157,7 @@ class _LayOut:
         if searches and all(search.stays and search.query.head == name for search in searches):
             read = {each for search in searches for each in search.query.relations}
             self.epoch.steps = [step for step in self.epoch.steps if step not in searches]
-            self.epoch.add(Derive(name, tuple(filter(None, rules)), max(self.epoch.known[each] for each in read)))
+            self.epoch.add(Derive(name, max(self.epoch.known[each] for each in read), tuple(filter(None, rules))))
         else:
             self.epoch.add(Take(name, self.epoch.known.get(name, 0)))
 
@@ -292,7 +296,7 @@ class _LayOut:
             else:
                 head, terms = self._on_the_way(query, source, probed, pieces[number:])
             stays = self._stays((source, *probed), terms, head)
-            rule = Rule(head, terms, replace(body, atoms=tuple(map(_as_read, body.atoms))))
+            rule = Rule(head, terms, replace(body, atoms=(replace(source, when=When.OLD), *probed)))
             self.rules.append(rule)
             course.add(Search(Query(head, terms, body, rule), stays, stage, needs))
             arrives = stage if stays else stage + 1
@@ -350,10 +354,6 @@ def _key_text(relation: Relation, key: Key) -> str:
     if key is None:
         return "everywhere"
     return f"by {names_of(relation.schema.names, key)}" if key else "together"
-
-
-def _as_read(atom: Atom) -> Atom:
-    return replace(atom, when=When.OLD) if atom.when is When.DELTA else atom
 
 
 def _renamed(rule: Rule, names: Mapping[Atom, str]) -> Rule:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -15,7 +14,7 @@ from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.exchange import messages_of
-from deltic.engine.executors.shards.lay_out import lay_out
+from deltic.engine.executors.shards.lay_out import NOWHERE, lay_out
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import Key, ShardPlan
 from deltic.engine.executors.shards.restrict import restrict
@@ -28,7 +27,6 @@ from deltic.program.program import Program
 
 # For this many sets of changed and empty relations, the plans of epochs are cached.
 _EPOCHS = 32
-NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class PlacedProgram:
 
         Raises UnsupportedError if shards do not support a part of it.
         """
-        return cls(definition, lay_out(definition.program, definition.maintained, there))
+        return cls(definition, lay_out(definition.program, definition, there))
 
     @property
     def program(self) -> Program:

@@ -173,19 +173,15 @@ class Search:
         return f"search {self.query}"
 
 
-@dataclass(frozen=True, eq=False)
-class Derive:
+@dataclass(frozen=True)
+class Derive(_OfOne):
     """Updates a relation by its rules, or recomputes it: each shard has found all derivations of its own rows.
 
     `rules` are the searches of each rule.
     """
 
-    name: str
+    verb = "derive"
     rules: tuple[tuple[Search, ...], ...]
-    stage: int
-
-    def __str__(self) -> str:
-        return f"derive {self.name}"
 
 
 Step = Take | Define | Derive | Recur | Iterate | Send | Search | Present | Move
@@ -289,10 +285,9 @@ class ShardPlan:
         changed = {name for name, placed in self.placed.items() if writes and placed.kept}
         result: list[Step] = []
         for step in reversed([step for steps in self.stages[:stage] for step in steps]):
-            sends = isinstance(step, Send | Move) or (isinstance(step, Search) and not step.stays)
             asked = wanted if isinstance(step, Present) else wanted | changed
             is_due = step.stage >= since or self.is_left(step, since)
-            if is_due and not sends and not asked.isdisjoint(self.makes(step)):
+            if is_due and not self.sends(step) and not asked.isdisjoint(self.makes(step)):
                 result.append(step)
                 wanted |= self.reads(step)
         return result[::-1]
@@ -318,7 +313,7 @@ class ShardPlan:
     def makes(self, step: Step) -> tuple[str, ...]:
         """Return the placed relations that a step changes."""
         match step:
-            case _OfOne(name=name) | Derive(name=name):
+            case _OfOne(name=name):
                 return (name,)
             case _OfRecursion(stratum=stratum):
                 return stratum.relations
@@ -346,6 +341,21 @@ class ShardPlan:
             case Search(query=query):
                 return set(query.relations)
 
+    def sends(self, step: Step) -> bool:
+        """Return whether the results of a step leave the shard."""
+        return isinstance(step, _OfTwo) or (isinstance(step, Search) and not step.stays)
+
+    def follows(self, step: Step) -> set[str]:
+        """Return the placed relations whose change starts a step that no message brings."""
+        match step:
+            case _OfTwo(source=source):
+                return {source}
+            case Search() | Derive():
+                return {search.query.delta.relation for search in searches_of([step])}
+            case Define() | Recur():
+                return self.reads(step) - {*self.makes(step)}
+        return set()
+
     def key_text(self, name: str) -> str:
         """Return how the rows of a placed relation are spread, for display."""
         return spread(self.program.relations[name], self.placed[name].key)
@@ -362,9 +372,9 @@ class ShardPlan:
             if placed.kept and placed.home in relations:
                 yield f"{placed.name}: {self.key_text(placed.name)}"
         for number, steps in enumerate(self.stages):
-            if round_label := [step for step in steps if self._home(step) in relations]:
+            if own := [step for step in steps if self.placed[self.makes(step)[0]].home in relations]:
                 yield f"stage {number}:"
-                yield from (f"  {line}" for step in round_label for line in self._step_lines(step))
+                yield from (f"  {line}" for step in own for line in self._step_lines(step))
 
     def _step_lines(self, step: Step) -> Iterator[str]:
         """Yield the lines of a step, with the stages of its rounds."""
@@ -376,10 +386,6 @@ class ShardPlan:
                 yield f"  stage {number} of a round:"
                 yield from (f"    {line}" for line in step.settled() if not number)
                 yield from (f"    {line}" for each in steps for line in self._step_lines(each))
-
-    def _home(self, step: Step) -> str:
-        """Return the relation to which a step belongs."""
-        return self.placed[self.makes(step)[0]].home
 
     def _exchange(self, step: Step) -> str:
         if isinstance(step, Send):

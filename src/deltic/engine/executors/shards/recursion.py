@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
+from deltic.engine.executors.options import Options
 from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.needs import Lane, alike
-from deltic.engine.recursion.strategy import Strategies, Strategy
-from deltic.engine.refresh import AUTO, Policy, Refresh
+from deltic.engine.recursion.strategy import Strategy
+from deltic.engine.refresh import Policy
 from deltic.program.frontiers import remembered
 from deltic.program.histories import RelationFunctionDefinition
 from deltic.program.program import Program, Stratum
@@ -32,16 +33,14 @@ class MaintenanceChoice:
     """The options that decide the way of each recursion, and the copies.
 
     `rounds` says when a recursion that preserves no key uses rounds. With "auto" it runs on one shard until one of its
-    relations has `outgrown` a task. Relations that are `copied` are on every shard.
+    relations has `outgrown` a task. Relations that are `copied` are on every shard, each for a reason.
     """
 
-    strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
-    refresh: Refresh = AUTO
+    options: Options = field(default_factory=lambda: Options(shards=0))
+    """Those of all shards. Without other needs, rows with the same key are on one shard."""
     rounds: RoundsChoice = "always"
     outgrown: frozenset[str] = frozenset()
-    copied: frozenset[str] = frozenset()
-    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The key columns of tables, by relation. Without other needs, rows with the same key are on one shard."""
+    copied: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,21 +76,20 @@ def way_of(program: Program, stratum: Stratum, maintained: MaintenanceChoice) ->
 
 def _kept(stratum: Stratum, maintained: MaintenanceChoice) -> str:
     """Explain that rounds do not use the strategy `elastic`; "" for other strategies."""
-    is_elastic = maintained.strategies.of(stratum.relations) is Strategy.ELASTIC and not stratum.signed
+    is_elastic = maintained.options.strategies.of(stratum.relations) is Strategy.ELASTIC and not stratum.signed
     return "; rounds keep the derivations at all iterations, as the strategy nested does" if is_elastic else ""
 
 
 def _refused(program: Program, stratum: Stratum, maintained: MaintenanceChoice) -> str | None:
     """Return why a recursion cannot run in rounds, which store all iterations; None if it can."""
-    strategy = maintained.strategies.of(stratum.relations)
     definitions = [program.relations[name].definition for name in stratum.relations]
     if (
         whole := next((each for each in definitions if isinstance(each, RelationFunctionDefinition)), None)
     ) is not None:
         return f"all of {', '.join(whole.inputs)} is one function's: {whole.called}"
-    if strategy is Strategy.FULL:
+    if maintained.options.strategies.of(stratum.relations) is Strategy.FULL:
         return "its strategy is full"
-    if maintained.refresh.of(stratum).policy is Policy.FULL:
+    if maintained.options.refresh.of(stratum).policy is Policy.FULL:
         return "each epoch computes it anew"
     if maintained.rounds == "auto" and (memory := remembered(program)):
         return f"its way cannot change, since {memory}"

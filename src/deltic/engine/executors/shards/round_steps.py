@@ -14,7 +14,7 @@ import numpy as np
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take
+from deltic.engine.executors.shards.plan import Iterate, Search, ShardPlan, Step, Take
 from deltic.engine.executors.shards.rounds import Rounds
 from deltic.engine.executors.shards.steps import Moment, Steps
 from deltic.engine.executors.shards.times import by_time, derived_by_time, of_times
@@ -41,13 +41,14 @@ class RoundSteps(Steps):
     ) -> None:
         super().__init__(number, plan, options, store, steps)
         taken = plan.steps if steps is None else steps
-        self.rounds = {s.stratum: self._rounds_of(s) for s in taken if isinstance(s, Iterate)}
-        """The rounds of each recursion."""
-
-    def _rounds_of(self, step: Iterate) -> Rounds:
-        homes = {name: self.states[self.plan.placed[name].home] for name in step.timed}
+        homes = {name: self.states[placed.home] for name, placed in plan.placed.items() if name in plan.timed}
         inside = {name for name, home in homes.items() if not delay_of(home.relation.definition)}
-        return Rounds(step, self.states, self.environment, inside)
+        self.rounds = {
+            step.stratum: Rounds(step, self.states, self.environment, inside & step.timed)
+            for step in taken
+            if isinstance(step, Iterate)
+        }
+        """The rounds of each recursion."""
 
     def load(self, step: Iterate, inbox: Inbox) -> None:
         """Load the pending rows that `hold` stored, and messages that were sent since. Raises Renumbered."""
@@ -68,7 +69,7 @@ class RoundSteps(Steps):
         self._come_home(rounds, received)
         if not stage:
             rounds.take(now)
-            self._repeated(lambda: rounds.settle(now), rounds.settle_again)
+            self._repeated(lambda: rounds.settle(now), rounds.drifts.clear)
         if not received and not rounds.is_active:
             return []
         return self._repeated(lambda: self._steps_taken(rounds, stage, now.iteration, received, sends))
@@ -90,7 +91,7 @@ class RoundSteps(Steps):
         self, rounds: Rounds, stage: int, now: int, received: Mapping[str, list[Received]], sends: bool
     ) -> list[Message]:
         """Take the steps of a stage of a round. Return the messages to send."""
-        steps = [each for each in rounds.step.stages[stage] if sends or not _sends(each)]
+        steps = [each for each in rounds.step.stages[stage] if sends or not self.plan.sends(each)]
         sent = [message for each in steps for message in self._taken_in_round(rounds, each, now, received)]
         self._come_home(rounds, {})
         return sent
@@ -200,10 +201,7 @@ class RoundSteps(Steps):
             total = Run(total.words, total.times - np.int8(1), total.weights)
         if (admission := admission_of(state)) is not None:
             total = _admitted(state, admission, total)
-        if step.stays:
-            self._staying[query.head] = (*self._staying.get(query.head, ()), (state.layout, total))
-        else:
-            yield from self._parcels(query.head, state.layout, total, total.times)
+        yield from self._found(step, total)
 
 
 def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
@@ -212,8 +210,3 @@ def _admitted(state: State, admission: PriorityOrder, total: Run) -> Run:
     admitted_then = derived_by_time([result], 0)
     assert admitted_then is not None
     return admitted_then
-
-
-def _sends(step: Step) -> bool:
-    """Return whether the results of a step leave the shard."""
-    return isinstance(step, Send) or (isinstance(step, Search) and not step.stays)

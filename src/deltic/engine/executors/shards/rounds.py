@@ -76,7 +76,8 @@ class Rounds:
         self._packed = {name: state.layout for name, state in self.homes.items()}
         self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
         self._taken: dict[str, tuple[Layout, Candidates]] = {}
-        self._drifts: dict[str, tuple[Layout, ...]] = {}
+        self.drifts: dict[str, tuple[Layout, ...]] = {}
+        """The layouts of the rows from which the drift of groups was loaded; none if it must be loaded again."""
         self.reached = -1
 
     def build(self) -> None:
@@ -162,20 +163,16 @@ class Rounds:
         moved = contents.adapted(Run(words, weights=weights), layout)
         return moved.words, moved.all_weights()
 
-    def settle_again(self) -> None:
-        """Prepare to settle the round again, with rows that may have been repacked."""
-        self._drifts = {}
-
     def _load_drifts(self) -> None:
         """Load the drift of all groups, in the present layouts, if it is missing or rows were repacked."""
         for name, examination in self._examined.by_source.items():
             packed = tuple(part.layout for part in (examination.source, examination.target, examination.order))
-            known = self._drifts.get(name, ())
+            known = self.drifts.get(name, ())
             if len(known) != len(packed) or any(a is not b for a, b in zip(known, packed, strict=True)):
                 examination.begin()
                 for run in self._kept(examination.source, _CHANGED).runs:
                     examination.drifts(run)
-                self._drifts[name] = packed
+                self.drifts[name] = packed
 
     def change(self, name: str, run: Run, kept: bool) -> None:
         """Set the change of a relation in this round, at home or at another placement, whose rows may be `kept`."""

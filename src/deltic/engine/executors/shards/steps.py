@@ -85,8 +85,7 @@ class Steps(StoredProgram):
                 return self.defined(name)
             case Derive(name=name, rules=rules):
                 searches = [[self._searches[search.query.rule] for search in rule] for rule in rules]
-                follows = frozenset(search.query.delta.relation for rule in searches for search in rule)
-                return self.derived(name, lambda: searches, follows)
+                return self.derived(name, lambda: searches, frozenset(self.plan.follows(step)))
             case Recur(stratum=stratum):
                 rules_of = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 queries = [query for rule in rules_of for query in rule.queries()]
@@ -250,10 +249,15 @@ class Steps(StoredProgram):
             batch.add(derived.words, derived.weights)
         if (run := batch.run()) is None:
             return
+        yield from self._found(step, run)
+
+    def _found(self, step: Search, run: Run) -> Iterator[Message]:
+        """Let the results of a search, with their iterations if any, stay on the shard, or yield them as messages."""
+        head, layout = step.query.head, self.states[step.query.head].layout
         if step.stays:
-            self._staying[query.head] = (*self._staying.get(query.head, ()), (self.states[query.head].layout, run))
+            self._staying[head] = (*self._staying.get(head, ()), (layout, run))
         else:
-            yield from self._parcels(query.head, self.states[query.head].layout, run)
+            yield from self._parcels(head, layout, run, run.times)
 
     def _parcels(self, target: str, layout: Layout, run: Run, times: Times = NO_TIMES) -> Iterator[Message]:
         """Yield rows in a layout, with these iterations if any, as messages to the shards of a placed relation."""
