@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from deltic import caches
-from deltic.datalog.syntax import grammar
+from deltic import caches, grammars
 from deltic.errors import DelticError
 from deltic.trusted import UntrustedError, check_directory, read_trusted
 
@@ -139,11 +138,11 @@ class Executed:
 
 
 def test_a_grammar_that_others_may_write_is_not_executed(place: Path, tmp_path: Path) -> None:
-    grammar.load.__wrapped__("deltic.datalog.souffle", "program")
+    grammars.load.__wrapped__("deltic.datalog.souffle", "program")
     (tables,) = place.iterdir()
     caches.write(tables, pickle.dumps(Executed(tmp_path / "trace")))
     tables.chmod(0o666)
-    grammar.load.__wrapped__("deltic.datalog.souffle", "program")
+    grammars.load.__wrapped__("deltic.datalog.souffle", "program")
     assert not (tmp_path / "trace").exists()
     assert caches.read(tables) is not None
-    assert grammar.load.__wrapped__("deltic.datalog.souffle", "program").parse(".decl a(x:number)")
+    assert grammars.load.__wrapped__("deltic.datalog.souffle", "program").parse(".decl a(x:number)")

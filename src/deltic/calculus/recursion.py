@@ -6,6 +6,7 @@ naive ─► semi-naive ─► maintained ─► lowered to the operator that en
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from deltic.calculus.incrementalize import lift
 from deltic.calculus.inside import inside
@@ -25,16 +26,9 @@ def naive(circuit: Circuit) -> Circuit:
 
 
 def _bracket(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
-    return ops.Bracket(_loop(operator.body)) if isinstance(operator, ops.Fixpoint) else operator
-
-
-def _loop(body: Circuit) -> Circuit:
-    builder = CircuitBuilder(body.depth)
-    cycles = {operator.name for operator in body.operators if isinstance(operator, ops.Feedback)}
-    numbers: list[int] = []
-    for node in body.nodes:
-        numbers.append(_looped(builder, node, [numbers[i] for i in node.inputs], cycles))
-    return builder.build()
+    cycles = {inner.name for inner in operator.body.operators if isinstance(inner, ops.Feedback)}
+    looped = partial(_looped, cycles=cycles)
+    return ops.Bracket(operator.body.rebuilt(looped)) if isinstance(operator, ops.Fixpoint) else operator
 
 
 def _looped(builder: CircuitBuilder, node: Node, inputs: list[int], cycles: set[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
@@ -14,11 +15,7 @@ def surround(circuit: Circuit, outer: int = 0) -> Circuit:
     Its sources carry changes of their tables; in a body so do the imports and the feedbacks. It still computes on
     the whole tables.
     """
-    builder = CircuitBuilder(circuit.depth)
-    numbers: list[int] = []
-    for node in circuit.nodes:
-        numbers.append(surrounded(builder, node, [numbers[i] for i in node.inputs], outer))
-    return builder.build()
+    return circuit.rebuilt(partial(surrounded, outer=outer))
 
 
 def surrounded(builder: CircuitBuilder, node: Node, inputs: list[int], outer: int = 0) -> int:

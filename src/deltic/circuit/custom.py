@@ -6,7 +6,7 @@ operators are the same only if they compute the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -191,14 +191,12 @@ def operator_called(entry: str) -> CustomOperator | None:
 
 def _zset(result: Any, width: int) -> ZSet[Any]:
     """Convert a Z-set, a mapping from rows to weights, or rows of weight one to a Z-set."""
-    rows = result if isinstance(result, ZSet) else ZSet(result) if isinstance(result, Mapping) else _of_rows(result)
+    if not isinstance(result, ZSet):
+        result = ZSet(result) if isinstance(result, Mapping) else ZSet.of(map(tuple, result))
+    rows: ZSet[Any] = result
     for row, weight in rows:
         if not isinstance(row, tuple) or len(row) != width:
             raise TypeError(f"it gave the row {row!r}, and rows are tuples of {width} values")
         if not isinstance(weight, int):
             raise TypeError(f"it gave the weight {weight!r}, and weights are integers")
     return rows
-
-
-def _of_rows(result: Iterable[Any]) -> ZSet[Any]:
-    return ZSet.of(map(tuple, result))

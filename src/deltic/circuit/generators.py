@@ -63,14 +63,12 @@ def _float_range(start: float, stop: float, step: float | None = None) -> Iterab
         value += step
 
 
-def _string_split(text: str, separator: str) -> Iterable[str]:
-    """Return the parts between the separators; the characters where the separator is empty."""
-    return text.split(separator) if separator else list(text) or [""]
-
-
 GENERATORS: dict[str, Generator] = {
     "range": Generator(((Type.INT64,) * 2, (Type.INT64,) * 3), Type.INT64, True, _range),
     "range_unsigned": Generator(((Type.UINT64,) * 2, (Type.UINT64,) * 3), Type.UINT64, True, _unsigned_range),
     "range_float": Generator(((Type.FLOAT64,) * 2, (Type.FLOAT64,) * 3), Type.FLOAT64, True, _float_range),
-    "string_split": Generator(((Type.STRING, Type.STRING),), Type.STRING, False, _string_split),
+    # The parts between the separators; the characters where the separator is empty.
+    "string_split": Generator(
+        ((Type.STRING, Type.STRING),), Type.STRING, False, lambda t, by: t.split(by) if by else list(t) or [""]
+    ),
 }

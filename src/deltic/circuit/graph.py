@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.operators import BackEdge, BundleRelation, Close, Operator, Sink
@@ -146,10 +147,14 @@ class Circuit:
         """Return the circuit with other operators on the same edges, by the numbers of the nodes, perhaps at another
         depth.
         """
-        builder = CircuitBuilder(self.depth if depth is None else depth)
-        numbers: list[int] = []
-        for number, node in enumerate(self.nodes):
-            numbers.append(builder.add(change(number, node.operator), *(numbers[i] for i in node.inputs)))
+        numbers = count()
+        return self.rebuilt(lambda b, node, inputs: b.add(change(next(numbers), node.operator), *inputs), depth)
+
+    def rebuilt(self, add: Callable[[CircuitBuilder, Node, list[int]], int], depth: int | None = None) -> Circuit:
+        """Return the circuit of the nodes that `add` makes of each node over the new numbers of its inputs."""
+        builder, numbers = CircuitBuilder(self.depth if depth is None else depth), list[int]()
+        for node in self.nodes:
+            numbers.append(add(builder, node, [numbers[i] for i in node.inputs]))
         return builder.build()
 
     def __repr__(self) -> str:

@@ -138,7 +138,6 @@ def _agreed(turns: Sequence[int]) -> int:
     return result.pop()
 
 
-
 def _check(condition: exp.Expression, bounds: Bounds) -> None:
     """Raise _Unknown where a condition may become false as bounds improve."""
     if not any(name in bounds for name in columns_of(condition)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -38,9 +38,10 @@ def factored_rules(rules: Sequence[Rule]) -> list[Factored]:
     while waiting:
         first = waiting.pop(0)
         extensions = _agreeing([(other, made) for other in waiting if (made := _extension(first, other)) is not None])
-        together = next(filter(None, (_together(first, some) for some in _choices(extensions))), None)
-        if together is None:
-            together = Factored((first,), (first,), conjunction(first.body))
+        few = extensions[:_MOST]
+        choices = (some for count in range(len(few), 0, -1) for some in itertools.combinations(few, count))
+        alone = Factored((first,), (first,), conjunction(first.body))
+        together = next(filter(None, (_together(first, some) for some in choices)), alone)
         waiting = [rule for rule in waiting if rule not in together.originals]
         result.append(together)
     return result
@@ -56,13 +57,6 @@ def _agreeing(extensions: Sequence[tuple[Rule, Rule]]) -> list[tuple[Rule, Rule]
             body = _with(body, body, variable, computed.setdefault(value, variable))
         result.append((original, Rule(rule.head, rule.terms, body)))
     return result
-
-
-def _choices(extensions: list[tuple[Rule, Rule]]) -> Iterator[Sequence[tuple[Rule, Rule]]]:
-    """Subsets of the extensions, the largest first."""
-    few = extensions[:_MOST]
-    for count in range(len(few), 0, -1):
-        yield from itertools.combinations(few, count)
 
 
 def _together(first: Rule, others: Sequence[tuple[Rule, Rule]]) -> Factored | None:

@@ -154,12 +154,10 @@ class _Analysis:
         """Yield the frontiers of a relation that is not derived by rules; unknown definitions have none."""
         if isinstance(definition, Table):
             yield from self._table(definition)
-        elif isinstance(definition, Grouped):
-            yield from ((k, f) for k, f in self.flow[definition.source].items() if k < definition.keys)
         elif isinstance(definition, Expanded):
             yield from self.flow[definition.source].items()
             self._limit(definition)
-        elif isinstance(definition, Windows | TopRows):
+        elif isinstance(definition, Grouped | Windows | TopRows):
             yield from ((k, self.flow[definition.source][k]) for k in self._parts(definition))
 
     def _table(self, table: Table) -> Iterator[tuple[int, Frontier]]:
@@ -181,27 +179,23 @@ class _Analysis:
             last = len(self.program.relations[owner].schema) - 1
             self.limits[owner] = {last: exp.Literal.number(int(stop.this) - 1)}
 
-    def _parts(self, definition: Windows | TopRows) -> list[int]:
-        """Return the partition columns of the source that have a frontier."""
-        names = self.program.relations[definition.source].schema.names
-        keys = [names.index(key) for key in definition.operator.keys]
-        return [k for k in keys if k in self.flow[definition.source]]
+    def _parts(self, definition: Grouped | Windows | TopRows) -> dict[int, int]:
+        """Return the columns of the source that are keys and have a frontier, with their positions among the keys."""
+        if isinstance(definition, Grouped):
+            keys = [*range(definition.keys)]
+        else:
+            keys = [*map(self.program.relations[definition.source].schema.index, definition.operator.keys)]
+        return {k: position for position, k in enumerate(keys) if k in self.flow[definition.source]}
 
     def _key(self, relation: Relation) -> Forgettable | None:
         """Return the first key of the groups or partitions that has a frontier."""
         definition = relation.definition
-        if isinstance(definition, Grouped):
-            result = [(k, k) for k in range(definition.keys) if k in self.flow[definition.source]]
-        elif isinstance(definition, Windows | TopRows):
-            names = self.program.relations[definition.source].schema.names
-            keys = [names.index(key) for key in definition.operator.keys]
-            result = [(keys.index(k), k) for k in self._parts(definition)]
-        else:
+        if not isinstance(definition, Grouped | Windows | TopRows):
             return None
-        if not result:
+        if not (parts := self._parts(definition)):
             self.reasons[relation.name] = "no key of its groups has a frontier"
             return None
-        position, k = result[0]
+        k, position = next(iter(parts.items()))
         frontier = self.flow[definition.source][k]
         return Forgettable(position, frontier) if frontier else None
 

@@ -18,7 +18,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import Circuit
 from deltic.circuit.improving import improves
 from deltic.program.conjunctions import is_plain, product
-from deltic.program.definitions import Definition, Derived, FixedRows
+from deltic.program.definitions import Derived, FixedRows
 from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested, PriorityOrder
 from deltic.program.operators.aggregate import Grouped, GroupedAggregate
 from deltic.program.operators.join import without
@@ -70,7 +70,8 @@ class _Signed(Scope):
         for name, number in self._body.sinks.items():
             examine = EXAMINED.get(type(self.circuit.nodes[number].operator))
             if examine is not None and len(self._body.readers[number]) == 1:
-                self._become(self.feedback[name], examine(self, number, 1))
+                draft, definition = self.drafts.relations[self.feedback[name]], examine(self, number, 1)
+                self.drafts.relations[self.feedback[name]] = replace(draft, definition=definition)
             else:
                 self.enter(self.feedback[name], number, self.bodies(number))
         return self.feedback
@@ -97,8 +98,7 @@ class _Signed(Scope):
         if isinstance(operator, ops.Constant):
             return self.defined("", number, FixedRows(operator.rows))
         if examine := EXAMINED.get(type(operator)):
-            definition = examine(self, number, 0)
-            return self._member("", number, definition)
+            return self._member("", number, examine(self, number, 0))
         if isinstance(operator, (*_LINEAR, ops.Join, ops.Semijoin, ops.Antijoin, ops.Keep)):
             return self.summed(number)
         if isinstance(operator, ops.BundleRelation):
@@ -137,10 +137,6 @@ class _Signed(Scope):
         name = self.declare(wanted, number, definition)
         self.members.append(name)
         return name
-
-    def _become(self, name: str, definition: Definition) -> None:
-        """Give a declared relation another definition."""
-        self.drafts.relations[name] = replace(self.drafts.relations[name], definition=definition)
 
     def _few(self, number: int) -> list[Body]:
         """Return the conjunctions of a node; many are read as one, the relation of their sum."""

@@ -6,9 +6,9 @@ import re
 
 from lark.exceptions import UnexpectedToken
 
-from deltic.datalog.syntax.grammar import load
 from deltic.datalog.syntax.source import ProgramText, in_order
 from deltic.errors import Diagnostic, ProgramError
+from deltic.grammars import load
 from deltic_ddlog import syntax as s
 from deltic_ddlog.build_loops import ModuleBuilder
 from deltic_ddlog.explain import explain

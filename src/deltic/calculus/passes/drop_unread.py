@@ -39,12 +39,8 @@ def _trimmed(circuit: Circuit) -> Circuit:
             trimmed[number] = node if remembering(circuit, lost) else result
     if all(node is circuit.nodes[number] for number, node in trimmed.items()):
         return circuit
-    builder = CircuitBuilder(circuit.depth)
-    numbers: list[int] = []
-    for number, old in enumerate(circuit.nodes):
-        node = trimmed.get(number, old)
-        numbers.append(builder.add(node.operator, *(numbers[i] for i in node.inputs)))
-    return builder.build()
+    nodes = tuple(trimmed.get(number, node) for number, node in enumerate(circuit.nodes))
+    return Circuit(nodes, circuit.depth).with_operators(lambda _, operator: operator)
 
 
 def _over_used(node: Node, fixpoint: ops.Fixpoint, read: Collection[str]) -> Node:

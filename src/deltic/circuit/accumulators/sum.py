@@ -54,14 +54,21 @@ class Mean(Accumulator):
         return rounded(totals, sum(totals.values()))
 
 
-class DecimalMean(Accumulator):
-    """The exact sum divided by the count, with four more decimal places, rounded half away from zero [Spark, ANSI].
-
-    Where the result has more than 38 digits, it is NULL if the mean `is_tried`, and otherwise an error.
-    """
+class Fitting(Accumulator):
+    """A result that may not fit into its type: then NULL if it `is_tried`, and otherwise an error [Spark, ANSI]."""
 
     def __init__(self, name: str, is_tried: bool) -> None:
         self.name, self._is_tried = name, is_tried
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return self._is_tried
+
+
+class DecimalMean(Fitting):
+    """The exact sum divided by the count, with four more decimal places, rounded half away from zero [Spark, ANSI].
+
+    It has at most 38 digits.
+    """
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and types[0].kind is Kind.DECIMAL
@@ -78,9 +85,6 @@ class DecimalMean(Accumulator):
             return EXACT.scaleb(Decimal(unscaled), -result.scale)
         return null_or_error(self._is_tried, "mean", result)
 
-    def is_partial(self, sources: Sequence[Column]) -> bool:
-        return self._is_tried
-
 
 def mean_in_units(total: int, count: int, digits: int) -> int:
     """total / count in units of 10^−digits, rounded half away from zero."""
@@ -89,14 +93,8 @@ def mean_in_units(total: int, count: int, digits: int) -> int:
     return result if total >= 0 else -result
 
 
-class CheckedSum(Accumulator):
-    """The sum of integers as int64, of decimals with ten more digits, up to 38.
-
-    A sum that does not fit is NULL if it `is_tried`, and otherwise an error [Spark, ANSI].
-    """
-
-    def __init__(self, name: str, is_tried: bool) -> None:
-        self.name, self._is_tried = name, is_tried
+class CheckedSum(Fitting):
+    """The sum of integers as int64, of decimals with ten more digits, up to 38."""
 
     def takes(self, types: Sequence[Type]) -> bool:
         return len(types) == 1 and (types[0].is_integer or types[0].kind is Kind.DECIMAL)
@@ -115,9 +113,6 @@ class CheckedSum(Accumulator):
         else:
             fitting = to_decimal(decimal_sum(totals), result)
         return null_or_error(self._is_tried, "sum", result) if fitting is None else fitting
-
-    def is_partial(self, sources: Sequence[Column]) -> bool:
-        return self._is_tried
 
 
 register(

@@ -195,7 +195,7 @@ _RULES: dict[type[exp.Expression], Rule] = {
     exp.Cast: _cast,
     exp.Interval: lambda node, _: INTERVAL_UNITS.get(node.text("unit")),
     exp.Anonymous: lambda node, operands: function_of(node).type(node, operands) if is_call(node) else None,
-    BoundElement: lambda node, operands: node.bound_type,
+    BoundElement: lambda node, operands: cast_type(node.expression),
     Mapped: _mapped,
     Fold: _fold,
     Let: lambda node, operands: operands[1],

@@ -25,11 +25,6 @@ class BoundElement(exp.Expression, exp.Func):
         """The key of the element in a row, next to the columns."""
         return bound_key(self.name)
 
-    @property
-    def bound_type(self) -> Type:
-        """The type of the element."""
-        return cast_type(self.expression)
-
 
 class HigherOrder(exp.Expression, exp.Func):
     """Alternating names and the expressions that they stand for, then the body."""

@@ -23,14 +23,10 @@ _PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
 )
 
 
-def show(expression: exp.Expression) -> str:
-    """Return the expression as text: equal trees give equal texts, and parentheses distinguish different trees."""
-    return _show(expression)
-
-
 @lru_cache(maxsize=65536)
 @deep
-def _show(expression: exp.Expression) -> str:
+def show(expression: exp.Expression) -> str:
+    """Return the expression as text: equal trees give equal texts, and parentheses distinguish different trees."""
     whole = exp.Paren(this=expression.copy())
     for node in reversed(list(whole.this.walk())):
         parent = None if node.parent is whole else node.parent

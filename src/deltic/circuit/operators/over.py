@@ -45,11 +45,6 @@ class Frame:
     end: Distance
 
     @property
-    def has_distances(self) -> bool:
-        """Whether the frame has bounds other than the current row and the ends of the partition."""
-        return bool(self.start or self.end)
-
-    @property
     def has_current_row(self) -> bool:
         """Whether it contains the current row, and so is never empty."""
         return (self.start is None or self.start <= 0) and (self.end is None or self.end >= 0)
@@ -245,7 +240,7 @@ class Over(Operator):
             self._expect(call, bool(self.order), "has a frame of groups, for which there is no order", source)
         if frame.unit is Unit.SESSIONS:
             self._check_session(call, frame, source)
-        elif frame.unit in (Unit.RANGE, Unit.MONTHS) and frame.has_distances:
+        elif frame.unit in (Unit.RANGE, Unit.MONTHS) and (frame.start or frame.end):
             self._check_range(call, frame, source)
 
     def _check_range(self, call: WindowCall, frame: Frame, source: ZSetType) -> None:

@@ -79,14 +79,15 @@ class NodeLine:
             raise self.error(f"{self.keyword} takes {wanted}")
         return unquoted(self.arguments) if kind == "NAME" else str(self.arguments)
 
-    def outer(self, words: Sequence[Token | None]) -> int:
-        """Return the number after `outer` in these words, 0 by default."""
-        match [str(word) for word in words if word is not None]:
+    def outer(self, named: bool = False) -> int:
+        """Return the number after `outer` in the arguments, or if the first is a name in the rest; 0 by default."""
+        words = [*([] if named or self.arguments is None else [self.arguments]), *self.rest]
+        match [*map(str, words)]:
             case []:
                 return 0
             case ["outer", number] if number.isdecimal():
                 return int(number)
-        raise self.places.error(words[0] or self.keyword, f"{self.keyword} takes `outer` and a number here, or nothing")
+        raise self.places.error(words[0], f"{self.keyword} takes `outer` and a number here, or nothing")
 
     def body(self, label: str) -> Circuit:
         """Return the nested circuit with that label."""

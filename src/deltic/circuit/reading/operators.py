@@ -91,16 +91,6 @@ def _plain(operator: Callable[[], ops.Operator], line: NodeLine) -> ops.Operator
     return operator()
 
 
-def _clocked(operator: type[ops.Delay | ops.Differentiate], line: NodeLine) -> ops.Operator:
-    """Return an operator that may count an outer time."""
-    return operator(outer=line.outer([line.arguments, *line.rest]))
-
-
-def _back_edge(line: NodeLine) -> ops.BackEdge:
-    name, type_ = line.argument("NAME", more=True), line.zset
-    return ops.BackEdge(name, type_.schema, type_.is_set, outer=line.outer(line.rest))
-
-
 def _bracket(line: NodeLine) -> ops.Bracket:
     if line.arguments not in (None, "sets") or line.rest:
         raise line.error("bracket takes `sets` here, or nothing")
@@ -270,12 +260,14 @@ READERS: dict[str, Reader] = {
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),
     "fixpoint": lambda line: ops.Fixpoint(line.body("body"), _refresh(line)),
     "fixpoint_delta": lambda line: ops.FixpointDelta(line.body("body"), line.body("derivative"), _refresh(line)),
-    "integrate": lambda line: ops.Integrate(line.zset.is_set, outer=line.outer([line.arguments, *line.rest])),
-    "back_edge": _back_edge,
+    "integrate": lambda line: ops.Integrate(line.zset.is_set, outer=line.outer()),
+    "back_edge": lambda line: ops.BackEdge(
+        line.argument("NAME", more=True), line.zset.schema, line.zset.is_set, outer=line.outer(named=True)
+    ),
     "bracket": _bracket,
     "call": lambda line: ops.Call(line.body("circuit")),
-    "delay": partial(_clocked, ops.Delay),
-    "differentiate": partial(_clocked, ops.Differentiate),
+    "delay": lambda line: ops.Delay(outer=line.outer()),
+    "differentiate": lambda line: ops.Differentiate(outer=line.outer()),
     **{kind.keyword: partial(_named, kind) for kind in (ops.Keep, ops.Sink, ops.Close, ops.BundleRelation)},
     **{kind.keyword: partial(_plain, kind) for kind in _without_arguments(ops.Operator)},
 }

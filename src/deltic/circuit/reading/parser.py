@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 from typing import Any
 
-from lark import Lark, Token, Tree, UnexpectedInput
+from lark import Token, Tree, UnexpectedInput
 
 from deltic.circuit.edges import BundleType, EdgeType, ZSetType
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.reading.line import NodeLine, TextPlaces
 from deltic.circuit.reading.operators import READERS
 from deltic.errors import CircuitError, UnsupportedError
+from deltic.grammars import load
 from deltic.values.types import Column, Kind, Schema, Type, ValueType
 from deltic.values.words import unquoted
 
@@ -114,7 +114,7 @@ def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit
     """
     places = TextPlaces(file, text)
     try:
-        tree: Tree[Token] = _grammar().parse(text)
+        tree: Tree[Token] = load(__package__, "start").parse(text)
     except UnexpectedInput as error:
         raise places.error(_place_of(error, text), _message(error)) from None
     return _circuit(tree, places, depth)
@@ -127,12 +127,6 @@ def parse_value_type(text: str) -> ValueType:
     if len(columns) != 1:
         raise TextPlaces("<type>", text).error((1, 1, len(text)), "this is not one type")
     return columns[0].value_type
-
-
-@cache
-def _grammar() -> Lark:
-    grammar = resources.files("deltic.circuit.reading").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", maybe_placeholders=True)
 
 
 def _place_of(error: UnexpectedInput, text: str) -> tuple[int, int, int]:

@@ -13,10 +13,10 @@ from deltic.datalog.souffle.components import instantiate
 from deltic.datalog.souffle.context import Parsed
 from deltic.datalog.souffle.explain import explain
 from deltic.datalog.souffle.preprocessor.preprocess import preprocess
-from deltic.datalog.syntax.grammar import load
 from deltic.datalog.syntax.program import ComponentDeclaration, ParsedProgram
 from deltic.datalog.syntax.source import ProgramText, in_order
 from deltic.errors import Diagnostic, ProgramError
+from deltic.grammars import load
 
 MOST_SYNTAX_ERRORS = 20
 

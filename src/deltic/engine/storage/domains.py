@@ -75,7 +75,7 @@ def assign_domains(
 
     def domain_of(item: Item, value: ValueType, make: Callable[[Type], Domain]) -> Domain:
         if is_interned(value.type):
-            domain = ids.setdefault(value.type, Domain.of_ids(value.type))
+            domain = ids.setdefault(value.type, Domain(value.type, empty=False))  # ids start at 0
         else:
             domain = made.setdefault(union.find(item), make(value.type))
         if value.nullable:

@@ -72,11 +72,6 @@ class Domain:
     is_turned: bool = False
 
     @classmethod
-    def of_ids(cls, type_: Type) -> Domain:
-        """Return the domain of ids, which start at 0."""
-        return cls(type_, empty=False)
-
-    @classmethod
     def all(cls, type_: Type) -> Domain:
         """Return the domain of all int64 values."""
         return cls(type_, LEAST, _WORD, empty=False)

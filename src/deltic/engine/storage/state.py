@@ -133,14 +133,6 @@ class State:
             self._build(result)
         return result
 
-    def arranged_now(self, order: tuple[int, ...]) -> Arrangement:
-        """Return the arrangement in this order. If it is not built, build it for the caller only."""
-        result = self.declare(order)
-        if not result.is_built:
-            result = copy(result)
-            self._build(result)
-        return result
-
     def evolved(self, relation: Relation) -> State:
         """Return the same state for a relation of another program. It is separate, but shares the runs.
 

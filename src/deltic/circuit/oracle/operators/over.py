@@ -38,10 +38,6 @@ class _Partition:
         """Return the position of the first peer of row i."""
         return self.peers.index(self.peers[i])
 
-    def last_peer(self, i: int) -> int:
-        """Return the position of the last peer of row i."""
-        return self.first_peer(i) + self.peers.count(self.peers[i]) - 1
-
     def frame(self, call: ops.WindowCall, i: int) -> list[int]:
         """Return the positions of the rows in the frame of row i."""
         assert call.frame is not None
@@ -162,7 +158,7 @@ _FUNCTIONS: dict[str, Function] = {
     "rank": lambda partition, call, i: partition.first_peer(i) + 1,
     "dense_rank": lambda partition, call, i: partition.peers[i] + 1,
     "percent_rank": _percent_rank,
-    "cume_dist": lambda partition, call, i: (partition.last_peer(i) + 1) / len(partition.rows),
+    "cume_dist": lambda p, call, i: (p.first_peer(i) + p.peers.count(p.peers[i])) / len(p.rows),
     "ntile": _ntile,
     "lag": _shift,
     "lead": _shift,

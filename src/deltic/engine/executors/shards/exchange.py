@@ -86,7 +86,8 @@ def mail_of(sent: Iterable[Message]) -> Mail:
 def waiting_in(step: Iterate, messages: Iterable[Message]) -> tuple[RoundId | None, int]:
     """Return the first round of the derivations in these messages, and their number."""
     times = [(message.target, message.rows.column(ITERATION)) for message in messages]
-    turns = (RoundId(pc.min(each).as_py(), step.level_of[target]) for target, each in times if len(each))
+    level_of = {name: level for level, names in enumerate(step.levels) for name in names}
+    turns = (RoundId(pc.min(each).as_py(), level_of[target]) for target, each in times if len(each))
     return min(turns, default=None), sum(len(each) for _, each in times)
 
 

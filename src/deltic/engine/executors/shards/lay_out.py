@@ -26,7 +26,7 @@ from deltic.engine.executors.shards.plan import (
     names_of,
 )
 from deltic.engine.executors.shards.recursion import MaintenanceChoice, RecursionPlacement, in_rounds, reads_of, way_of
-from deltic.engine.executors.shards.shard_keys import columns_of_key, homes_of
+from deltic.engine.executors.shards.shard_keys import Homes, columns_of_key
 from deltic.engine.recursion.termination import computing
 from deltic.program.definitions import Derived, FixedRows, Table
 from deltic.program.frontiers import frontiers
@@ -103,7 +103,7 @@ class _LayOut:
         simple = [r for r in program.rules if r.head not in program.recursive or r.head in self.iterated]
         self.chains = {rule: [(query, cut(query, self.small)) for query in self._queries(rule)] for rule in simple}
         keys = self.maintained.options.keys
-        self.homes = homes_of(program, self.chains, self.ways, self.small, keys, self.there)
+        self.homes = Homes(program, self.chains, self.ways, self.small, keys, self.there).chosen()
         for stratum in program.strata:
             if stratum.recursive and self.ways[stratum].in_rounds:
                 self._iterate(stratum)

@@ -114,11 +114,6 @@ class Iterate(_OfRecursion):
         """The relations of the recursion, and their other placements."""
         return (*self.stratum.relations, *(step.target for step in self.steps if isinstance(step, Send)))
 
-    @cached_property
-    def level_of(self) -> Mapping[str, int]:
-        """The level of each relation of the recursion."""
-        return {name: level for level, names in enumerate(self.levels) for name in names}
-
     def settled(self) -> Iterator[str]:
         """Yield the lines about what shards settle at home in a round, for `explain`."""
         for level, names in enumerate(self.levels):

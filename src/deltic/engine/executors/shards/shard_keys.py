@@ -20,27 +20,15 @@ Chains = Mapping[Rule, list[tuple[Query, list[Piece]]]]
 """The queries of rules, cut into pieces; each piece reads the rows that the previous one sent."""
 
 
-def homes_of(
-    program: Program,
-    chains: Chains,
-    ways: Mapping[Stratum, RecursionPlacement],
-    small: Collection[str],
-    keys: Mapping[str, tuple[int, ...]],
-    there: Mapping[str, tuple[Key, ...]],
-) -> dict[str, Key]:
-    """Return the key of each relation's home: that of its definition, or the one by which it is most often probed or
+@dataclass
+class Homes:
+    """Chooses the key of each relation's home: that of its definition, or the one by which it is most often probed or
     derived.
 
     All rows of a table with the same key value are on one shard, which applies changes by key. So the home's columns of
     a table with `keys` are among its key columns. Keys in `there` stay, unless moving costs no more. Relations
     in `small` are copied to every shard, and need no key.
     """
-    return _Homes(program, chains, ways, small, keys, there).chosen()
-
-
-@dataclass
-class _Homes:
-    """Chooses the homes of one program."""
 
     program: Program
     chains: Chains
