@@ -17,9 +17,7 @@ from deltic import caches
 
 @cache
 def load(package: str, start: str) -> Lark:
-    """Return the parser of `grammar.lark` in a package, from the rule `start` on; names and digits are those of
-    ASCII.
-    """
+    """Return the parser of `grammar.lark` in a package, from the rule `start` on; names and digits are ASCII."""
     grammar = resources.files(package).joinpath("grammar.lark").read_text(encoding="utf-8")
     name = f"{start}-{sha256(f'{grammar} {lark.__version__} {sys.version}'.encode()).hexdigest()[:16]}"
     tables = caches.directory() / name

@@ -58,9 +58,7 @@ def first_insights(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def _because_of(pipeline: Pipeline, view: str, rows: Collection[Row], new: Collection[object] = ()) -> str:
-    """Return the `new` facts on which the first of the rows rests; where it rests on none of them, some that it rests
-    on.
-    """
+    """Return the `new` facts on which the first of the rows rests; where there are none, some on which it rests."""
     row = _first(rows)
     leaves = pipeline.why(view, row).leaves()
     facts = [leaf for leaf in leaves if leaf in new] or leaves

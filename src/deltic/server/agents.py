@@ -61,9 +61,7 @@ class AgentTools:
         return {**fields, "truncated": result.truncated}
 
     def changes(self, view: str, since: int) -> dict[str, Any]:
-        """Return how each epoch after `since` changed a view: rows with weights, 1 for one that came, -1 for one that
-        went.
-        """
+        """Return how each epoch after `since` changed a view: rows with weights, 1 for new ones, -1 for others."""
         self._catch_up()
         with self._service.subscribe(view, since, "an agent") as follower:
             changes = [{"epoch": change.epoch, **weighted(change.to_arrow())} for change in follower]
@@ -75,9 +73,7 @@ class AgentTools:
             }
 
     def why(self, relation: str, row: dict[str, Any], depth: int | None = None) -> dict[str, Any]:
-        """Return why a row is there, by values of some of its columns: the rules that make it, down to rows of
-        tables.
-        """
+        """Return why a row is there, by values of some of its columns: the rules that make it, down to table rows."""
         pattern = self._pattern(relation, row)
         with self._service.asking():
             explanation = self._service.pipeline.why(relation, pattern, depth=depth, budget=10_000)

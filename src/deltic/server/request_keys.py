@@ -37,9 +37,7 @@ class RequestKeys:
             self.remember(position["epoch"], position["keys"])
 
     def applied(self, key: str, digest: str) -> AppliedRequest | None:
-        """Return the change that was applied with a key, if any is remembered; raises ChangeError where it was another
-        one.
-        """
+        """Return the change that was applied with a key, if remembered; raises ChangeError where it was another."""
         result = self._applied.get(key)
         if result is not None and result.digest != digest:
             raise ChangeError(

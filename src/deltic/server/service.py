@@ -141,9 +141,7 @@ class Service:
             raise MemoryLimitError("the question takes more memory than there is: ask for less") from error
 
     def signal(self, seconds: float | None = None) -> StopSignal:
-        """Return a signal that stops a statement at its time limit, or after fewer seconds; `stop` cancels the
-        statement.
-        """
+        """Return a signal that stops a statement at its time limit or after fewer seconds; `stop` cancels it."""
         return StopSignal(min(self.limits.seconds, seconds or self.limits.seconds))
 
     # Changes

@@ -174,9 +174,7 @@ class ServiceWriter:
             self._commit_group([by_transaction[id(transaction)] for transaction in group])
 
     def _is_known(self, write: _Write) -> bool:
-        """Return whether a change needs no commit, because it was applied before or is wrong; it has its verdict
-        then.
-        """
+        """Return whether a change needs no commit: it was applied before or is wrong, and has its verdict then."""
         try:
             with write.signal.heeded():
                 known = self._keys.applied(write.key, write.digest) if write.key else None

@@ -34,9 +34,7 @@ _MOST_TRIED = 200
 def additions(
     search: ExplanationSearch, name: str, pattern: Bound, most: int, makes: Callable[[Additions], bool]
 ) -> list[Additions]:
-    """Return the smallest sets of rows, with at most `most` rows, that derive a row with these values; `makes` tries
-    one.
-    """
+    """Return the smallest sets of at most `most` rows that derive a row with these values; `makes` tries one."""
     for size in range(1, most + 1):
         found = _Completing(search, most).relation(search.relation(name), pattern, size, ())
         candidates = dict.fromkeys(rows for _, rows in found if len(rows) == size)

@@ -364,9 +364,7 @@ def _tests(
     is_evident: Callable[[exp.Expression], bool] = lambda _: False,
     renamed: Mapping[str, str] = _AS_NAMED,
 ) -> str:
-    """Return the text of a filter's condition, without what is evident and IS NOT NULL; columns may be `renamed` in
-    it.
-    """
+    """Return the text of a filter's condition, without what is evident and IS NOT NULL; columns may be `renamed`."""
     operator = circuit.nodes[number].operator
     assert isinstance(operator, ops.Filter)
     evident = [exp.true(), *(is_not_null(column(name)) for name in columns_of(operator.predicate))]
@@ -375,9 +373,7 @@ def _tests(
 
 
 def _renamed(circuit: Circuit, number: int) -> Mapping[str, str]:
-    """Return the columns of a node by the names that they have where maps below it begin to rename them, above
-    relations.
-    """
+    """Return the columns of a node by their names where maps below it begin to rename them, above relations."""
     result = {name: name for name in circuit.type_of(number).schema.names}
     while isinstance(circuit.nodes[number].operator, (ops.Map, ops.Filter, *PASSED)):
         above, (number,) = number, circuit.nodes[number].inputs

@@ -175,9 +175,7 @@ class _Tracing:
         raise _NotTraced
 
     def excluding(self, scope: RelationScope, number: int) -> _Parts:
-        """Return the rows of tables without which a node would have more rows, beside those of its columns that they
-        have.
-        """
+        """Return the table rows without which a node had more rows, beside those of its columns that they have."""
         leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
         operator, inputs = node.operator, node.inputs
         if isinstance(leaf, tuple):

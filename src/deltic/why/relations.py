@@ -223,9 +223,7 @@ class VersionReader:
 
 
 def read_history(reader: VersionReader, relation: RecursiveRelation, bounds: Sequence[Bound]) -> Entries | None:
-    """Return the stored history entries of rows with one of these sets of values, and maybe of others; None if not
-    stored.
-    """
+    """Return the stored history entries of rows with one of these value sets, and maybe others; None if not stored."""
     if not reader.is_the_view(relation):
         return None
     return entries_of(reader.version(relation.recursion.outer.back), relation, bounds)

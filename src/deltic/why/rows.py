@@ -140,9 +140,7 @@ class Evaluator:
         return {row: weight for row, weight in weights.items() if weight}
 
     def entries(self, relation: RecursiveRelation, bound: Bound) -> Entries:
-        """Return the history entries of the rows with these values, and maybe others; if not stored, the recursion is
-        run.
-        """
+        """Return the history entries of rows with these values, and maybe others; runs the recursion if not stored."""
         asked = relation.recursion, relation.name, tuple(bound.items())
         if asked not in self._entries:
             self._entries[asked] = self._looked_up(relation, [bound])
@@ -210,9 +208,7 @@ class Evaluator:
         return agreeing(_ROWS[type(operator)](self, scope, number, bound), scope.circuit.type_of(number).schema, bound)
 
     def read(self, relation: Relation, bound: Bound) -> Rows:
-        """Return the rows of a relation with these values; a single row is not looked up again if a search has read
-        it.
-        """
+        """Return the rows of a relation with these values; a single row that was read is not looked up again."""
         if self._given is not None:
             return agreeing(self._given.get(identity(relation), {}), relation.schema, bound)
         if len(bound) == len(relation.schema):
@@ -380,9 +376,7 @@ class Evaluator:
         return self.reader.rows_with_one_of(relation, bounds) if isinstance(relation, SourceTable) else None
 
     def _fewest(self, scope: RelationScope, inputs: Sequence[int], values: Bound) -> int:
-        """Return the input with the fewest free columns; of several recursive relations, one with few rows, or the
-        fewest.
-        """
+        """Return the input with the fewest free columns; of several recursions, one with few rows, or the fewest."""
         freedom = {i: self.freedom(scope, i, values) for i in inputs}
         least = min(freedom.values())
         first = [i for i, each in freedom.items() if each == least]

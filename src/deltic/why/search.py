@@ -95,9 +95,7 @@ class ExplanationSearch:
                 yield step
 
     def _later(self, root: Fact) -> Iterator[Way]:
-        """Yield the derivations from rows of the end that appear with or after the row, in the order of their
-        iterations.
-        """
+        """Yield the derivations from rows of the end that appear with or after the row, by their iterations."""
         relation = root.relation
         if not isinstance(relation, RecursiveRelation):
             return
@@ -165,9 +163,7 @@ class ExplanationSearch:
                 self.evaluator.look_up(scope, number, rows)
 
     def _identified(self, fact: Fact) -> Fact:
-        """Return the fact at its own first iteration; a view that is a relation of a recursion becomes that
-        relation.
-        """
+        """Return the fact at its own first iteration; a view that is a recursion's relation becomes that relation."""
         relation = fact.relation
         if isinstance(relation, DefinedView):
             scope = self.evaluator.reader.scope(relation.name, relation.back)

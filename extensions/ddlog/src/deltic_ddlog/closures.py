@@ -105,9 +105,7 @@ class Closures:
         return f"{code.name}{values!r}"
 
     def of_name(self, name: str) -> tuple[ClosureCode, Callable[..., Closure]] | None:
-        """Return the code of that name, and a function from captured values to the closure; None if the program has
-        none.
-        """
+        """Return the code of that name, and a function from captured values to the closure; None without such code."""
         if name not in self._codes and not self._has_all:
             self._has_all = True
             for code in self._written():

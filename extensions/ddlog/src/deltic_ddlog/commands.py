@@ -62,9 +62,7 @@ Command = Updates | Plain | QueryIndex
 
 
 def commands(text: str, file: str, folder: Path | None = None) -> Iterator[Command]:
-    """Return the commands of a text, each when it is asked for. Raises DataError, with the place, if it is not a
-    command.
-    """
+    """Return the commands of a text, each when asked for. Raises DataError, with the place, if it is none."""
     return _Parser(ProgramText(file, text), Reader(text, folder)).commands()
 
 

@@ -90,9 +90,7 @@ class FunctionCompiler:
             return self._defined("expression", [name_of(name) for name in names], emitter, expression.span)
 
     def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """Return a function of a value and the values of `names` that returns the bound values, or None without a
-        match.
-        """
+        """Return a function of a value and the values of `names` that returns the bound values; None is no match."""
         emitter = ExpressionEmitter(self, {})
         conditions, bindings = emitter.tests(pattern, "value")
         if conditions:

@@ -186,9 +186,7 @@ class ExpressionEmitter(Emitter):
         return "()"
 
     def _in_order(self, type_: DdlogType, items: str) -> str:
-        """Return the items of a collection in the order of loops; sets and maps of interned values keep Python's
-        order.
-        """
+        """Return the items of a collection in the order of loops; sets and maps of interned values keep Python's."""
         type_ = content(type_)
         if not isinstance(type_, Named) or type_.name not in SORTED:
             return items

@@ -90,9 +90,7 @@ class Inference:
         return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
 
     def is_fixed(self, name: str) -> bool:
-        """Return whether a name means a parameter of the function or a variable of the rule, unless a block has its
-        own.
-        """
+        """Return whether a name means a parameter of the function or a variable of the rule; a block's own hides it."""
         return self.local(name) is not None and self.local(name) is self._scopes[0].get(name)
 
     def locals(self) -> list[str]:
@@ -187,9 +185,7 @@ class Inference:
         return [self.infer(node) for node in nodes]
 
     def made(self, form: Callable[..., FormT], span: Span, type_: DdlogType, *of: Any) -> Inferred[FormT]:
-        """Return an expression or a pattern of a form and a type, made of parts; those that are inferred are built with
-        it.
-        """
+        """Return an expression or pattern of a form and a type, made of parts; those inferred are built with it."""
         return Inferred(type_, lambda: form(self.known(type_), *map(_built, of), span=span))
 
     def nothing(self, span: Span) -> InferredExpression:

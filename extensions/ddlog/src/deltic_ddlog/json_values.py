@@ -138,9 +138,7 @@ class Json:
         return MapValue.of((key(value), value) for value in values)
 
     def _form(self, type_: t.Named) -> JsonForm:
-        """Return the JSON form of a type with constructors. Raises JsonError for extern types and attributes of Rust
-        code.
-        """
+        """Return the JSON form of a type with constructors. Raises JsonError for extern types and Rust attributes."""
         form = self._types[type_.name].json
         if form is None:
             raise JsonError(f"values of the type {type_} are not in JSON")

@@ -154,9 +154,7 @@ class TypeOrder:
         self._functions = functions or _by_name
 
     def has_own(self, type_: t.DdlogType) -> bool:
-        """Return whether there are interned values or functions in values of the type, which Python orders
-        otherwise.
-        """
+        """Return whether values of the type have interned values or functions, which Python orders otherwise."""
         return any(
             isinstance(each, t.CallableType) or (isinstance(each, t.Named) and each.name == _INTERN)
             for each in types_in(self._types, type_, _inside)

@@ -174,9 +174,7 @@ class Reader:
             raise RecordError(f"{name}: {getattr(error, 'strerror', None) or error}", self.offset) from error
 
     def _token(self) -> tuple[str, str, int]:
-        """Return the next token: its kind, its text, its end. It is kept, as it is read several times before it is
-        taken.
-        """
+        """Return the next token: its kind, its text, its end. It is kept, as it is read several times before."""
         if self._next_from != self.offset:
             result, self._next_from = _TOKEN.match(self.text, self.offset), self.offset
             kind = str(result.lastgroup) if result else ""
@@ -416,9 +414,7 @@ class Codecs:
 
 
 def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> dict[str, Record]:
-    """Return the record's value for each field, by position or name; for all fields, unless `partly`. Raises
-    RecordError.
-    """
+    """Return the record's value for each field, by position or name; for all unless `partly`. Raises RecordError."""
     names = [name for name, _ in record.arguments]
     if any(names) or (partly and not names):
         result = {str(name): value for name, value in record.arguments}

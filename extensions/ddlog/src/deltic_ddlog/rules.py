@@ -88,9 +88,7 @@ class _RuleInference(ExpressionInference):
         return relations.only(self.module, atom.relation, "relation", report)
 
     def _constructor(self, atom: s.AtomClause, entry: RelationEntry) -> ConstructorEntry | None:
-        """Return the constructor whose fields are an atom's arguments: the one of the relation's name, or the only
-        one.
-        """
+        """Return the constructor whose fields are an atom's arguments: that of the relation's name, or the only one."""
         chosen = self._chosen(entry)
         if chosen is None:
             message = f"records of `{atom.relation}` are of type `{entry.record}`, and have no arguments"
@@ -152,9 +150,7 @@ class _RuleInference(ExpressionInference):
         return lambda: c.Head(name, typed.build(), span=atom.span)
 
     def _head_record(self, atom: s.AtomClause, entry: RelationEntry) -> InferredExpression:
-        """Return the fields of a record, or `R[record]`; one argument is the record too, unless records have one
-        field.
-        """
+        """Return the fields of a record, or `R[record]`; one argument is the record, unless records have one field."""
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
             return self.expect(atom.record, record)

@@ -41,9 +41,7 @@ def unquoted(text: str) -> str:
 
 
 def show_float(value: float, is_single: bool = False) -> str:
-    """Return the shortest decimal number that is read as the same value, without an exponent: `0.1`, `100`, `NaN`,
-    `inf`.
-    """
+    """Return the shortest decimal number that is read as the same value, no exponent: `0.1`, `100`, `NaN`, `inf`."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
     digits_text = repr(value)

@@ -198,9 +198,7 @@ def substitute(type_: DdlogType, given: Mapping[str, DdlogType]) -> DdlogType:
 
 
 def content(type_: DdlogType) -> DdlogType:
-    """Return the type of what references of this type lead to in the end, or what it stands for; any other type
-    itself.
-    """
+    """Return the type that references of this type lead to in the end, or it stands for; other types themselves."""
     while isinstance(type_, Named) and type_.name in REFERENCES:
         type_ = type_.arguments[0]
     return STAND_FOR.get(type_.name, type_) if isinstance(type_, Named) else type_

@@ -47,9 +47,7 @@ class _Scopes:
         return result
 
     def change(self, names: Names, aggregates: list[f.Aggregation]) -> Change:
-        """Return a function that renames the variables of an expression and moves its aggregates to the list
-        `aggregates`.
-        """
+        """Return a function that renames an expression's variables and moves its aggregates to `aggregates`."""
 
         def part(expression: e.Expression) -> e.Expression:
             if isinstance(expression, e.Variable):
@@ -96,9 +94,7 @@ class _Scopes:
         return self.with_witnesses([*literals, *aggregations], given)
 
     def _literal(self, literal: f.BodyFormula, names: Names, aggregates: list[f.Aggregation]) -> f.BodyFormula:
-        """Return a literal with its variables renamed and without aggregates; aggregates in an existential stay in
-        it.
-        """
+        """Return a literal with renamed variables and without aggregates; those in an existential stay in it."""
         if isinstance(literal, f.Negation):
             return replace(literal, part=self._literal(literal.part, names, aggregates))
         if not isinstance(literal, f.Existential):

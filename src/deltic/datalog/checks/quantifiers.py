@@ -62,9 +62,7 @@ def _plain(node: e.SyntaxNode) -> e.SyntaxNode:
 
 
 def _scoped(formula: f.BodyFormula, outside: Names) -> f.BodyFormula:
-    """Return the formula with an `exists` for the own variables of each negation; `outside` are the variables around
-    it.
-    """
+    """Return the formula with an `exists` for each negation's own variables; `outside` are those around it."""
     if isinstance(formula, f.Conjunction):
         names = [frozenset() if _may_own(part) else names_in(part) for part in formula.parts]
         others = [outside.union(*names[:i], *names[i + 1 :]) for i in range(len(names))]

@@ -119,9 +119,7 @@ def _says_little(literal: BodyFormula) -> int:
 def _plain(
     shapes: Mapping[Span, str], conversions: Mapping[Span, str], functors: Functors
 ) -> Callable[[e.Expression], e.Expression]:
-    """Return a function that removes casts from an expression, and adds shapes to structures and functions to their
-    calls.
-    """
+    """Return a function that removes an expression's casts, and adds shapes to structures and functions to calls."""
 
     def part(expression: e.Expression) -> e.Expression:
         if isinstance(expression, e.Cast):

@@ -34,9 +34,7 @@ def check_functors(
     functions: Mapping[str, OfPython],
     findings: Findings,
 ) -> Functors:
-    """Return the functors, each with the Python function of its name; missing functions and wrong types are
-    reported.
-    """
+    """Return the functors, each with the Python function of its name; missing ones and wrong types are reported."""
     profiles: dict[str, FunctorProfile] = {}
     defined: dict[str, PythonFunction] = {}
     for declaration in declarations:

@@ -46,9 +46,7 @@ def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -
 
 
 def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
-    """Return a map to these columns, dropping rows with undefined values; the node itself if it has these columns
-    already.
-    """
+    """Return a map to these columns, dropping rows with undefined values; the node itself if it has them already."""
     schema = builder.type_of(node).schema
     same = schema.columns == tuple(columns)
     if same and all(isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)):

@@ -78,9 +78,7 @@ class _Lowering:
         return definition
 
     def _around(self, stratum: Collection[str], reads: Collection[str]) -> object:
-        """Return the dependencies of a stratum's definition other than its rules; `reads` are the relations that it
-        reads.
-        """
+        """Return a stratum's dependencies other than its rules; `reads` are the relations that it reads."""
         checked, names = self._checked, (*stratum, *reads)
         own = [(checked.relations.get(name), checked.applied.get(name), name in checked.helpers) for name in stratum]
         others = [(self._types.get(name), self._structures.get(name)) for name in names]

@@ -100,9 +100,7 @@ class _RuleLowering:
         return {name for name, count in counts.items() if count > 1}
 
     def _given_by(self, atom: f.BodyAtom) -> dict[str, set[str]]:
-        """Return the variables of an atom, and those that equations compute from them, each with the variables it
-        needs.
-        """
+        """Return the variables of an atom, and those that equations compute from them, each with those it needs."""
         given: dict[str, set[str]] = {variable.name: set() for variable in mentions_of(atom)}
         pending = [c for c in self._pending if is_equation(c)]
         while binding := next((b for c in pending if (b := _binding(c, list(given)))), None):
@@ -214,9 +212,7 @@ def _given(inner: f.Aggregation | f.Existential, names: Sequence[str]) -> set[st
 
 
 def _binding(condition: f.BodyFormula, names: Sequence[str]) -> tuple[Variable, Expression, f.BodyFormula] | None:
-    """Return the variable that an equation binds from these columns, the value, and the equation; None if it binds
-    none.
-    """
+    """Return the variable that an equation binds from these columns, its value, and the equation; None if none."""
     if not is_equation(condition):
         return None
     for side, other in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -297,9 +293,7 @@ def _lower_existential(existential: f.Existential, rule: CheckedRule, scope: Low
 
 
 def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> list[f.BodyFormula]:
-    """Return the literals that do not depend on the recursion: atoms of other relations, and conditions on their
-    variables.
-    """
+    """Return the literals independent of the recursion: atoms of other relations, and conditions on their variables."""
 
     def is_known(literal: f.BodyFormula) -> bool:
         atom = bare(literal)

@@ -56,9 +56,7 @@ def chain_of(parsed: Parsed) -> tuple[Part, list[tuple[Token, Part]]]:
 
 
 def too_deep(program: Parsed) -> Parsed | None:
-    """Return the first part of a program that is nested more than `DEEPEST` levels deep; a chain of operators is one
-    level.
-    """
+    """Return the first part of a program nested more than `DEEPEST` levels deep; an operator chain is one level."""
     pending: list[tuple[Parsed, int]] = [(program, 0)]
     while pending:
         current, depth = pending.pop()

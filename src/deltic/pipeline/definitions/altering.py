@@ -148,9 +148,7 @@ def adding_columns(now: Definitions, table: str, columns: Sequence[Column]) -> D
 
 
 def alterations_of(how: How) -> Iterator[Alteration]:
-    """Yield the alterations for the arguments of `Pipeline.alter`, in order. Raises CatalogError for an invalid
-    type.
-    """
+    """Yield the alterations for the arguments of `Pipeline.alter`, in order. Raises CatalogError for a wrong type."""
     defaults = dict(how["defaults"])
     yield from (DropColumn(name) for name in how["drop"])
     yield from (RenameColumn(name, to) for name, to in how["rename"].items())

@@ -42,9 +42,7 @@ def columns_of(name: str, given: Any) -> tuple[Schema, tuple[ColumnStorage, ...]
 
 
 def _of_sql(type_: Any, column: str) -> tuple[Any, ColumnStorage | None]:
-    """Return the type and storage rule of an SQL type name; other types, and names that are ours too, stay as they
-    are.
-    """
+    """Return the type and storage rule of an SQL type name; other types, and names that are ours too, stay."""
     if not isinstance(type_, str) or value_type(type_) is not None:
         return type_, None
     source = SourceText(type_.removesuffix("?"), "<type>")

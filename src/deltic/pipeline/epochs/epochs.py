@@ -193,9 +193,7 @@ class Epochs:
         return epoch
 
     def site(self, table: CatalogTable) -> StagingArea | None:
-        """Return the area where tasks may write rows of a table for the next epoch; None if this process must take
-        them.
-        """
+        """Return the area where tasks may write a table's rows for the next epoch; None if this process takes them."""
         self.check_process()
         tasks = self.engine.tasks
         return None if tasks is None else tasks.site(table.name)

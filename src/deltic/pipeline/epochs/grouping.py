@@ -50,9 +50,7 @@ class _Group:
             self.footprints.setdefault(table, []).append(footprint)
 
     def takes(self, transaction: Transaction, footprints: Mapping[str, _Footprint], clashes: Mapping[str, int]) -> bool:
-        """Return whether one more fits this group; `clashes` are the last earlier transactions that name one of its
-        rows.
-        """
+        """Return whether one more fits this group; `clashes` are the last earlier transactions with one of its rows."""
         lead = self.members[0]
         if lead.was_looked_at or transaction.was_looked_at or not _agree(lead, transaction):
             return False

@@ -124,9 +124,7 @@ def _interface(front: FrontEnd, pipeline: Pipeline) -> Interface:
 
 
 def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[TableFiles]:
-    """Return the files of the initial rows; raises DataError for tables with `.input` without a file, unless
-    allowed.
-    """
+    """Return the files of the initial rows; raises DataError for `.input` tables without a file, unless allowed."""
     result = {source: locate(source, folder) for source in files.inputs}
     absent = [source for source, located in result.items() if source.required and located is None]
     if absent and not missing_is_empty:
@@ -181,9 +179,7 @@ class _Job:
                 return
 
     def _behind(self, names: Sequence[str]) -> int:
-        """Return how many epochs of changes the state already has; raises DelticError where its last one is not among
-        them.
-        """
+        """Return the number of epochs that the state already has; raises DelticError where its last is none of them."""
         if self._last in (None, INITIAL) or not names:
             return 0
         if self._last not in names:

@@ -124,9 +124,7 @@ class Flow:
         return self._then(ops.Integrate())
 
     def matches(self, relation: Flow) -> Flow:
-        """Return each row joined with the relation at the row's arrival; later changes of the relation match
-        nothing.
-        """
+        """Return each row joined with the relation at the row's arrival; later changes of it match nothing."""
         return Flow(constructions.matches, relation, self)
 
     def while_changing(self, step: Callable[..., Flow], *parameters: Flow) -> Flow:

@@ -260,9 +260,7 @@ class View(Tabular):
         return list(self.schema.names)
 
     def to_spark(self) -> DataFrame:
-        """Return the rows as a Spark DataFrame, in the pipeline's session or the active one, with this name as its
-        alias.
-        """
+        """Return the rows as a Spark DataFrame with this name as alias, in the pipeline's session or the active one."""
         return self.rows().to_spark().alias(self.name)
 
     def __len__(self) -> int:

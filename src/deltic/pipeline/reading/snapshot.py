@@ -86,9 +86,7 @@ class Trying(Reading):
 
     @abstractmethod
     def what_if(self) -> WhatIf:
-        """Return a transaction over these tables and views that its block discards at the end; `preview` has its
-        result.
-        """
+        """Return a transaction over these tables and views that its block discards; `preview` has its result."""
 
     def impact(self, table: str, row: RowPattern) -> Preview:
         """Preview the deletion of the rows of a table that have these values; nothing is committed.

@@ -85,9 +85,7 @@ def columns_needed(
     coerce: bool = False,
     optional: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[str]:
-    """Return the columns that `to_table` would read of a frame with these; raises DataError where they are not the
-    table's.
-    """
+    """Return the columns that `to_table` would read of a frame; raises DataError where they are not the table's."""
     rounding = Rounding() if coerce else None
     return _checked(name, fields, FileLayout(schema, signed=signed, key=key, optional=optional, rounding=rounding))
 
@@ -109,9 +107,7 @@ def _default(column: Column, storing: ColumnStorage) -> Any:
 
 
 def _checked(name: str, fields: pa.Schema, layout: FileLayout) -> list[str]:
-    """Return the columns that are needed. Raises DataError unless they have names and types of the table's, each
-    once.
-    """
+    """Return the columns that are needed. Raises DataError unless they are the table's by name and type, each once."""
     if layout.signed and are_envelopes(fields.names, layout):
         return [part for part in ENVELOPE if part in fields.names]
     signs = layout.sign_columns
@@ -219,9 +215,7 @@ def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int 
 
 
 def _values(row: Any, layout: FileLayout) -> Sequence[Any]:
-    """Return the values of one row, in the order of the columns; raises Malformed. Those of a tuple may have any
-    type.
-    """
+    """Return the values of one row, in the order of the columns; raises Malformed. A tuple's may have any type."""
     schema = layout.schema
     if isinstance(row, Mapping):
         return parse_object(row, layout)[0]

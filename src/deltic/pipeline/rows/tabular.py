@@ -149,9 +149,7 @@ def with_key_alone(rows: Any, table: CatalogTable) -> tuple[Any, bool]:
 
 
 def updates(rows: Any, table: CatalogTable) -> Iterator[tuple[Any, Schema]]:
-    """Yield the parts of `rows` that have the same columns, those of the key and some others, each with these
-    columns.
-    """
+    """Yield the parts of `rows` that have the same columns, the key's and some others, each with these columns."""
     names = _column_names(rows)
     if names is not None:
         yield rows, _columns(names, table, f"table {table.name}")

@@ -56,9 +56,7 @@ def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> 
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return the column; one of arrays or structs as ranks: DuckDB has NULL within them behind all values, Spark
-    before.
-    """
+    """Return the column; arrays or structs as ranks: NULL within them is last for DuckDB, first for Spark."""
     type_ = type_of_arrow(column.type)
     if not type_.is_composite:
         return column

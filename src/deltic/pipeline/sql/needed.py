@@ -37,9 +37,7 @@ _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
 
 
 def rows_needed(circuit: Circuit, name: str, version: Version) -> pa.Table:
-    """Return the rows of a source of the circuit that may count, each with its weight; all of them where nothing is
-    known.
-    """
+    """Return the rows of a source of the circuit that may count, each with its weight; all where nothing is known."""
     predicate, schema = _filter_of(circuit, name)
     if predicate is None:
         return version.read(name, counted=True)
@@ -51,9 +49,7 @@ def rows_needed(circuit: Circuit, name: str, version: Version) -> pa.Table:
 
 
 def _filter_of(circuit: Circuit, name: str) -> tuple[exp.Expression | None, Schema]:
-    """Return the condition that all rows of a source go through, and the columns of the source; None where there is
-    none.
-    """
+    """Return the condition that all rows of a source go through, and its columns; None where there is none."""
     number, source = next(
         (i, op) for i, op in enumerate(circuit.operators) if isinstance(op, Source) and op.name == name
     )

@@ -256,9 +256,7 @@ def _kept_of_values(text: str, file: str, definitions: Definitions, args: Args |
 def _planned_with(
     bindings: ParameterValues, text: str, file: str, definitions: Definitions
 ) -> Effect | PlannedQuery | OpenPlan | None:
-    """Return the plan with the stand-ins of parameters; None where values decide about it, or where the text is
-    wrong.
-    """
+    """Return the plan with the stand-ins of parameters; None where values decide about it, or the text is wrong."""
     if any(str(each) in text for each in bindings.values):
         return None
     try:
@@ -391,9 +389,7 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
 
 
 def _answer(query: exp.Expression, catalog: Catalog, source: SourceText, ordered: Sequence[int] = ()) -> PlannedQuery:
-    """Return the plan of a query without an ORDER BY of its own over what can be read; of `ordered` see
-    `answer_circuit`.
-    """
+    """Return the plan of a query without an ORDER BY over what can be read; of `ordered` see `answer_circuit`."""
     circuit, words, type_, names, given = answer_circuit(query, _readable(catalog), ANSWER, source, ordered)
     order = {place: Key(place, by.descending, by.nulls_first, query) for place, by in given}
     shown = [*names, *(KEY for _ in ordered)]

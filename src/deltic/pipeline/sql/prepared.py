@@ -231,9 +231,7 @@ def _held(operator: Operator, stand_ins: Mapping[Any, Any], texts: Mapping[str, 
 
 
 def _has_a_place(literal: exp.Literal, root: exp.Expression, type_: type) -> bool:
-    """Return whether a literal is a whole value or one of a comparison, LIKE or IN, or a value of another type in a
-    cast.
-    """
+    """Return whether a literal is a whole value, one of a comparison, LIKE or IN, or one of another type in a cast."""
     node: exp.Expr | None = literal
     if literal is not root and isinstance(literal.parent, exp.TryCast):
         if cast_type(literal.parent).kind not in _CASTS[type_]:
@@ -261,9 +259,7 @@ def _filled(operator: Operator, values: Mapping[Any, Any], literals: Mapping[str
 
 
 def _is_refused(operator: Operator, values: Mapping[str, Any]) -> bool:
-    """Return whether a number of rows would be negative, or a pattern may be invalid, because it has the letter of
-    ESCAPE.
-    """
+    """Return whether a number of rows would be negative, or a pattern with the letter of ESCAPE may be invalid."""
     if isinstance(operator, Top):
         return any(values.get(str(number), 0) < 0 for number in (operator.limit, operator.offset))
     if not isinstance(operator, Map | Filter):

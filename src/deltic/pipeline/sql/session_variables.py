@@ -179,9 +179,7 @@ def _cast(value: exp.Expression, type_: Type) -> exp.Expression:
 def _row(
     session: SqlSession, query: exp.Expression, source: SourceText, variables: _Changed
 ) -> list[tuple[Type, exp.Expression]]:
-    """Return the types and values of the one row of a query, NULL without rows. Raises ProgramError for several
-    rows.
-    """
+    """Return the types and values of a query's one row, NULL without rows. Raises ProgramError for several rows."""
     rows, schema = _answer(session, query, source, variables)
     return _values(rows, [column.type for column in schema], query, source)
 

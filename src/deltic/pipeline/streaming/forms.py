@@ -1,6 +1,4 @@
-"""The forms in which a streaming DataFrame encodes changes: only insertions, rows with a sign, envelopes, records of
-Kafka.
-"""
+"""The forms in which a streaming DataFrame encodes changes: insertions, signed rows, envelopes, records of Kafka."""
 
 from __future__ import annotations
 
@@ -172,9 +170,7 @@ def _digest(frame: DataFrame, columns: Sequence[str]) -> str:
 
 
 def _path(name: str) -> str:
-    """Return a column, or a field of one, as SQL: by the names that points stand between, unless they are quoted
-    already.
-    """
+    """Return a column, or a field of one, as SQL: by the names between its points, unless quoted already."""
     return name if "`" in name else ".".join(map(quoted, name.split(".")))
 
 

@@ -198,9 +198,7 @@ class ChangeReader(DataSourceStreamReader):
         return _sent(rows)
 
     def _first(self, followed: FollowedState) -> list[InputPartition]:
-        """Return the rows of the view. Executors read many, in parts; few are sent, so that their epoch may be
-        forgotten.
-        """
+        """Return the rows of the view. Executors read many, in parts; few are sent, so that their epoch may go."""
         parts = _parts(self._asked, followed)
         if len(parts) > 1:
             return parts

@@ -47,9 +47,7 @@ class ParsedMoment:
 
 
 def _items(format_: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a format: a filling and an item, or "" and a text that begins with none. Raises
-    FormatError.
-    """
+    """Yield the parts of a format: a filling and an item, or "" and a text without one. Raises FormatError."""
     place = 0
     for result in _ITEM.finditer(format_):
         if "%" in format_[place : result.start()]:
@@ -278,9 +276,7 @@ def read(text: str, format_: str) -> ParsedMoment:
 
 
 def moment_of(seconds: int, nanoseconds: int, east: int | None) -> ParsedMoment:
-    """Return the moment of this many seconds since the beginning of 1970; its year is from 1 to 9999. Raises
-    FormatError.
-    """
+    """Return the moment of these seconds since the beginning of 1970, in years 1 to 9999. Raises FormatError."""
     try:
         day = date(1970, 1, 1) + timedelta(days=seconds // 86400)
     except OverflowError:

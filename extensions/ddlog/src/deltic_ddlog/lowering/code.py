@@ -252,9 +252,7 @@ class GroupedList(ColumnFunction):
         return group
 
     def _order(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-        """Return the sort key of rows, whose values follow a value and a number. Functions are ordered by their
-        texts.
-        """
+        """Return the sort key of rows whose values follow a value and a number. Functions are ordered by text."""
         ordering = self.of.columns.ordering
         parts = [(ordering(each.type, each.read.function), place) for each, place in _places(self.row, 2)]
         return lambda row: tuple(part(*row[place]) for part, place in parts)

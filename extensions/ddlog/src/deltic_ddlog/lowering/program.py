@@ -113,9 +113,7 @@ class Lowered:
             yield self._index(index)
 
     def _is_set(self, relation: c.ResolvedRelation) -> bool:
-        """Return whether each record counts once. Relations that are neither input, output nor recursive count
-        derivations.
-        """
+        """Return whether each record counts once. Relations neither input, output nor recursive count derivations."""
         is_counted = relation.role == "internal" and relation.name not in self._recursions
         return relation.semantics == "relation" and not is_counted
 

@@ -266,9 +266,7 @@ class _Making:
     # Values as their native parts, in the order of the values
 
     def _leaves(self, value: core.TypedExpression) -> Iterator[core.TypedExpression]:
-        """Yield the native parts of a value, in whose order its type is ordered; nothing where there are others in
-        it.
-        """
+        """Yield the native parts of a value, in whose order its type is ordered; nothing where it has others."""
         result: list[core.TypedExpression] = []
         if self._collect(value, result):
             yield from result

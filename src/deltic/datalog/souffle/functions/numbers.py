@@ -16,9 +16,7 @@ _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:[0-9A-Fa-f]+\.?[0-9A-Fa-f]*|\.[0-9A-Fa-
 
 
 def _whole(type_: Type, text: str) -> int | None:
-    """Return the integer of a decimal, hexadecimal (0x) or binary (0b) numeral; None if it is invalid or out of
-    range.
-    """
+    """Return the integer of a decimal, hexadecimal (0x) or binary (0b) numeral; None if invalid or out of range."""
     result = _WHOLE.fullmatch(text)
     if result is None or ("-" in (result[1], result[3]) and not type_.signed):
         return None

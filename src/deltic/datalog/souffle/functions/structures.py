@@ -162,9 +162,7 @@ def _canonical(family: str, text: str) -> str | None:
 
 
 def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str | None:
-    """Return the text of a value with each field, given its letter, written by `write`; None if it is no value of the
-    type.
-    """
+    """Return the text of a value, its fields written by `write` with their letters; None if not of the type."""
     types, root = family_types(family)
     result: list[str] = []
     pending = [root]  # what is expected: signs, behind an apostrophe, and values of types

@@ -86,9 +86,7 @@ class Directives:
         self._branches.pop()
 
     def _branch(self, word: MacroToken) -> _Branch:
-        """Return the open `#if` that a directive continues; raises MacroError if there is none, or after its
-        `#else`.
-        """
+        """Return the open `#if` that a directive continues; raises MacroError if there is none or after its `#else`."""
         if not self._branches or (self._branches[-1].has_else and word.text != "endif"):
             raise MacroError(word, f"there is no `#if` for this `#{word.text}`")
         return self._branches[-1]

@@ -95,9 +95,7 @@ class _Reader:
         self._including.pop()
 
     def _sought(self, source: ProgramText, name: str) -> Path:
-        """Return the path of an included file: next to the including file, or else in the first directory that has
-        it.
-        """
+        """Return the path of an included file: beside the including file, or in the first directory that has it."""
         places = [Path(source.file).parent / name, *(directory / name for directory in self._directories)]
         return next((path for path in places if path.is_file()), places[0])
 
