@@ -118,14 +118,14 @@ _FUNCTIONS: dict[Any, Any] = {}
 def _value(program: ResolvedModules, expression: core.TypedExpression, known: Known) -> Any:
     place = (id(program), id(expression), *known)
     if place not in _FUNCTIONS:
-        _FUNCTIONS[place] = program.compile_expression(expression, list(known)), program, expression
+        _FUNCTIONS[place] = program.functions.expression(expression, list(known)), program, expression
     return _FUNCTIONS[place][0](*known.values())
 
 
 def _matched(program: ResolvedModules, pattern: core.Pattern, value: Any, known: Known) -> Known | None:
     place = (id(program), id(pattern), *known)
     if place not in _FUNCTIONS:
-        _FUNCTIONS[place] = program.compile_pattern(pattern, list(known)), program, pattern
+        _FUNCTIONS[place] = program.functions.pattern(pattern, list(known)), program, pattern
     found = _FUNCTIONS[place][0](value, *known.values())
     if found is None:
         return None

@@ -64,7 +64,7 @@ function both(x: bool): bool { x and {var y = x; not y} }
 def value(expression: str, type_: str) -> Any:
     """Return the value of an expression of a type."""
     checked = check(f"{FUNCTIONS}relation Result[{type_}]\nResult[{expression}].\n")
-    return checked.compile_expression(checked.rules[-1].heads[0].record, [])()
+    return checked.functions.expression(checked.rules[-1].heads[0].record, [])()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_division_by_zero_is_an_error() -> None:
 
 def test_bodies_are_readable_python() -> None:
     checked = check(f"{FUNCTIONS}relation Result[string]\nResult[early(1)].\n")
-    checked.compile_expression(checked.rules[-1].heads[0].record, [])
+    checked.functions.expression(checked.rules[-1].heads[0].record, [])
     sources = "".join(checked.functions.sources.values())  # type: ignore[attr-defined]
     assert "def early_0(x_):\n    if (x_ == 1):\n        return 'one'\n" in sources
 
@@ -184,5 +184,5 @@ def _operator(operator: str, width: int) -> Any:
         record = checked.rules[-1].heads[0].record
         assert not isinstance(record, LiteralValue)
         assert record.type == Signed(width)
-        _COMPILED[operator, width] = checked.compile_expression(record, ["x", "y"])
+        _COMPILED[operator, width] = checked.functions.expression(record, ["x", "y"])
     return _COMPILED[operator, width]

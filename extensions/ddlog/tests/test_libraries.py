@@ -19,7 +19,7 @@ def shown(imports: str, expression: str, type_: str) -> str:
     """Return the value of an expression of a type, as it is printed."""
     text = "".join(f"import {each}\n" for each in imports.split())
     checked = check(f"{text}relation Result[{type_}]\nResult[{expression}].\n")
-    value = checked.compile_expression(checked.rules[-1].heads[0].record, [])()
+    value = checked.functions.expression(checked.rules[-1].heads[0].record, [])()
     return Lowered(checked).columns.codecs.of(checked.relations["Result"].record).show(value)
 
 

@@ -75,13 +75,13 @@ def test_an_extern_function_without_one_of_python_is_told_where_it_is_called(
     program = "extern function twice(x: u8): u8\noutput relation O(a: u8)\nO(twice(4))."
     checked = check(program, "program.dl")
     with pytest.raises(ProgramError) as error:
-        checked.compile_expression(checked.rules[-1].heads[0].record, [])
+        checked.functions.expression(checked.rules[-1].heads[0].record, [])
     golden("extern.txt", str(error.value))
     given = check(program, functions={"twice": lambda x: 2 * x})
-    assert given.compile_expression(given.rules[-1].heads[0].record, [])().fields == (8,)
+    assert given.functions.expression(given.rules[-1].heads[0].record, [])().fields == (8,)
     given = check(program, functions={"twice": lambda x: -x})
     with pytest.raises(EvaluationError, match=r"`twice` gave -4, which is no `bit<8>`"):
-        given.compile_expression(given.rules[-1].heads[0].record, [])()
+        given.functions.expression(given.rules[-1].heads[0].record, [])()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_modules_are_sought_beside_the_program_and_named_by_what_imports_them(tm
     rule_found = checked.rules[-1]
     matched = [clause.relation for clause in rule_found.body if isinstance(clause, MatchStep)]
     assert matched == ["mod1::R1", "lib::mod2::R2"]
-    derived = checked.compile_expression(rule_found.heads[0].record, ["f1", "x"])(True, 1)
+    derived = checked.functions.expression(rule_found.heads[0].record, ["f1", "x"])(True, 1)
     assert str(derived) == "Main{.f1 = True, .t = lib::mod2::T{.x = 2}}"
     with pytest.raises(ProgramError, match="there is no relation `R2`"):
         check(main + rule.replace("m2::R2", "R2"), directories=[tmp_path])

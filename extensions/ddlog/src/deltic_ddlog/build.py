@@ -23,20 +23,8 @@ Parsed = Tree[Any]
 Part = Parsed | Token | None
 
 # From the loosest to the tightest.
-_LEVELS = (
-    ("=>",),
-    ("or",),
-    ("and",),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("==", "!=", "<", "<=", ">", ">="),
-    ("++",),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
-_TIGHTNESS = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
+_LEVELS = ("=>", "or", "and", "|", "^", "&", "== != < <= > >=", "++", "<< >>", "+ -", "* / %")
+_TIGHTNESS = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators.split()}
 _NUMBER = re.compile(r"([0-9_]+)?'(s?)(?:d(-?[0-9_]+)|h(\w+)|o(\w+)|b(\w+))|0(?:x(\w+)|o(\w+)|b(\w+))|([0-9_]+)")
 _BASES = (10, 16, 8, 2, 16, 8, 2, 10)
 _SIMPLER = "compute its parts as variables: `var x = ...`"
@@ -57,32 +45,12 @@ _NODES: dict[str, tuple[Callable[..., Any], list[object]]] = {
 }
 """The nodes by their names in the grammar, each with what its absent fields are."""
 _NESTED = frozenset(
-    [
-        "at",
-        "block",
-        "block_statement",
-        "construct",
-        "for",
-        "for_statement",
-        "function_type",
-        "if",
-        "if_statement",
-        "lambda_expression",
-        "map_literal",
-        "match_expression",
-        "match_statement",
-        "parentheses",
-        "postfix",
-        "reference",
-        "return",
-        "string",
-        "tuple_expression",
-        "tuple_type",
-        "type_reference",
-        "unary",
-        "vec_literal",
+    (
+        *("at", "block", "block_statement", "construct", "for", "for_statement", "function_type", "if", "if_statement"),
+        *("lambda_expression", "map_literal", "match_expression", "match_statement", "parentheses", "postfix"),
+        *("reference", "return", "string", "tuple_expression", "tuple_type", "type_reference", "unary", "vec_literal"),
         "where",
-    ]
+    )
 )
 """What is a level of a program's depth."""
 
@@ -169,7 +137,7 @@ class TreeBuilder:
 
     def _parameter_declaration(self, parsed: Parsed) -> s.ParameterDeclaration:
         _, name, mutable, type_ = self.all(parsed.children)
-        return s.ParameterDeclaration(name, type_, bool(mutable), span=self.span(parsed.children[1], parsed))
+        return s.ParameterDeclaration(name, bool(mutable), type_, span=self.span(parsed.children[1], parsed))
 
     def _function_declaration(self, parsed: Parsed) -> s.FunctionDeclaration:
         signature, *body = parsed.children
@@ -190,14 +158,10 @@ class TreeBuilder:
     def _type_variable_name(self, parsed: Parsed) -> s.TypeVariableName:
         return s.TypeVariableName(str(parsed.children[0])[1:], span=self.span(parsed))
 
-    def _lambda_parameter(self, parsed: Parsed) -> s.LambdaParameter:
-        name, mutable, type_ = self.all(parsed.children)
-        return s.LambdaParameter(name, type_, bool(mutable), span=self.span(parsed))
-
     def _parameter_type(self, parsed: Parsed) -> s.ParameterType:
         """Its name, where there is one, says nothing."""
         mutable, type_ = self.all(parsed.children[-2:])
-        return s.ParameterType(type_, bool(mutable), span=self.span(parsed))
+        return s.ParameterType(bool(mutable), type_, span=self.span(parsed))
 
     def _width_type(self, parsed: Parsed) -> s.WidthType:
         kind, width = self.all(parsed.children)
@@ -206,10 +170,6 @@ class TreeBuilder:
         return s.WidthType(kind, bits, span=self.span(parsed))
 
     # Rules
-
-    def _rule_item(self, parsed: Parsed) -> s.RuleItem:
-        heads, body = self.all(parsed.children)
-        return s.RuleItem(heads, body or (), span=self.span(parsed))
 
     def _head(self, parsed: Parsed) -> s.AtomClause:
         atom, location = self.all(parsed.children)

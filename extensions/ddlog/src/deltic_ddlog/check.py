@@ -10,7 +10,6 @@ from typing import Any
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import Diagnostic, ProgramError, did_you_mean
 from deltic_ddlog import checked as c
-from deltic_ddlog import core
 from deltic_ddlog import syntax as s
 from deltic_ddlog.compile import FunctionCompiler
 from deltic_ddlog.declarations import Declarations, RelationEntry
@@ -37,18 +36,6 @@ class ResolvedModules:
         """Return the types of a constructor's fields in a type."""
         definition = self.types[type_.name]
         return definition.at(type_, dict(definition.constructors)[constructor])
-
-    def compile_expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
-        """Return a function of Python of the values of `names`, in that order, which gives the expression's value."""
-        return self.functions.expression(expression, names)
-
-    def compile_pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """Return a function of a value, and then of the values of `names`.
-
-        It gives the values of what the pattern binds, in the order of `core.bound_by`, or None where the value has not
-        the pattern.
-        """
-        return self.functions.pattern(pattern, names)
 
 
 def check(

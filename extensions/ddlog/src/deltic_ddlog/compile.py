@@ -33,19 +33,8 @@ from deltic_ddlog.serde import form_of
 from deltic_ddlog.types import DdlogType
 from deltic_ddlog.values import Constructor, MapValue, Struct, Vec
 
-_RUNTIME = {
-    name: getattr(runtime, name)
-    for name in (
-        "quotient",
-        "remainder",
-        "divided",
-        "single",
-        "truncated",
-        "integer",
-        "with_item",
-        "with_path",
-    )
-} | {"show_float": texts.show_float}
+_NAMES = "quotient remainder divided single truncated integer with_item with_path"
+_RUNTIME = {name: getattr(runtime, name) for name in _NAMES.split()} | {"show_float": texts.show_float}
 
 
 class FunctionCompiler:
@@ -82,7 +71,7 @@ class FunctionCompiler:
         )
 
     def expression(self, expression: core.TypedExpression, names: Sequence[str]) -> Callable[..., Any]:
-        """Return a function of the values of `names` that gives the expression's value."""
+        """Return a function of the values of `names`, in that order, that gives the expression's value."""
         with deep():
             emitter = ExpressionEmitter(self, {})
             value = emitter.value(expression)
@@ -90,7 +79,7 @@ class FunctionCompiler:
             return self._defined("expression", [name_of(name) for name in names], emitter, expression.span)
 
     def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
-        """Return a function of a value and the values of `names` that returns the bound values; None is no match."""
+        """Return a function of a value and the values of `names`: the values of `core.bound_by`, or None if unlike."""
         emitter = ExpressionEmitter(self, {})
         conditions, bindings = emitter.tests(pattern, "value")
         if conditions:

@@ -68,11 +68,7 @@ class Emitter:
 
     def kept(self, value: str) -> str:
         """Return a name for a value that is computed now."""
-        if value.isidentifier():
-            return value
-        name = self.temporary()
-        self.line(f"{name} = {value}")
-        return name
+        return value if value.isidentifier() else self._saved(value)
 
     def give(self, value: str) -> None:
         """Leave the function."""

@@ -30,7 +30,7 @@ class Input:
         self._key: Callable[[Any], Any] | None = None
         if relation.key is not None:
             key = relation.key
-            self._key = lowered.checked.compile_expression(key.expression, (key.variable,))
+            self._key = lowered.checked.functions.expression(key.expression, (key.variable,))
             self._key_codec = lowered.columns.codecs.of(key.expression.type)
         self._rows: dict[Any, Row] = {}
         self._before: dict[Any, Row | None] = {}

@@ -247,7 +247,7 @@ class Session:
 
     def _look(self, inspected: Inspected, weights: Iterable[tuple[Row, int]]) -> None:
         names = list(inspected.known)
-        function = self.lowered.checked.compile_expression(
+        function = self.lowered.checked.functions.expression(
             inspected.clause.expression, [*names, "ddlog_weight", "ddlog_timestamp"]
         )
         schema = self._pipeline.views[inspected.name].names

@@ -46,8 +46,8 @@ class TypeVariableName(TypeMention):
 class ParameterType(SyntaxNode):
     """A parameter of a function's type."""
 
-    type: TypeMention
     mutable: bool
+    type: TypeMention
 
 
 class FunctionType(TypeMention):
@@ -289,8 +289,8 @@ class LambdaParameter(SyntaxNode):
     """A parameter of a closure."""
 
     name: str
-    type: TypeMention | None
     mutable: bool
+    type: TypeMention | None
 
 
 class LambdaExpression(ParsedExpression):
@@ -350,8 +350,8 @@ class ParameterDeclaration(SyntaxNode):
     """A parameter of a function."""
 
     name: str
-    type: TypeMention
     mutable: bool
+    type: TypeMention
 
 
 class FunctionDeclaration(SyntaxNode):

@@ -139,7 +139,7 @@ class Value(ColumnFunction):
 
     def compiled(self) -> Callable[..., Any]:
         names = [each.name for each in self.given]
-        return reading(self.of.checked.compile_expression(self.expression, names), self.given)
+        return reading(self.of.checked.functions.expression(self.expression, names), self.given)
 
 
 class Written(ColumnFunction):
@@ -175,7 +175,7 @@ class Matching(ColumnFunction):
     given: tuple[Given, ...]
 
     def compiled(self) -> Callable[..., Any]:
-        takes_apart = self.of.checked.compile_pattern(self.pattern, [each.name for each in self.given])
+        takes_apart = self.of.checked.functions.pattern(self.pattern, [each.name for each in self.given])
         subject = Given("", self.subject.expression.type, sum(g.width for g in self.subject.given), self.subject)
         return lru_cache(maxsize=REMEMBERED)(reading(takes_apart, (subject, *self.given)))
 

@@ -99,7 +99,7 @@ class Expressions:
 
     def constant(self, expression: core.TypedExpression) -> Any:
         """Return the value of an expression without variables. Raises ProgramError where a function fails."""
-        function = self._checked.compile_expression(expression, ())
+        function = self._checked.functions.expression(expression, ())
         try:
             return function()
         except Exception as error:
