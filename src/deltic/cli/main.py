@@ -150,8 +150,7 @@ def sql(
 @app.command()
 def functions(
     name: Annotated[
-        str | None,
-        typer.Argument(help="A name in any language; default: all functions.", show_default=False),
+        str | None, typer.Argument(help="A name in any language; default: all functions.", show_default=False)
     ] = None,
 ) -> None:
     """List functions, their names in each language, and what computes them."""

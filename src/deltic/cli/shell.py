@@ -190,9 +190,7 @@ _COMMANDS = (
     _Command((".schema", r"\d"), "the columns of a table or view, its key and more", _describe, "NAME"),
     _Command((".timer", r"\timing"), "show how long statements take, or not", _toggle("times", "times")),
     _Command(
-        (".changes",),
-        "show which rows of views a statement changed, or not",
-        _toggle("changes", "changes of views"),
+        (".changes",), "show which rows of views a statement changed, or not", _toggle("changes", "changes of views")
     ),
     _Command((".help", r"\?", "help"), "this text", _help),
     _Command((".quit", ".exit", r"\q", "quit", "exit"), "leave, as Ctrl-D does", _leave),

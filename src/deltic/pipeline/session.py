@@ -26,14 +26,7 @@ from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.names import check_choice, require_text
-from deltic.pipeline.options import (
-    Durability,
-    Maintenance,
-    Recursion,
-    Resources,
-    Transactions,
-    explains_groups,
-)
+from deltic.pipeline.options import Durability, Maintenance, Recursion, Resources, Transactions, explains_groups
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import adopt_session

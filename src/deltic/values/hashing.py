@@ -25,13 +25,7 @@ from deltic.values.types.arrow import type_of_arrow
 Hashes = npt.NDArray[Any]  # of uint64 or uint32
 Bytes = npt.NDArray[np.uint8]
 
-PRIMES_64 = (
-    0x9E3779B185EBCA87,
-    0xC2B2AE3D27D4EB4F,
-    0x165667B19E3779F9,
-    0x85EBCA77C2B2AE63,
-    0x27D4EB2F165667C5,
-)
+PRIMES_64 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
 """The primes of XXH64."""
 
 _SEED = 42

@@ -60,11 +60,7 @@ class FailedWay:
     """If rows of views must be absent, why they are there."""
 
     def __str__(self) -> str:
-        lines = [
-            brief(self.rule),
-            *(f"  holds: {each}" for each in self.holds if each),
-            f"  fails: {self.fails}",
-        ]
+        lines = [brief(self.rule), *(f"  holds: {each}" for each in self.holds if each), f"  fails: {self.fails}"]
         lines += [f"  nearest: {each}" for each in self.nearest]
         return "\n".join([*lines, *(f"    {line}" for step in self.because for line in lines_of(step))])
 

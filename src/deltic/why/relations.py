@@ -27,10 +27,7 @@ Earlier = Callable[[int], Version]
 """The version of an epoch by its number; raises DelticError where it is not retained."""
 
 _LOOKED_UP = frozenset(
-    {
-        *(Kind.BOOLEAN, Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64),
-        *(Kind.STRING, Kind.DATE, Kind.DECIMAL),
-    }
+    {*(Kind.BOOLEAN, Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64), *(Kind.STRING, Kind.DATE, Kind.DECIMAL)}
 )
 """The types of columns that are looked up by index; other columns are compared afterwards."""
 

@@ -40,12 +40,7 @@ class ExplanationSearch:
     """Explains rows of a catalog's views in one version; a search reads only the rows that it needs."""
 
     def __init__(
-        self,
-        catalog: Catalog,
-        version: Version,
-        through: bool,
-        others: Sequence[ViewDefinitions],
-        earlier: Earlier,
+        self, catalog: Catalog, version: Version, through: bool, others: Sequence[ViewDefinitions], earlier: Earlier
     ) -> None:
         """`others` are definitions in addition to the catalog's; `earlier` returns versions of earlier epochs."""
         self.catalog, self.version, self.through = catalog, version, through

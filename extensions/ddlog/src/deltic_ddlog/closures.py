@@ -73,9 +73,7 @@ class Closures:
     """
 
     def __init__(
-        self,
-        compiled: Callable[[ClosureCode], Callable[..., Closure]],
-        written: Callable[[], Iterable[ClosureCode]],
+        self, compiled: Callable[[ClosureCode], Callable[..., Closure]], written: Callable[[], Iterable[ClosureCode]]
     ) -> None:
         self._compiled, self._written = compiled, written
         self._codes: dict[str, ClosureCode] = {}

@@ -220,9 +220,7 @@ class Inference:
             return not isinstance(found, TypeUnknown)
 
         self.wait(
-            attempt,
-            lambda: self.report(span, "the type of this is not known", f"say it: `(x: {example})`"),
-            guess,
+            attempt, lambda: self.report(span, "the type of this is not known", f"say it: `(x: {example})`"), guess
         )
 
     def solve(self) -> None:

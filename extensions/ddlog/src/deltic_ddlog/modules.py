@@ -183,12 +183,7 @@ class Names(Generic[EntryT]):
         return [result for result in dict.fromkeys(candidates) if result in self.entries]
 
     def only(
-        self,
-        module: Module,
-        name: str,
-        kind: str,
-        report: Callable[[str, str], None],
-        others: Sequence[str] = (),
+        self, module: Module, name: str, kind: str, report: Callable[[str, str], None], others: Sequence[str] = ()
     ) -> EntryT | None:
         """Return the meaning of a name; None, and a finding, if it is unknown or ambiguous."""
         found = self.find(module, name)

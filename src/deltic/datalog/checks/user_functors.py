@@ -29,10 +29,7 @@ class Functors:
 
 
 def check_functors(
-    declarations: Sequence[FunctorDeclaration],
-    types: TypeTable,
-    functions: Mapping[str, OfPython],
-    findings: Findings,
+    declarations: Sequence[FunctorDeclaration], types: TypeTable, functions: Mapping[str, OfPython], findings: Findings
 ) -> Functors:
     """Return the functors, each with the Python function of its name; missing ones and wrong types are reported."""
     profiles: dict[str, FunctorProfile] = {}

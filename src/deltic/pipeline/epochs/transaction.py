@@ -80,11 +80,7 @@ class Transaction:
     """
 
     def __init__(
-        self,
-        epochs: Epochs,
-        terms: TransactionTerms,
-        engine_of: AnswerEngine,
-        spark: SparkSession | None,
+        self, epochs: Epochs, terms: TransactionTerms, engine_of: AnswerEngine, spark: SparkSession | None
     ) -> None:
         self._epochs, self._engine_of, self._spark = epochs, engine_of, spark
         self.terms = terms

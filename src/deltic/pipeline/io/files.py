@@ -35,12 +35,7 @@ class File:
     rfc4180: bool = False
 
     def rows(
-        self,
-        table: str,
-        schema: Schema,
-        signed: bool,
-        key: tuple[str, ...] = (),
-        rounding: Rounding | None = None,
+        self, table: str, schema: Schema, signed: bool, key: tuple[str, ...] = (), rounding: Rounding | None = None
     ) -> pa.Table:
         """Return the rows of a table with this key, with weights if `signed`; with `rounding`, rounded ones.
 

@@ -14,13 +14,7 @@ from deltic.engine.keyed import BY_KEY, MOST
 from deltic.errors import did_you_mean, nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json
-from deltic.pipeline.io.layout import (
-    FEED_COLUMNS,
-    OP,
-    WITHOUT_KEY,
-    FileLayout,
-    needs_key,
-)
+from deltic.pipeline.io.layout import FEED_COLUMNS, OP, WITHOUT_KEY, FileLayout, needs_key
 from deltic.pipeline.io.parsed import Malformed
 from deltic.pipeline.io.rounding import fitted
 from deltic.pipeline.io.values import shown

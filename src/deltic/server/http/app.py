@@ -83,8 +83,7 @@ class HttpApplication:
         self.endpoints = endpoints(ChangeEvents().respond, self._metrics.respond, self._openapi)
         routes: list[Any] = [Route(e.path, self._answering(e), methods=[e.method]) for e in self.endpoints]
         self.asgi = Starlette(
-            routes=[*routes, *_console()],
-            exception_handlers={HTTPException: self._not_found, Exception: self._failed},
+            routes=[*routes, *_console()], exception_handlers={HTTPException: self._not_found, Exception: self._failed}
         )
 
     def close(self) -> None:

@@ -18,15 +18,7 @@ from deltic.functions import call
 from deltic.values.types import Column, Schema, Type
 from deltic_ddlog import core
 from deltic_ddlog import types as t
-from deltic_ddlog.checked import (
-    AbsentStep,
-    AssignmentStep,
-    ConditionStep,
-    FlatMapStep,
-    GroupBy,
-    Head,
-    MatchStep,
-)
+from deltic_ddlog.checked import AbsentStep, AssignmentStep, ConditionStep, FlatMapStep, GroupBy, Head, MatchStep
 from deltic_ddlog.lowering.code import Compiled, Given, GroupedList, RowRecord, Stored, VariableBinding
 from deltic_ddlog.lowering.columns import Form, delayed_name
 from deltic_ddlog.lowering.expressions import Expressions, field_name, plain, wrapped
@@ -332,12 +324,7 @@ class RuleBindings:
         return project(self._builder, self.node, [*keys, *columns], [*(column(c.name) for c in keys), *trees])
 
     def _first(
-        self,
-        source: int,
-        keys: Sequence[Column],
-        order: Sequence[str],
-        is_last: bool,
-        names: Mapping[str, str],
+        self, source: int, keys: Sequence[Column], order: Sequence[str], is_last: bool, names: Mapping[str, str]
     ) -> int:
         """Return the keys, and the columns `names` by their new names, of the first row of each group."""
         ordered = tuple(ops.Order(name, is_last and name.startswith("?by")) for name in order)
