@@ -27,7 +27,9 @@ from deltic.functions.names import SOUFFLE
 from deltic.pipeline.metrics import FAMILIES
 from deltic.pipeline.options import GROUPS
 from deltic.pipeline.registry import TIERS, ListedFunction, listed
+from deltic.server.http.app import HttpApplication
 from deltic.server.http.endpoints import endpoints
+from deltic.server.http.events import ChangeEvents
 from deltic.server.http.measuring import ServerMetrics
 from deltic.server.service import Service
 from deltic.sql.aggregates import AGGREGATES
@@ -215,14 +217,14 @@ def choices_of(kind: Any) -> Sequence[str]:
 
 def server_endpoints() -> Iterator[str]:
     """The endpoints of a server."""
-    handlers: Any = dict.fromkeys(inspect.signature(endpoints).parameters)
+    handlers: Any = ChangeEvents.respond, ServerMetrics.respond, HttpApplication.openapi
     rows = (
         (
             f"`{each.method} {each.path.replace('{name}', 'NAME')}`",
             each.about,
             each.role.name.lower() if each.role else "none",
         )
-        for each in endpoints(**handlers)
+        for each in endpoints(*handlers)
     )
     yield from table(("endpoint", "", "role"), *rows)
 

@@ -80,7 +80,7 @@ class HttpApplication:
     def __init__(self, service: Service, access: AccessRules = AccessRules(), program: str = "") -> None:
         self._service, self._access, self._program = service, access, program
         self._metrics = ServerMetrics(service)
-        self.endpoints = endpoints(ChangeEvents().respond, self._metrics.respond, self._openapi)
+        self.endpoints = endpoints(ChangeEvents().respond, self._metrics.respond, self.openapi)
         routes: list[Any] = [Route(e.path, self._answering(e), methods=[e.method]) for e in self.endpoints]
         self.asgi = Starlette(
             routes=[*routes, *_console()], exception_handlers={HTTPException: self._not_found, Exception: self._failed}
@@ -90,7 +90,8 @@ class HttpApplication:
         """Stop counting."""
         self._metrics.close()
 
-    async def _openapi(self, _: HttpCall) -> Response:
+    async def openapi(self, _: HttpCall) -> Response:
+        """Return this table as OpenAPI."""
         return json_response(document(self.endpoints))
 
     def _answering(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:

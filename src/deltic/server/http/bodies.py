@@ -19,9 +19,8 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import OP
-from deltic.pipeline.io.loader import Loader
+from deltic.pipeline.io.loader import loaded
 from deltic.pipeline.io.locate import TableInput, files_at
-from deltic.pipeline.io.splits import ArrowReader
 from deltic.pipeline.io.text import check_delimiter
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.rows.coerce import optional_columns
@@ -150,7 +149,7 @@ def _as_file(
         try:
             files = files_at(source, path, signed)
             files = replace(files, layout=replace(files.layout, optional=optional))
-            rows = Loader(ArrowReader(), None).load([files])[table.name]
+            rows = loaded(files)
         except DataError as error:
             raise DataError([replace(each, file=path.name) for each in error.diagnostics]) from None
     return _Weighted(rows) if signed else rows

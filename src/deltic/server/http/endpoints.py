@@ -34,13 +34,17 @@ class Endpoint:
     method: Literal["GET", "POST"]
     path: str
     handler: Handler
-    about: str
     role: Role | None = Role.READER
     parameters: tuple[EndpointParameter, ...] = ()
     takes: tuple[str, ...] = ()
     """The media types of bodies; none where there is no body."""
     gives: tuple[str, ...] = ("application/json",)
     """The media types of answers."""
+
+    @property
+    def about(self) -> str:
+        """What it does, in the words of its handler."""
+        return (self.handler.__doc__ or "").strip()
 
     def check_parameters(self, given: Iterable[str]) -> None:
         """Raise DelticError for query parameters that it does not have."""
@@ -62,82 +66,30 @@ _OPERATION = EndpointParameter(
 
 def endpoints(changes: Handler, metrics: Handler, openapi: Handler) -> tuple[Endpoint, ...]:
     """Return all endpoints; `changes`, `metrics` and `openapi` are handlers of the whole server."""
+    json_body, writer = (bodies.JSON,), Role.WRITER
+    since = EndpointParameter("since", "The epoch after which changes are sent; without it, from now on.", "integer")
+    snapshot = EndpointParameter("snapshot", "true: first an event `rows` with all rows.", "boolean")
+    last = EndpointParameter("Last-Event-ID", "As since, for a client that comes again.", "integer", "header")
+    pattern = (
+        EndpointParameter("row", 'Values of columns: {"who": "ada"}.'),
+        EndpointParameter("not", "true: why there is no such row.", "boolean"),
+        EndpointParameter("depth", "Steps from the row down.", "integer"),
+        EndpointParameter("budget", "The most rows that are explained.", "integer"),
+    )
+    seen = (EndpointParameter("since", "Epochs after this one.", "integer"),)
+    reader, events, text = Role.READER, ("text/event-stream",), ("text/plain",)
     return (
-        Endpoint(
-            "POST",
-            "/tables/{name}/changes",
-            writing.table_changes,
-            "Change a table by the rows of the body: one transaction, durable once it is answered.",
-            Role.WRITER,
-            (_OPERATION, _KEY),
-            bodies.FORMS,
-        ),
-        Endpoint(
-            "POST",
-            "/changes",
-            writing.changes,
-            'Change several tables in one transaction: {"orders": [{"op": "+", …}], …}.',
-            Role.WRITER,
-            (_KEY,),
-            (bodies.JSON,),
-        ),
-        Endpoint(
-            "POST",
-            "/query",
-            writing.query,
-            'Run SQL: {"text": "SELECT …", "args": […], "limit": 100}. Changes take a writer, definitions an owner.',
-            Role.READER,
-            (_FORMAT, _KEY),
-            (bodies.JSON,),
-            answers.FORMS,
-        ),
-        Endpoint("GET", "/catalog", reading.catalog, "All tables and views, with columns and definitions."),
-        Endpoint(
-            "GET",
-            "/views/{name}",
-            reading.view,
-            "The rows of a view or table; the header Deltic-Epoch says as of which epoch.",
-            parameters=(_LIMIT, _FORMAT),
-            gives=answers.FORMS,
-        ),
-        Endpoint(
-            "GET",
-            "/views/{name}/changes",
-            changes,
-            "How each epoch changes a view, as server-sent events `change`; `error` where the subscriber is cut off.",
-            parameters=(
-                EndpointParameter(
-                    "since", "The epoch after which changes are sent; without it, from now on.", "integer"
-                ),
-                EndpointParameter("snapshot", "true: first an event `rows` with all rows.", "boolean"),
-                EndpointParameter("Last-Event-ID", "As since, for a client that comes again.", "integer", "header"),
-            ),
-            gives=("text/event-stream",),
-        ),
-        Endpoint(
-            "GET", "/views/{name}/plan", reading.plan, "How a view is kept fresh, and what its queries have cost."
-        ),
-        Endpoint(
-            "GET",
-            "/views/{name}/why",
-            reading.why,
-            "Why a row is there: the rules that make it, down to rows of tables.",
-            parameters=(
-                EndpointParameter("row", 'Values of columns: {"who": "ada"}.'),
-                EndpointParameter("not", "true: why there is no such row.", "boolean"),
-                EndpointParameter("depth", "Steps from the row down.", "integer"),
-                EndpointParameter("budget", "The most rows that are explained.", "integer"),
-            ),
-        ),
-        Endpoint(
-            "GET",
-            "/status",
-            reading.status,
-            "What the server does: relations with rows, memory and cost, epochs, errors, sources, subscriptions.",
-            parameters=(EndpointParameter("since", "Epochs after this one.", "integer"),),
-        ),
-        Endpoint("GET", "/metrics", metrics, "Metrics in Prometheus' text format.", gives=("text/plain",)),
-        Endpoint("GET", "/openapi.json", openapi, "This table as OpenAPI.", None),
-        Endpoint("GET", "/healthz", reading.health, "200 while the process answers.", None),
-        Endpoint("GET", "/readyz", reading.ready, "200 while changes are taken, or followed; else 503.", None),
+        Endpoint("POST", "/tables/{name}/changes", writing.table_changes, writer, (_OPERATION, _KEY), bodies.FORMS),
+        Endpoint("POST", "/changes", writing.changes, writer, (_KEY,), json_body),
+        Endpoint("POST", "/query", writing.query, reader, (_FORMAT, _KEY), json_body, answers.FORMS),
+        Endpoint("GET", "/catalog", reading.catalog),
+        Endpoint("GET", "/views/{name}", reading.view, parameters=(_LIMIT, _FORMAT), gives=answers.FORMS),
+        Endpoint("GET", "/views/{name}/changes", changes, parameters=(since, snapshot, last), gives=events),
+        Endpoint("GET", "/views/{name}/plan", reading.plan),
+        Endpoint("GET", "/views/{name}/why", reading.why, parameters=pattern),
+        Endpoint("GET", "/status", reading.status, parameters=seen),
+        Endpoint("GET", "/metrics", metrics, gives=text),
+        Endpoint("GET", "/openapi.json", openapi, None),
+        Endpoint("GET", "/healthz", reading.health, None),
+        Endpoint("GET", "/readyz", reading.ready, None),
     )

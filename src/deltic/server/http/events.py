@@ -37,7 +37,7 @@ class ChangeEvents:
         self._texts: OrderedDict[tuple[str, int], bytes] = OrderedDict()
 
     async def respond(self, call: HttpCall) -> StreamingResponse:
-        """Stream the changes of a view after an epoch: `since`, Last-Event-ID, or the present one."""
+        """Return how each epoch changes a view, as events `change`; `error` where the subscriber is cut off."""
         name, last = call.name, call.request.headers.get("last-event-id", "")
         if last and not last.isdecimal():
             raise DelticError(f"Last-Event-ID is {last!r}; it is the number of an epoch")

@@ -50,5 +50,5 @@ class ServerMetrics:
         self._pipeline.close()
 
     async def respond(self, call: HttpCall) -> Response:
-        """Return all metrics in Prometheus' text format."""
+        """Return metrics in Prometheus' text format."""
         return Response(await call.service.in_thread(self.text), headers={"Content-Type": _TYPE})

@@ -9,17 +9,12 @@ from typing import Any
 from deltic import __version__
 from deltic.server.http.endpoints import Endpoint, EndpointParameter
 
-_ERROR = {
-    "type": "object",
-    "properties": {
-        "error": {
-            "type": "object",
-            "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
-            "required": ["kind", "message"],
-        }
-    },
-    "required": ["error"],
-}
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+_ERROR = _object(error=_object(kind={"type": "string"}, message={"type": "string"}))
 ERRORS = {
     "400": "A query parameter is unknown, or the request, the statement or a row is wrong; the message says which.",
     "401": "No token, or an unknown one.",

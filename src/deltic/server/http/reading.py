@@ -17,12 +17,12 @@ from deltic.server.json_rows import pattern_of, plain
 
 
 async def catalog(call: HttpCall) -> Response:
-    """Return all tables and views with their columns and definitions."""
+    """Return all tables and views, with columns and definitions."""
     return json_response(await call.service.in_thread(described_catalog, call.service.pipeline))
 
 
 async def view(call: HttpCall) -> Response:
-    """Return the rows of a table or view."""
+    """Return the rows of a view or table; the header Deltic-Epoch says as of which epoch."""
     name, limit = call.name, call.number("limit")
 
     def read(seen: Snapshot) -> Rows:
@@ -33,12 +33,12 @@ async def view(call: HttpCall) -> Response:
 
 
 async def plan(call: HttpCall) -> Response:
-    """Return the plan of a view, with its costs so far."""
+    """Return how a view is kept fresh, and what its queries have cost."""
     return json_response(await call.service.in_thread(described_plan, call.service.pipeline, call.name))
 
 
 async def why(call: HttpCall) -> Response:
-    """Explain a row, or with `not=true` the absence of a row with these values."""
+    """Return why a row is there: the rules that make it, down to rows of tables."""
     name, schema, pipeline = call.name, call.schema(), call.service.pipeline
     pattern = pattern_of(name, schema, _json_of(call.text("row") or "{}"))
     depth, budget, is_not = call.number("depth", 1), call.number("budget", 1), call.truth("not")
@@ -62,18 +62,18 @@ def _json_of(text: str) -> Any:
 
 
 async def status(call: HttpCall) -> Response:
-    """Return the status of the server: relations with costs, epochs, memory, errors, sources, subscriptions."""
+    """Return the server's state: relations with rows, memory and cost, epochs, errors, sources, subscriptions."""
     since = call.number("since") or 0
     return json_response(await call.service.in_thread(described_status, call.service, call.program, since))
 
 
 async def health(call: HttpCall) -> Response:
-    """Return whether the process answers."""
+    """Return 200 while the process answers."""
     return json_response({"status": "ok"})
 
 
 async def ready(call: HttpCall) -> Response:
-    """Return whether the pipeline can be read and changed."""
+    """Return 200 while changes are taken, or followed; else 503."""
     try:
         call.service.check_ready()
     except DelticError as error:

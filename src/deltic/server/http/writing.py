@@ -19,7 +19,7 @@ from deltic.server.writer import Committed
 
 
 async def table_changes(call: HttpCall) -> Response:
-    """Change one table by the rows of the body, in one epoch."""
+    """Change a table by the rows of the body: one transaction, durable once it is answered."""
     name, body = call.name, await call.body()
     service = call.service
     if name not in service.pipeline.catalog.shown_tables:
@@ -32,7 +32,7 @@ async def table_changes(call: HttpCall) -> Response:
 
 
 async def changes(call: HttpCall) -> Response:
-    """Change several tables by a JSON object of arrays of rows by table, in one epoch."""
+    """Change several tables in one transaction: {"orders": [{"op": "+", …}], …}."""
     body = await call.body()
     value = bodies.json_value(body)
     if not isinstance(value, dict):
@@ -50,7 +50,7 @@ def _changing(service: Service, changes: Mapping[str, Any]) -> Transaction:
 
 
 async def query(call: HttpCall) -> Response:
-    """Run statements: `text`, `args` (a list for `?`, an object for `:name`), `limit` of rows."""
+    """Run SQL: {"text": "SELECT …", "args": […], "limit": 100}. Changes take a writer, definitions an owner."""
     body = await call.body()
     asked = bodies.json_value(body)
     if not isinstance(asked, dict) or not isinstance(asked.get("text"), str):
