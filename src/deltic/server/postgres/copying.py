@@ -16,6 +16,7 @@ from pyarrow import csv
 from deltic.server.postgres.codec import BINARY_FORMAT, TEXT_FORMAT, load, rows_of
 from deltic.server.postgres.dialect import ClientStatement
 from deltic.server.postgres.errors import PostgresError
+from deltic.server.postgres.tokens import letter_of
 from deltic.server.postgres.types import Field
 from deltic.values.types import Schema
 
@@ -150,20 +151,14 @@ def _binary_value(value: bytes | None) -> bytes:
 
 
 def _line(row: Sequence[bytes | None], options: CopyOptions) -> bytes:
-    written = _csv_value if options.form == "csv" else _text_value
-    return (options.delimiter.join(written(value, options) for value in row) + "\n").encode()
+    texts = (options.null if value is None else _written(value.decode(), options) for value in row)
+    return (options.delimiter.join(texts) + "\n").encode()
 
 
-def _text_value(value: bytes | None, options: CopyOptions) -> str:
-    if value is None:
-        return options.null
-    return value.decode().translate(options.escapes)
-
-
-def _csv_value(value: bytes | None, options: CopyOptions) -> str:
-    if value is None:
-        return options.null
-    text, quote = value.decode(), options.quote
+def _written(text: str, options: CopyOptions) -> str:
+    quote = options.quote
+    if options.form == "text":
+        return text.translate(options.escapes)
     if text == options.null or any(letter in text for letter in (options.delimiter, quote, "\n", "\r")):
         return quote + text.replace(quote, quote * 2) + quote
     return text
@@ -204,6 +199,10 @@ _END = re.compile(rb"(?:(?<=\n)|\A)\\\.\r?\n?\Z")
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
+def _letter(match: re.Match[str]) -> str:
+    return letter_of(match[1], _LETTERS)
+
+
 def _text_rows(data: bytes, options: CopyOptions, width: int) -> Iterator[list[bytes | None]]:
     text = data.decode().replace("\r\n", "\n")
     lines = text.removesuffix("\n").split("\n") if text else []
@@ -214,13 +213,6 @@ def _text_rows(data: bytes, options: CopyOptions, width: int) -> Iterator[list[b
             return
         values = value.findall(line + options.delimiter) if "\\" in line else line.split(options.delimiter)
         yield [None if each == options.null else _UNESCAPED.sub(_letter, each).encode() for each in values]
-
-
-def _letter(match: re.Match[str]) -> str:
-    written = match[1]
-    if written[0] == "x" and len(written) > 1:
-        return chr(int(written[1:], 16))
-    return chr(int(written, 8)) if written[0] in "01234567" else _LETTERS.get(written, written)
 
 
 def _csv_rows(data: bytes, options: CopyOptions, width: int) -> Iterator[list[bytes | None]]:

@@ -15,20 +15,9 @@ from deltic.server.postgres.errors import PostgresError
 
 T = TypeVar("T", bound=wire.PGMessage)
 S = TypeVar("S", wire.SASLInitialResponse, wire.SASLResponse)
-Request = (
-    wire.Bind
-    | wire.Close
-    | wire.CopyData
-    | wire.CopyDone
-    | wire.CopyFail
-    | wire.Describe
-    | wire.Execute
-    | wire.Flush
-    | wire.FunctionCall
-    | wire.Parse
-    | wire.Query
-    | wire.Sync
-)
+_Copied = wire.CopyData | wire.CopyDone | wire.CopyFail
+_Asked = wire.Bind | wire.Close | wire.Describe | wire.Execute | wire.Parse | wire.Query
+Request = _Copied | _Asked | wire.Flush | wire.FunctionCall | wire.Sync
 _KINDS: Mapping[bytes, type[Request | wire.Terminate]] = {
     kind.identifier: kind for kind in (*get_args(Request), wire.Terminate)
 }

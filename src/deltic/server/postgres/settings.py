@@ -15,19 +15,9 @@ VERSION, VERSION_NUMBER = "15.0", "150000"
 """The version of PostgreSQL whose catalog clients find."""
 
 _TOLD = (
-    "application_name",
-    "client_encoding",
-    "DateStyle",
-    "default_transaction_read_only",
-    "in_hot_standby",
-    "integer_datetimes",
-    "IntervalStyle",
-    "is_superuser",
-    "server_encoding",
-    "server_version",
-    "session_authorization",
-    "standard_conforming_strings",
-    "TimeZone",
+    *("application_name", "client_encoding", "DateStyle", "default_transaction_read_only", "in_hot_standby"),
+    *("integer_datetimes", "IntervalStyle", "is_superuser", "server_encoding", "server_version"),
+    *("session_authorization", "standard_conforming_strings", "TimeZone"),
 )
 """The settings whose changes are sent to the client."""
 _FIXED = {

@@ -6,7 +6,7 @@ sqlglot's tokenizer is not used for this: it takes the `$1,$` of `VALUES ($1,$2)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,12 +83,14 @@ def _token(match: re.Match[str]) -> SqlToken:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    written = match[1]
-    if written is None:
-        return "'"
+    return "'" if match[1] is None else letter_of(match[1], _ESCAPES)
+
+
+def letter_of(written: str, letters: Mapping[str, str]) -> str:
+    """Return the letter that stands after a backslash: by its number to base 16 or 8, by its name, or itself."""
     if written[0] in "uUx" and len(written) > 1:
         return chr(int(written[1:], 16))
-    return chr(int(written, 8)) if written[0] in "01234567" else _ESCAPES.get(written, written)
+    return chr(int(written, 8)) if written[0] in "01234567" else letters.get(written, written)
 
 
 def _behind_comment(text: str, start: int) -> int:

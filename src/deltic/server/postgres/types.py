@@ -19,7 +19,8 @@ DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, NUMERIC, UUID, JSONB = 1082, 1083,
 class PostgresType:
     """A type: its oid, its name in pg_type, the oid of arrays of it, and its length in bytes, -1 where that varies.
 
-    `written` is its name in SQL, where that is another one.
+    `written` is its name in SQL, where that is another one. `kinds` are those of the columns that have the type, and
+    `sample` is a value of it.
     """
 
     oid: int
@@ -28,30 +29,35 @@ class PostgresType:
     size: int
     category: str
     written: str = ""
+    kinds: tuple[Kind, ...] = ()
+    sample: Any = ""
 
 
+_INTERVALS = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
+_MIDNIGHT, _ZONE = dt.datetime(2000, 1, 1), " time zone"
+_IN_UTC = _MIDNIGHT.replace(tzinfo=dt.UTC)
 TYPES = (
-    PostgresType(BOOL, "bool", 1000, 1, "B", "boolean"),
-    PostgresType(BYTEA, "bytea", 1001, -1, "U"),
+    PostgresType(BOOL, "bool", 1000, 1, "B", "boolean", (Kind.BOOLEAN,), False),
+    PostgresType(BYTEA, "bytea", 1001, -1, "U", "", (Kind.BINARY,), b""),
     PostgresType(18, "char", 1002, 1, "Z", '"char"'),
     PostgresType(19, "name", 1003, 64, "S"),
-    PostgresType(INT8, "int8", 1016, 8, "N", "bigint"),
-    PostgresType(INT2, "int2", 1005, 2, "N", "smallint"),
-    PostgresType(INT4, "int4", 1007, 4, "N", "integer"),
-    PostgresType(TEXT, "text", 1009, -1, "S"),
-    PostgresType(OID, "oid", 1028, 4, "N"),
-    PostgresType(JSON, "json", 199, -1, "U"),
-    PostgresType(FLOAT4, "float4", 1021, 4, "N", "real"),
-    PostgresType(FLOAT8, "float8", 1022, 8, "N", "double precision"),
+    PostgresType(INT8, "int8", 1016, 8, "N", "bigint", (Kind.INT64, Kind.UINT32), 1 << 40),
+    PostgresType(INT2, "int2", 1005, 2, "N", "smallint", (Kind.INT8, Kind.INT16, Kind.UINT8), 0),
+    PostgresType(INT4, "int4", 1007, 4, "N", "integer", (Kind.INT32, Kind.UINT16), 0),
+    PostgresType(TEXT, "text", 1009, -1, "S", "", (Kind.STRING,)),
+    PostgresType(OID, "oid", 1028, 4, "N", sample=1 << 31),
+    PostgresType(JSON, "json", 199, -1, "U", "", (Kind.STRUCT, Kind.MAP)),
+    PostgresType(FLOAT4, "float4", 1021, 4, "N", "real", (Kind.FLOAT32,), 0.0),
+    PostgresType(FLOAT8, "float8", 1022, 8, "N", "double precision", (Kind.FLOAT64,), 0.0),
     PostgresType(UNKNOWN, "unknown", 0, -2, "X"),
     PostgresType(1042, "bpchar", 1014, -1, "S", "character"),
     PostgresType(VARCHAR, "varchar", 1015, -1, "S", "character varying"),
-    PostgresType(DATE, "date", 1182, 4, "D"),
-    PostgresType(TIME, "time", 1183, 8, "D", "time without time zone"),
-    PostgresType(TIMESTAMP, "timestamp", 1115, 8, "D", "timestamp without time zone"),
-    PostgresType(TIMESTAMPTZ, "timestamptz", 1185, 8, "D", "timestamp with time zone"),
-    PostgresType(INTERVAL, "interval", 1187, 16, "T"),
-    PostgresType(NUMERIC, "numeric", 1231, -1, "N"),
+    PostgresType(DATE, "date", 1182, 4, "D", "", (Kind.DATE,), _MIDNIGHT.date()),
+    PostgresType(TIME, "time", 1183, 8, "D", "time without time zone", (Kind.TIME,)),
+    PostgresType(TIMESTAMP, "timestamp", 1115, 8, "D", f"timestamp without{_ZONE}", (Kind.TIMESTAMP_NTZ,), _MIDNIGHT),
+    PostgresType(TIMESTAMPTZ, "timestamptz", 1185, 8, "D", f"timestamp with{_ZONE}", (Kind.TIMESTAMP,), _IN_UTC),
+    PostgresType(INTERVAL, "interval", 1187, 16, "T", "", _INTERVALS, dt.timedelta()),
+    PostgresType(NUMERIC, "numeric", 1231, -1, "N", "", (Kind.UINT64, Kind.DECIMAL), Decimal("0.5")),
     PostgresType(UUID, "uuid", 2951, 16, "U"),
     PostgresType(JSONB, "jsonb", 3807, -1, "U"),
     PostgresType(2205, "regclass", 2210, 4, "N"),
@@ -60,30 +66,7 @@ BY_OID = {type_.oid: type_ for type_ in TYPES}
 BY_NAME = {type_.name: type_ for type_ in TYPES}
 ELEMENTS = {type_.array: type_ for type_ in TYPES if type_.array}
 
-_OF_KIND = {
-    Kind.BOOLEAN: BOOL,
-    Kind.INT8: INT2,
-    Kind.INT16: INT2,
-    Kind.UINT8: INT2,
-    Kind.INT32: INT4,
-    Kind.UINT16: INT4,
-    Kind.INT64: INT8,
-    Kind.UINT32: INT8,
-    Kind.UINT64: NUMERIC,
-    Kind.FLOAT32: FLOAT4,
-    Kind.FLOAT64: FLOAT8,
-    Kind.STRING: TEXT,
-    Kind.BINARY: BYTEA,
-    Kind.DATE: DATE,
-    Kind.TIMESTAMP: TIMESTAMPTZ,
-    Kind.TIMESTAMP_NTZ: TIMESTAMP,
-    Kind.TIME: TIME,
-    Kind.YEAR_MONTH_INTERVAL: INTERVAL,
-    Kind.DAY_TIME_INTERVAL: INTERVAL,
-    Kind.DECIMAL: NUMERIC,
-    Kind.STRUCT: JSON,
-    Kind.MAP: JSON,
-}
+_OF_KIND = {kind: type_.oid for type_ in TYPES for kind in type_.kinds}
 
 
 @dataclass(frozen=True)
@@ -127,23 +110,6 @@ def fields_of(schema: Schema) -> list[Field]:
     return [Field.of(column.name, column.type) for column in schema]
 
 
-_SAMPLES: dict[int, Any] = {
-    BOOL: False,
-    BYTEA: b"",
-    INT8: 1 << 40,
-    INT2: 0,
-    INT4: 0,
-    OID: 1 << 31,
-    FLOAT4: 0.0,
-    FLOAT8: 0.0,
-    DATE: dt.date(2000, 1, 1),
-    TIMESTAMP: dt.datetime(2000, 1, 1),
-    TIMESTAMPTZ: dt.datetime(2000, 1, 1, tzinfo=dt.UTC),
-    INTERVAL: dt.timedelta(),
-    NUMERIC: Decimal("0.5"),
-}
-
-
 def samples(oids: Sequence[int]) -> list[Any]:
     """Values of types: what a statement is planned with before its parameters have values."""
-    return [[_SAMPLES.get(ELEMENTS[oid].oid, "")] if oid in ELEMENTS else _SAMPLES.get(oid, "") for oid in oids]
+    return [[ELEMENTS[oid].sample] if oid in ELEMENTS else BY_OID[oid].sample if oid in BY_OID else "" for oid in oids]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from itertools import count
@@ -41,6 +40,7 @@ _TYPES = {
     "T": "VARCHAR[]",
 }
 """What a letter means in `relations.txt`: no oid, no number, no truth is NULL where a row says nothing."""
+_OF_TYPES = ("oid", "name", "array", "size", "category")
 _QUERY = re.compile(r"^CREATE\b.*?\bAS\s+", re.IGNORECASE | re.DOTALL)
 """What stands before the query of a view."""
 
@@ -91,7 +91,7 @@ def fill(database: duckdb.DuckDBPyConnection, catalog: Catalog, oids: Oids, clie
     described: Mapping[str, Iterable[Row]] = {
         "client": [{"database": client.database, "name": client.name}],
         "settings": ({"name": name, "setting": value} for name, value in client.settings),
-        "types": (asdict(type_) | {"written": type_.written or type_.name} for type_ in TYPES),
+        "types": ({n: getattr(t, n) for n in _OF_TYPES} | {"written": t.written or t.name} for t in TYPES),
         "relations": _relations(catalog, oids),
         "columns": _columns(catalog, oids),
     }

@@ -16,19 +16,8 @@ from deltic.server.postgres.settings import Client
 from deltic.server.postgres.types import BY_OID, TEXT
 
 _WORDS = {
-    "col_description",
-    "current_catalog",
-    "format_type",
-    "inet_server_addr",
-    "information_schema",
-    "obj_description",
-    "regclass",
-    "regnamespace",
-    "regproc",
-    "regtype",
-    "to_regclass",
-    "to_regtype",
-    "txid_current",
+    *("col_description", "current_catalog", "format_type", "inet_server_addr", "information_schema", "obj_description"),
+    *("regclass", "regnamespace", "regproc", "regtype", "to_regclass", "to_regtype", "txid_current"),
 }
 """Words of which one makes a question one about the catalog, as do those that begin with pg_ and `_VALUES`."""
 
