@@ -13,7 +13,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts
 from deltic.values.types import Schema
 from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, SourceTable, named, same
-from deltic.why.rows import PASSED, restricted
+from deltic.why.rows import PASSED, copied, restricted
 from deltic.why.search import ExplanationSearch
 
 Additions = frozenset[tuple[str, Row]]
@@ -115,13 +115,8 @@ class _Completing:
     ) -> Iterator[_Completion]:
         """Yield the rows that a map computes from those of its input."""
         node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
-        assert isinstance(node.operator, ops.Map)
         passed, source = self.of.passed(scope, number, bound), scope.circuit.type_of(node.inputs[0]).schema
-        origins = {
-            column.name: expression.name
-            for column, expression in zip(node.operator.columns, node.operator.expressions, strict=True)
-            if isinstance(expression, exp.Column)
-        }
+        origins = dict(copied(scope.circuit, number))
         below = tuple((origins[a], origins[b]) for a, b in equal if a in origins and b in origins)
         compute = self.of.mapping(scope.circuit, number)
         for values, added in () if passed is None else self.node(scope, node.inputs[0], passed, left, above, below):

@@ -164,7 +164,7 @@ class RowDerivations:
         if self.of.rows(scope, number, named(row, scope.circuit.type_of(number).schema)).get(row, 0) > 0:
             given = [(i, self.of.rows(scope, i, {})) for i in node.inputs]
             sampled, below = self._sampled(scope, given)
-            note = Note(f"{node.operator.called} of {_count(sum(len(rows) for _, rows in given))}{sampled}")
+            note = Note(f"{node.operator.called} of {count_of(sum(len(rows) for _, rows in given), 'row')}{sampled}")
             yield Derivation((note,)).with_(below)
 
     def _sampled(self, scope: RelationScope, given: Sequence[tuple[int, Rows]]) -> tuple[str, Derivation]:
@@ -176,10 +176,6 @@ class RowDerivations:
         for _, copies in groupby(taken[:SAMPLE], itemgetter(0)):
             result = result.with_(reduce(_beside, (way for _, way in copies), Derivation()))
         return message, replace(result, variables={})
-
-    def of_negate(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
-        """A negated row derives nothing."""
-        return iter(())
 
     def of_map(self, scope: RelationScope, number: int, row: Row) -> Iterator[Derivation]:
         """Yield the row of the input from which it is computed, and the results of users' functions."""
@@ -286,7 +282,7 @@ class RowDerivations:
         rows = self.of.rows(scope, inputs[0], bound)
         if not rows:
             return self._absence(scope, inputs[0], bound)
-        result = Derivation((Note(f"for each of {_count(len(rows))} of {self.names(scope, inputs[0])}:"),))
+        result = Derivation((Note(f"for each of {count_of(len(rows), 'row')} of {self.names(scope, inputs[0])}:"),))
         for row in rows:
             key = tuple(named(row, left)[name] for name in right.names)
             domain, excluding = (next(self.of_row(scope, i, r)) for i, r in zip(inputs, (row, key), strict=True))
@@ -316,7 +312,7 @@ class RowDerivations:
         end = self.of.end_of(scope)
         lasts = end is scope or self.of.rows(end, number, values).get(row, 0) > 0
         of = called(node.operator, self.of.words(scope))
-        notes = [Note(f"{of}: {_count(sum(group.values()))}{decide}{sampled}")] if of else []
+        notes = [Note(f"{of}: {count_of(sum(group.values()), 'row')}{decide}{sampled}")] if of else []
         yield Derivation((*notes,), values, lasts).with_(below)
 
 
@@ -326,7 +322,7 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     **dict.fromkeys(PASSED, RowDerivations.of_passed),
     ops.Filter: RowDerivations.of_filter,
     ops.Plus: RowDerivations.of_plus,
-    ops.Negate: RowDerivations.of_negate,
+    ops.Negate: lambda *_: iter(()),
     ops.Map: RowDerivations.of_map,
     ops.Join: RowDerivations.of_join,
     ops.Semijoin: RowDerivations.of_join,
@@ -396,7 +392,3 @@ def _beside(one: Derivation, other: Derivation) -> Derivation:
     rows = tuple(each for each in other.premises if isinstance(each, Fact))
     both = one.with_(replace(other, premises=tuple(each for each in other.premises if not isinstance(each, Fact))))
     return replace(both, premises=(*one.premises, *rows, *both.premises[len(one.premises) :]))
-
-
-def _count(rows: int) -> str:
-    return count_of(rows, "row")

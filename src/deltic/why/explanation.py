@@ -105,6 +105,21 @@ class ExplanationStep:
         return f"{self.relation}({', '.join(map(shown, self.row))}){at}"
 
 
+def steps_below(root: ExplanationStep) -> list[ExplanationStep]:
+    """Return a step and those below it, each once, premises before conclusions."""
+    done: dict[int, ExplanationStep] = {}
+    pending = [(root, False)]
+    while pending:
+        step, is_below_done = pending.pop()
+        if id(step) in done:
+            continue
+        if is_below_done:
+            done[id(step)] = step
+        else:
+            pending += [(step, True), *((premise, False) for premise in reversed(step.steps))]
+    return list(done.values())
+
+
 class Explanation:
     """Why a row is in a view: `root` is the step of the row. Printing it gives an indented tree."""
 
@@ -118,17 +133,7 @@ class Explanation:
 
     def steps(self) -> list[ExplanationStep]:
         """Return all steps, each once, premises before conclusions."""
-        done: dict[int, ExplanationStep] = {}
-        pending = [(self.root, False)]
-        while pending:
-            step, is_below_done = pending.pop()
-            if id(step) in done:
-                continue
-            if is_below_done:
-                done[id(step)] = step
-            else:
-                pending += [(step, True), *((premise, False) for premise in reversed(step.steps))]
-        return list(done.values())
+        return steps_below(self.root)
 
     def leaves(self) -> list[tuple[str, tuple[Any, ...]]]:
         """Return the rows of tables in which the explanation ends: (table, row), each once."""

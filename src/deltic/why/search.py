@@ -15,7 +15,7 @@ from deltic.errors import DelticError
 from deltic.values import in_order
 from deltic.why.derivations import Derivation, Fact, RowDerivations, subtracts
 from deltic.why.exclusions import Exclusions
-from deltic.why.explanation import Absence, Explanation, ExplanationStep, Note, as_written, shown
+from deltic.why.explanation import Absence, Explanation, ExplanationStep, Note, as_written, shown, steps_below
 from deltic.why.lasting import MOST_WAYS, Ranks, Way, lasting
 from deltic.why.relations import (
     Bound,
@@ -147,8 +147,9 @@ class ExplanationSearch:
                 steps[_key(next(rows))] if isinstance(premise, Fact) else _in_words(premise, step.by)
                 for premise in derivation.premises
             )
-        _measure(result := steps[_key(root)])
-        return result
+        for step in steps_below(steps[_key(root)]):
+            step.height = 0 if step.by == "table" or step.is_cut else 1 + max((p.height for p in step.steps), default=0)
+        return steps[_key(root)]
 
     def _look_up(self, facts: Sequence[Fact]) -> None:
         """Look up at once the rows of relations from which rules copy the rows of the first iteration."""
@@ -294,18 +295,3 @@ def _until_one_lasts(ways: Iterator[Way]) -> Iterator[Way]:
         yield way
         if way[2].lasts:
             return
-
-
-def _measure(root: ExplanationStep) -> None:
-    """Set the heights of all steps, premises first."""
-    done: set[int] = set()
-    pending: list[tuple[ExplanationStep, bool]] = [(root, False)]
-    while pending:
-        step, is_below_done = pending.pop()
-        if id(step) in done:
-            continue
-        if is_below_done:
-            step.height = 0 if step.by == "table" or step.is_cut else 1 + max((p.height for p in step.steps), default=0)
-            done.add(id(step))
-        else:
-            pending += [(step, True), *((premise, False) for premise in step.steps)]
