@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import nan
 from operator import index
 from pathlib import Path
 from typing import SupportsIndex, TypeVar
 
 from deltic.errors import DelticError, did_you_mean
+from deltic.values.words import some_of
 
 T = TypeVar("T")
 # How many names an error lists.
@@ -47,8 +48,5 @@ def check_least(value: object, name: str, least: int, meaning: str, whole: bool 
         raise DelticError(f"{name} is {value!r}; it is {meaning}: {least} or more")
 
 
-def _all(known: Iterable[str]) -> str:
-    names = list(known)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    listed = ", ".join(names[:_NAMED]) + more
-    return f"known: {listed}" if names else "no program has declared any yet"
+def _all(known: Collection[str]) -> str:
+    return f"known: {some_of([*known], _NAMED)}" if known else "no program has declared any yet"

@@ -12,19 +12,7 @@ from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.source import Span
 
-ESCAPES = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "0": "\0",
-    "\\": "\\",
-    '"': '"',
-    "'": "'",
-}
+ESCAPES = dict(zip("abfnrtv0", "\a\b\f\n\r\t\v\0", strict=True)) | {sign: sign for sign in "\\\"'"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 

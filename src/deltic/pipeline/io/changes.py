@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deltic.errors import DataError, Diagnostic, did_you_mean
-from deltic.pipeline.io.locate import EXTENSIONS, TableFiles, TableInput, extension, files_at, is_hidden, natural
+from deltic.pipeline.io.locate import (
+    EXTENSIONS,
+    TableFiles,
+    TableInput,
+    extension,
+    files_at,
+    is_hidden,
+    natural,
+    wrong,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,7 @@ def epochs(folder: Path, inputs: Sequence[TableInput]) -> list[EpochFiles]:
     Raises DataError with a finding for every file whose table is unknown.
     """
     if not folder.is_dir():
-        raise DataError([Diagnostic("there is no such folder of changes", str(folder))])
+        raise wrong(folder, "there is no such folder of changes")
     result, findings = [], list[Diagnostic]()
     for path in _entries(folder):
         try:
@@ -50,7 +59,7 @@ def _sub_folder(folder: Path, inputs: Sequence[TableInput]) -> Iterator[TableFil
         if source is None:
             raise _unknown(path, path.name, inputs, "name it as the input file of one of the tables")
         if source in sources:
-            raise _error(path, f"table {source.name}: {sources[source].name} holds changes of it already")
+            raise wrong(path, f"table {source.name}: {sources[source].name} holds changes of it already")
         sources[source] = path
         yield files_at(source, path, signed=True)
 
@@ -100,8 +109,4 @@ def _unknown(path: Path, name: str, inputs: Sequence[TableInput], remedy: str) -
     hint = did_you_mean(_stem(Path(name)), tables) or f"{remedy}; {known}"
     if Path(name).stem in tables:
         hint = f"{Path(name).suffix} is not an extension that is read; {known}"
-    return _error(path, f"no table matches these changes (the tables: {', '.join(tables) or 'none'})", hint)
-
-
-def _error(path: Path, message: str, hint: str = "") -> DataError:
-    return DataError([Diagnostic(message, str(path), hint=hint)])
+    return wrong(path, f"no table matches these changes (the tables: {', '.join(tables) or 'none'})", hint)

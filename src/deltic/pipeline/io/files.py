@@ -13,7 +13,7 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.layout import FileKind
-from deltic.pipeline.io.loader import Loader
+from deltic.pipeline.io.loader import loaded
 from deltic.pipeline.io.locate import EXTENSIONS, TableInput, files_at, form_of
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.io.target import Format, RowTarget
@@ -41,16 +41,13 @@ class File:
 
         Raises DataError with the places of malformed rows.
         """
-        from deltic.pipeline.io.splits import ArrowReader
-
         path = Path(self.path)
         if not path.exists():
             raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
         source = TableInput(
             table, schema, delimiter=self.delimiter, rfc4180=self.rfc4180, by_name=self.headers, key=key
         )
-        files = files_at(source, path, signed)
-        return Loader(ArrowReader(), None).load([files.rounded(rounding)])[table]
+        return loaded(files_at(source, path, signed).rounded(rounding))
 
 
 def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: str | None, headers: bool) -> None:

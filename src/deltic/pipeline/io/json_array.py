@@ -128,7 +128,8 @@ def _begun(head: str, parts: Sequence[str], names: Sequence[str] | None) -> list
         return [(_TEXT, "null")]
     fields = [part for part in parts if not part.startswith("'")]
     if not fields:
-        return [(_TEXT, json.dumps(head)), *((_SIGN, part) for part in parts)] if head != "[" else _empty(names, parts)
+        text = json.dumps(head) if head != "[" else "[]" if names is None else "{}"
+        return [(_TEXT, text), *((_SIGN, part) for part in parts)]
     is_record = head == "["
     is_object = is_record and names is not None
     keys = [f"{json.dumps(name, ensure_ascii=False)}: " for name in names or ()] if is_object else [""] * len(fields)
@@ -138,11 +139,6 @@ def _begun(head: str, parts: Sequence[str], names: Sequence[str] | None) -> list
         result += [(_SIGN, ","), (_TEXT, ", ")] if place else []
         result += [(_TEXT, key), (_VALUE, field)]
     return [*result, (_SIGN, "]"), (_TEXT, "}" if is_object else "]")]
-
-
-def _empty(names: Sequence[str] | None, parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the steps for a record without fields."""
-    return [(_TEXT, "[]" if names is None else "{}"), *((_SIGN, part) for part in parts)]
 
 
 def structure_of_json(family: str, value: Any, records: Records) -> str:

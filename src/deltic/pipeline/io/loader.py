@@ -64,6 +64,13 @@ class Loader:
         return {table: concatenated(parts) for table, parts in tables.items()}
 
 
+def loaded(files: TableFiles) -> pa.Table:
+    """Return the rows of a table's files, read in this process. Raises DataError with the first malformed rows."""
+    from deltic.pipeline.io.splits import ArrowReader
+
+    return Loader(ArrowReader(), None).load([files])[files.table]
+
+
 _HEADER = ("file", "line", "column", "reason", "text")
 
 

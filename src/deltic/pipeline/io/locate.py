@@ -86,21 +86,9 @@ class TableInput(RelationFile):
             delimiter = "\t"
         chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
         has_headers = (self.headers or self.by_name) and kind is FileKind.TEXT
-        places = () if signed else self.places
-        return FileLayout(
-            self.schema,
-            kind,
-            signed,
-            chosen,
-            has_headers,
-            self.rfc4180,
-            self.key,
-            places,
-            self.title,
-            self.as_souffle and not signed,
-            self.structures,
-            self.records,
-        )
+        text = chosen, has_headers, self.rfc4180, self.key, () if signed else self.places
+        as_souffle = self.as_souffle and not signed
+        return FileLayout(self.schema, kind, signed, *text, self.title, as_souffle, self.structures, self.records)
 
     def _has_tabs(self, path: Path) -> bool:
         """Return whether a .csv file that the program names has tabs between its fields, as in Soufflé."""
@@ -142,7 +130,7 @@ def locate(source: TableInput, folder: Path) -> TableFiles | None:
     result = [folder / name for name in source.candidates if (folder / name).exists()]
     if len(result) > 1 and result[0] != folder / source.candidates[0]:
         names = " and ".join(path.name for path in result)
-        raise _error(
+        raise wrong(
             folder,
             f"table {source.name}: both {names} are here",
             f"keep one, or name it: .input {source.name}(filename=...)",
@@ -168,7 +156,7 @@ def missing(source: TableInput, folder: Path) -> DataError:
     looked = str(folder / (source.filename or f"{source.title}.facts"))
     also = "" if source.filename else f" (or {', '.join(EXTENSIONS[1:])})"
     if not folder.exists():
-        return _error(folder, f"table {source.name}: there is no such folder", "name the one that holds the facts")
+        return wrong(folder, f"table {source.name}: there is no such folder", "name the one that holds the facts")
     hint = (
         f"put the rows of {source.name} there, say where they are with --facts DIR, or let it be empty: "
         "deltic run --missing-facts empty"
@@ -205,7 +193,8 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts if part]
 
 
-def _error(path: Path, message: str, hint: str) -> DataError:
+def wrong(path: Path, message: str, hint: str = "") -> DataError:
+    """Return the error about a file or a folder as a whole."""
     return DataError([Diagnostic(message, str(path), hint=hint)])
 
 

@@ -184,7 +184,9 @@ def _nearest(values: Any, type_: Type) -> tuple[Any, Any]:
     """Return the nearest values of a type, and which of them differ from the given ones. Raises ArrowException."""
     if _is_text(values.type):
         texts = pc.utf8_trim(values.cast(pa.string()), BLANKS)
-        return _nearest_time(_times(texts), type_) if type_ is Type.DATE else _of_texts(texts, type_)
+        if type_ is Type.DATE:
+            return _nearest_time(_read(texts, Type.TIMESTAMP_NTZ), type_)
+        return _of_texts(texts, type_)
     return _nearest_number(values, type_) if _is_number(type_) else _nearest_time(values, type_)
 
 
@@ -193,11 +195,6 @@ def _of_texts(texts: Any, type_: Type) -> tuple[Any, Any]:
         return _nearest_number(_matching(texts, DECIMAL), type_)
     result = _read(texts, type_)
     return result, pc.and_(pc.is_valid(result), False)
-
-
-def _times(texts: Any) -> Any:
-    """Return texts of dates and times as times."""
-    return _read(texts, Type.TIMESTAMP_NTZ)
 
 
 def _read(texts: Any, type_: Type) -> Any:

@@ -28,19 +28,15 @@ def parse(data: bytes, first: int, layout: FileLayout, file: str) -> Iterator[Pa
     Delimited text must consist of whole rows.
     """
     lines = data.count(b"\n")
-    if lines <= _FEW:
-        yield _one_by_one(data, first, layout, file)
-        return
-    table = at_once(data, layout)
+    table = at_once(data, layout) if lines > _FEW else None
+    middle = _middle(data, layout) if lines > _FEW and table is None else 0
     if table is not None:
         yield ParsedRows(table, lines=lines)
-        return
-    middle = _middle(data, layout)
-    if middle in (0, len(data)):
+    elif middle in (0, len(data)):
         yield _one_by_one(data, first, layout, file)
-        return
-    yield from parse(data[:middle], first, layout, file)
-    yield from parse(data[middle:], first + data.count(b"\n", 0, middle), layout, file)
+    else:
+        yield from parse(data[:middle], first, layout, file)
+        yield from parse(data[middle:], first + data.count(b"\n", 0, middle), layout, file)
 
 
 def at_once(data: bytes, layout: FileLayout) -> pa.Table | None:
