@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from typing import Any
 
 from deltic.errors import EvaluationError
+from deltic.values.numbers import round_float
+from deltic.values.types import Type
 
 
 def quotient(a: int, b: int) -> int:
@@ -37,11 +38,7 @@ def divided(a: float, b: float) -> float:
 
 def single(value: float) -> float:
     """Return the number of 32 bits that is nearest."""
-    try:
-        result: float = struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    return result
+    return round_float(value, Type.FLOAT32)
 
 
 def truncated(value: float, low: int, high: int) -> int:

@@ -204,6 +204,14 @@ def err(error: Any) -> Struct:
     return Struct(RESULT[1], (error,))
 
 
+def tried(error: type[Exception], make: Callable[[], Any]) -> Struct:
+    """`Ok` of what is made, or `Err` with the reason where that raises such an error."""
+    try:
+        return ok(make())
+    except error as reason:
+        return err(str(reason))
+
+
 @dataclass(frozen=True)
 class Group:
     """What `group_by` gives: a key, and a value with its weight for each row of the group, in the order of the rows."""

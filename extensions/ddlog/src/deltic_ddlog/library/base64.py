@@ -6,16 +6,13 @@ import base64
 import binascii
 
 from deltic_ddlog.natives import native
-from deltic_ddlog.values import Struct, Vec, err, ok
+from deltic_ddlog.values import Struct, Vec, tried
 
 
 @native("base64::decode")
 def decode(text: str) -> Struct:
     """The bytes that letters stand for."""
-    try:
-        return ok(Vec(base64.b64decode(text, validate=True)))
-    except binascii.Error as error:
-        return err(str(error))
+    return tried(binascii.Error, lambda: Vec(base64.b64decode(text, validate=True)))
 
 
 @native("base64::encode")

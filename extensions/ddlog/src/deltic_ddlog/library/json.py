@@ -9,21 +9,14 @@ from typing import Any
 from deltic_ddlog import types as t
 from deltic_ddlog.json_values import VALUE, Json, JsonError
 from deltic_ddlog.natives import Instance, native, natives
-from deltic_ddlog.values import NONE, Struct, Vec, err, ok, some
+from deltic_ddlog.values import NONE, Struct, Vec, some, tried
 
 _JSON_VALUE = t.Named(VALUE)
 
 
 def _tried(function: Callable[[Any], Any]) -> Callable[[Any], Struct]:
     """Return the function, with `Err` where there is no value."""
-
-    def call(value: Any) -> Struct:
-        try:
-            return ok(function(value))
-        except JsonError as error:
-            return err(str(error))
-
-    return call
+    return lambda value: tried(JsonError, lambda: function(value))
 
 
 def _of_type(instance: Instance) -> t.DdlogType:

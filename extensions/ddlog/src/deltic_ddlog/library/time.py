@@ -19,7 +19,7 @@ from deltic_ddlog.library.chrono import (
     written,
 )
 from deltic_ddlog.natives import natives
-from deltic_ddlog.values import Struct, err, ok
+from deltic_ddlog.values import Struct, err, ok, tried
 
 _RFC2822, _RFC3339 = "%a, %d %b %Y %H:%M:%S %z", "%Y-%m-%dT%H:%M:%S%.f%:z"
 _KEPT = "%Y-%m-%dT%H:%M:%S%.f%::z"
@@ -65,13 +65,6 @@ def _shifted(moment: ParsedMoment, east: int) -> ParsedMoment:
     return moment_of(seconds, (moment.nanoseconds or 0) % SECOND, east)
 
 
-def _result(make: Callable[[], Any]) -> Struct:
-    try:
-        return ok(make())
-    except FormatError as error:
-        return err(str(error))
-
-
 def _formatted(moment: ParsedMoment, format_: str) -> Struct:
     try:
         return ok(written(moment, format_))
@@ -96,7 +89,7 @@ def _part(unit: int, most: int, text: str) -> int:
 
 
 def _read_time(text: str, format_: str = _TIME) -> Struct:
-    return _result(lambda: _time(_complete(read(text, format_).nanoseconds)))
+    return tried(FormatError, lambda: _time(_complete(read(text, format_).nanoseconds)))
 
 
 _PARTS = {"hour": (3600 * SECOND, 24), "minute": (60 * SECOND, 60), "second": (SECOND, 60)}
@@ -127,7 +120,7 @@ def _day(make: Callable[..., date], *parts: int) -> Struct:
 
 
 def _read_date(text: str, format_: str = _DATE) -> Struct:
-    return _result(lambda: _complete(read(text, format_).day).isoformat())
+    return tried(FormatError, lambda: _complete(read(text, format_).day).isoformat())
 
 
 _OF_DATES: dict[str, Callable[[date], Any]] = {
@@ -178,7 +171,7 @@ def _read_moment(text: str, format_: str) -> Struct:
             raise FormatError(_NOT_ENOUGH)
         return written(result, _KEPT)
 
-    return _result(made)
+    return tried(FormatError, made)
 
 
 def _read_mail(text: str) -> Struct:
@@ -202,7 +195,7 @@ def _read_mail(text: str) -> Struct:
 natives(
     "time",
     {
-        "datetime_parts": lambda text, format_: _result(lambda: _read_parts(text, format_)),
+        "datetime_parts": lambda text, format_: tried(FormatError, lambda: _read_parts(text, format_)),
         "parts_format": lambda day, time, format_: _formatted(ParsedMoment(_of_date(day), _of_time(time)), format_),
         "parts_of_timestamp": lambda seconds: _parts(moment_of(seconds, 0, None)),
         "moment": lambda day, time, east: written(

@@ -6,7 +6,7 @@ import hashlib
 from uuid import NAMESPACE_DNS, NAMESPACE_OID, NAMESPACE_URL, NAMESPACE_X500, UUID
 
 from deltic_ddlog.natives import native, natives
-from deltic_ddlog.values import Struct, Vec, err, ok
+from deltic_ddlog.values import Struct, Vec, err, ok, tried
 
 
 @native("uuid::new_v5")
@@ -27,10 +27,7 @@ def from_bytes(given: Vec) -> Struct:
 @native("uuid::parse_str")
 def parse_str(text: str) -> Struct:
     """The identifier in a text, with or without hyphens."""
-    try:
-        return ok(UUID(text).int)
-    except ValueError as error:
-        return err(str(error))
+    return tried(ValueError, lambda: UUID(text).int)
 
 
 def _turned(number: int) -> int:
