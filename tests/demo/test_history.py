@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deltic.demo.history import Repository
-from deltic.demo.subject import history
+from deltic.demo.subject import Repository, history
 from deltic.demo.tree import Tree
 from deltic.errors import DelticError
 

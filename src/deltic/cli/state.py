@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from rich.filesize import pick_unit_and_suffix
+
 from deltic.cli.report import print_error, print_table
 from deltic.errors import DelticError
 from deltic.pipeline.connectors.quarantine import failed_sources, is_failure
@@ -93,9 +95,5 @@ def compact_command(place: str) -> None:
 
 def size(count: int) -> str:
     """Return a number of bytes as text for people."""
-    unit, shown = "bytes", float(count)
-    for larger in ("KiB", "MiB", "GiB"):
-        if shown < 1024:
-            break
-        unit, shown = larger, shown / 1024
-    return f"{count:,} bytes" if unit == "bytes" else f"{shown:,.1f} {unit}"
+    unit, name = pick_unit_and_suffix(count, ["bytes", "KiB", "MiB", "GiB"], 1024)
+    return f"{count:,} bytes" if unit == 1 else f"{count / unit:,.1f} {name}"

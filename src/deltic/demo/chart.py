@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltic.demo.epochs import DemoEpoch
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _UPDATE, _RECOMPUTATION, _MUTED = "#1f6f8b", "#c8553d", "#777777"
 _WHITE_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 2}
+_CENTERED: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "color": _MUTED, "bbox": _WHITE_BOX}
 _FEW_EPOCHS = 16
 """Up to this many epochs, each has its words and its ratio written at it."""
 
@@ -69,16 +70,7 @@ def _label_epochs(axes: Axes, edits: Sequence[DemoEpoch]) -> None:
     for e in edits:
         if e.ratio is not None and e.recomputation is not None:
             middle = (e.update * e.recomputation) ** 0.5
-            axes.text(
-                e.number,
-                middle,
-                f"{e.ratio:,.0f}×",
-                ha="center",
-                va="center",
-                fontsize=9,
-                color=_MUTED,
-                bbox=_WHITE_BOX,
-            )
+            axes.text(e.number, middle, f"{e.ratio:,.0f}×", **_CENTERED)
 
 
 def _label_seconds(axes: Axes) -> None:

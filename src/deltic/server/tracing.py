@@ -31,7 +31,7 @@ _LONGEST = 500
 def span(name: str, text: str = "", headers: Mapping[str, str] | None = None) -> Iterator[Note]:
     """A span for a statement with its text, or for a request in the trace that its headers name, if any."""
     if _TRACER is None:
-        yield _ignored
+        yield lambda *_: None
         return
     kind = trace.SpanKind.INTERNAL if headers is None else trace.SpanKind.SERVER
     parent = propagate.extract(headers) if headers else None
@@ -74,7 +74,3 @@ def within(other: Any) -> Iterator[None]:
         yield
     finally:
         context.detach(token)
-
-
-def _ignored(_name: str, _value: Any) -> None:
-    """No span: no attribute."""
