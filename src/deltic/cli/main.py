@@ -21,12 +21,12 @@ from deltic.cli.options import (
     ExplainOptions,
     Functions,
     Json,
-    RunOptions,
     State,
     WhyOptions,
     folder,
     read_file,
 )
+from deltic.cli.run_options import RunOptions
 from deltic.cli.serve_options import ServeOptions
 from deltic.errors import DelticError
 

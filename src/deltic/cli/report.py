@@ -13,7 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from deltic.cli.options import RunOptions
+from deltic.cli.run_options import RunOptions
 from deltic.engine.lateness import LateRows
 from deltic.errors import DelticError, Diagnostic, DiagnosticError, LateError, count_of
 from deltic.pipeline.epochs.report import RowCounts

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, get_args
 
 import typer
 
-from deltic.cli.options import ON_STDOUT, ReportOptions, RunOptions, ShardOptions, SparkOptions
 from deltic.cli.progress import progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
+from deltic.cli.run_options import ON_STDOUT, ReportOptions, RunOptions, ShardOptions, SparkOptions
 from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of

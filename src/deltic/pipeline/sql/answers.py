@@ -20,6 +20,7 @@ from deltic.pipeline.reading.rows import Rows
 from deltic.sql.collations import Collation
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
+from deltic.sql.statements.statements import Show
 from deltic.sql.types import simple_string, written
 from deltic.values.types import Column, Schema
 from deltic.values.types.arrow import type_of_arrow
@@ -99,6 +100,25 @@ def fitting(table: pa.Table, column: str, pattern: str) -> pa.Table:
     parts = "|".join(".*".join(map(re.escape, part.strip().split("*"))) for part in pattern.split("|"))
     is_fitting = re.compile(parts, re.IGNORECASE).fullmatch
     return table.filter(pa.array([bool(is_fitting(name)) for name in table.column(column).to_pylist()], pa.bool_()))
+
+
+def listed_table(statement: Show, catalog: Catalog, functions: Iterable[SqlFunction]) -> pa.Table:
+    """Return what SHOW lists, of which the names fit the pattern."""
+    column = "namespace"
+    match statement.what:
+        case "functions":
+            table, column = functions_table(functions), "function"
+        case "schemas":
+            table = pa.table({"namespace": ["default"]})
+        case "catalogs":
+            table, column = pa.table({"catalog": ["spark_catalog"]}), "catalog"
+        case "namespace":
+            table = pa.table({"catalog": ["spark_catalog"], "namespace": ["default"]})
+        case "views":
+            table, column = relations_table(catalog, "view"), "viewName"
+        case _:
+            table, column = relations_table(catalog, "table"), "tableName"
+    return fitting(table, column, statement.pattern)
 
 
 def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:

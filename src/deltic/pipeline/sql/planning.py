@@ -20,9 +20,8 @@ from deltic.pipeline.sql.answers import (
     TextAnswer,
     column_table,
     details_table,
-    fitting,
     function_table,
-    functions_table,
+    listed_table,
     names_table,
     relations_table,
     schema_table,
@@ -328,7 +327,7 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
         case Explain():
             return _explained(statement, catalog)
         case Show(name=None):
-            return _rows(_listed(statement, catalog))
+            return _rows(listed_table(statement, catalog, known().values()))
         case Describe(is_function=True):
             assert isinstance(statement.subject, exp.Identifier)
             name = find_name(statement.subject, "function of SQL", known(), statement.source)
@@ -349,25 +348,6 @@ def _explained(statement: Explain, catalog: Catalog) -> Explained:
     if isinstance(subject, exp.Identifier):
         return Explained(find_name(subject, "view", catalog.views, source), statement.extended)
     return Explained(_answer(subject, catalog, source).definition, statement.extended)
-
-
-def _listed(statement: Show, catalog: Catalog) -> pa.Table:
-    """Return what SHOW lists, of which the names fit the pattern."""
-    column = "namespace"
-    match statement.what:
-        case "functions":
-            table, column = functions_table(known().values()), "function"
-        case "schemas":
-            table = pa.table({"namespace": ["default"]})
-        case "catalogs":
-            table, column = pa.table({"catalog": ["spark_catalog"]}), "catalog"
-        case "namespace":
-            table = pa.table({"catalog": ["spark_catalog"], "namespace": ["default"]})
-        case "views":
-            table, column = relations_table(catalog, "view"), "viewName"
-        case _:
-            table, column = relations_table(catalog, "table"), "tableName"
-    return fitting(table, column, statement.pattern)
 
 
 def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
