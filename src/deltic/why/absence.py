@@ -14,6 +14,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import columns_of, conjuncts
 from deltic.circuit.expressions.checks import show_value
 from deltic.circuit.expressions.meaning import meaning
+from deltic.circuit.expressions.trees import COMPARISONS
 from deltic.errors import DelticError
 from deltic.html import preformatted
 from deltic.values.types import Schema
@@ -304,15 +305,7 @@ def _compared(part: exp.Expression, row: Row, schema: Schema) -> str:
     return f" ({f' {_SIGNS[type(part)]} '.join(map(shown, sides))})"
 
 
-_SIGNS: dict[type[exp.Expression], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "<=>",
-}
+_SIGNS = dict(zip(COMPARISONS, ("=", "<>", "<", "<=", ">", ">="), strict=True)) | {exp.NullSafeEQ: "<=>"}
 
 
 def _picked(scope: RelationScope, number: int, values: Bound) -> tuple[Any, ...]:

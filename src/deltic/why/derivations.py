@@ -324,18 +324,14 @@ _DERIVATIONS: dict[type[ops.Operator], _Way] = {
     ops.Plus: RowDerivations.of_plus,
     ops.Negate: lambda *_: iter(()),
     ops.Map: RowDerivations.of_map,
-    ops.Join: RowDerivations.of_join,
-    ops.Semijoin: RowDerivations.of_join,
+    **dict.fromkeys((ops.Join, ops.Semijoin), RowDerivations.of_join),
     ops.Antijoin: RowDerivations.of_antijoin,
     ops.FlatMap: RowDerivations.of_flat_map,
-    ops.Aggregate: RowDerivations.of_group,
-    ops.Top: RowDerivations.of_group,
-    ops.Over: RowDerivations.of_group,
+    **dict.fromkeys((ops.Aggregate, ops.Top, ops.Over), RowDerivations.of_group),
     ops.Window: RowDerivations.of_window,
     ops.Differentiate: RowDerivations.of_differentiate,
     ops.Integrate: RowDerivations.of_integrate,
-    ops.Apply: RowDerivations.of_custom,
-    ops.Maintain: RowDerivations.of_custom,
+    **dict.fromkeys((ops.Apply, ops.Maintain), RowDerivations.of_custom),
 }
 """The function for each operator that finds the premises of a row of its output."""
 

@@ -11,12 +11,10 @@ from deltic_ddlog import library
 from deltic_ddlog.natives import NATIVES
 
 _STRINGS = {
-    "contains": "contains",
+    **{f: f for f in ("contains", "replace", "reverse")},
     "ends_with": "endswith",
     "join": "concat_ws",
     "len": "octet_length",
-    "replace": "replace",
-    "reverse": "reverse",
     "starts_with": "startswith",
     "to_lowercase": "lower",
     "to_uppercase": "upper",

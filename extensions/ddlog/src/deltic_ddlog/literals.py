@@ -10,6 +10,7 @@ import re
 
 from deltic.datalog.syntax.source import ProgramText
 from deltic.errors import ProgramError
+from deltic_ddlog.texts import ESCAPED
 
 START, TEXT, OPEN, CLOSE = "\x01\x02\x03\x04"
 """The characters for a string's begin, its text, and the signs around an expression."""
@@ -25,7 +26,6 @@ _STRINGS = {
     "[|": re.compile(r"(?P<end>\|\])|[^|]+|.", re.DOTALL),
 }
 r"""What a string has, by its begin: in an expression in a string, `\"` begins one whose escapes are written twice."""
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
 class Literals:
@@ -100,7 +100,7 @@ class Literals:
                 raise self._error(part.start(), part.end(), "there is no such character in Unicode")
             return chr(point)
         letter = groups.get("letter")
-        return "" if groups.get("gap") else _ESCAPES.get(letter, letter) if letter else part[0]
+        return "" if groups.get("gap") else ESCAPED.get(letter, letter) if letter else part[0]
 
 
 def _closing(opening: str) -> str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from deltic_ddlog.runtime import single
 
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
 _SHOWN = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
@@ -35,7 +35,7 @@ def unquoted(text: str) -> str:
 
     def plain(found: re.Match[str]) -> str:
         code = found[1] or found[2] or found[3]
-        return chr(int(code, 16)) if code else _ESCAPED.get(found[4], found[4])
+        return chr(int(code, 16)) if code else ESCAPED.get(found[4], found[4])
 
     return _ESCAPE.sub(plain, text[1:-1])
 

@@ -166,10 +166,7 @@ class Typing:
     def _alike(
         self, open_: Sequence[tuple[e.FunctorCall, Slot, list[Slot]]]
     ) -> list[tuple[e.FunctorCall, Slot, list[Slot]]]:
-        """Return the first structure whose possible types have the same fields, restricted to one type.
-
-        Its text is the same.
-        """
+        """Return the first structure whose possible types have the same fields, restricted to one: its text stays."""
         for result in open_:
             apply, slot, _ = result
             types = sorted((t for t in self._slots.types(slot) if isinstance(t, Structure)), key=str)
@@ -251,16 +248,14 @@ class Typing:
         """Return the slot of an expression, after adding the constraints in it."""
         if isinstance(expression, e.Variable):
             return self._variables.setdefault(expression.name, self._slots.new(self._any))
-        slot = self._inner(expression)
+        if isinstance(expression, e.FunctorCall):
+            slot = self._apply(expression)
+        elif isinstance(expression, e.Cast):
+            slot = self._cast(expression)
+        else:
+            slot = self._slots.new(_LITERALS.get(type(expression), self._any))
         self._expressions[expression.span] = slot
         return slot
-
-    def _inner(self, expression: e.Expression) -> Slot:
-        if isinstance(expression, e.FunctorCall):
-            return self._apply(expression)
-        if isinstance(expression, e.Cast):
-            return self._cast(expression)
-        return self._slots.new(_LITERALS.get(type(expression), self._any))
 
     def _cast(self, cast: e.Cast) -> Slot:
         slot = self._expression(cast.argument)

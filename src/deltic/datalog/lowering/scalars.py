@@ -12,6 +12,7 @@ from functools import reduce
 from sqlglot import exp
 
 from deltic.circuit.expressions import balanced, cast, column, literal
+from deltic.circuit.expressions.trees import COMPARISONS
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.souffle.words import CONVERSIONS
 from deltic.datalog.syntax import expressions as e
@@ -22,14 +23,7 @@ from deltic.values.types import Type
 
 Tree = exp.Expression
 
-_COMPARISONS: Mapping[str, type[Tree]] = {
-    "=": exp.EQ,
-    "!=": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
+_COMPARISONS: Mapping[str, type[Tree]] = dict(zip(("=", "!=", "<", "<=", ">", ">="), COMPARISONS, strict=True))
 _BINARY: Mapping[str, type[Tree]] = {
     "+": exp.Add,
     "*": exp.Mul,

@@ -84,16 +84,8 @@ class EpochReport:
     @property
     def facts(self) -> dict[str, int | float]:
         """The numbers by name."""
-        return {
-            "epoch": self.epoch,
-            "rows_in": self.rows_in,
-            "rows_late": self.rows_late,
-            "rows_visited": self.rows_visited,
-            "bytes_read": self.bytes_read,
-            "bytes_written": self.bytes_written,
-            "rows_out": self.rows_out,
-            "seconds": round(self.seconds, 6),
-        }
+        names = ("epoch", "rows_in", "rows_late", "rows_visited", "bytes_read", "bytes_written", "rows_out")
+        return {name: getattr(self, name) for name in names} | {"seconds": round(self.seconds, 6)}
 
     def _repr_html_(self) -> str:
         parts = [facts({name.replace("_", " "): number for name, number in self.facts.items()})]

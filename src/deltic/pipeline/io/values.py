@@ -83,9 +83,9 @@ def _problem(value: Any, type_: ValueType) -> str | None:
     if isinstance(value, UnrepresentableValue):
         return value.reason
     kind = type_.type.kind
-    if not isinstance(value, _PYTHON[kind]) or _is_other(value, kind):
+    classes, check = _FITS[kind]
+    if not isinstance(value, classes) or _is_other(value, kind):
         return f"expected {phrase(type_.type)}{or_null}, found {_typed(value)}{_remedy(value, kind)}"
-    check = _CHECKS.get(kind)
     return check(value, type_.type) if check else None
 
 
@@ -225,39 +225,25 @@ def _first(found: Iterable[tuple[str, str | None]]) -> str | None:
 
 _INTEGERS = [type_.kind for type_ in Type.simple() if type_.is_integer]
 _SEQUENCES = (list, tuple, np.ndarray)
+_NUMBERS = (numbers.Integral, float, np.floating, decimal.Decimal)
 # The Python classes of values of each kind, and what else must hold of them.
-_PYTHON: dict[Kind, Any] = {
-    **dict.fromkeys(_INTEGERS, (numbers.Integral, float, np.floating, decimal.Decimal)),
-    Kind.BOOLEAN: bool | np.bool_,
-    Kind.FLOAT32: numbers.Real,
-    Kind.FLOAT64: numbers.Real,
-    Kind.STRING: str,
-    Kind.BINARY: bytes | bytearray | memoryview,
-    Kind.DATE: datetime.date,
-    Kind.TIMESTAMP: datetime.datetime,
-    Kind.TIMESTAMP_NTZ: datetime.datetime,
-    Kind.TIME: datetime.time,
-    Kind.YEAR_MONTH_INTERVAL: (numbers.Integral, pa.MonthDayNano),
-    Kind.DAY_TIME_INTERVAL: datetime.timedelta,
-    Kind.DECIMAL: (numbers.Integral, float, np.floating, decimal.Decimal),
-    Kind.ARRAY: _SEQUENCES,
-    Kind.STRUCT: (Mapping, *_SEQUENCES),
-    Kind.MAP: (Mapping, *_SEQUENCES),
-}
-_CHECKS: dict[Kind, Callable[[Any, Type], str | None]] = {
-    **dict.fromkeys(_INTEGERS, _integer),
-    Kind.FLOAT32: _float,
-    Kind.FLOAT64: _float,
-    Kind.STRING: _text,
-    Kind.DATE: _date,
-    Kind.TIMESTAMP: _time,
-    Kind.TIMESTAMP_NTZ: _time,
-    Kind.YEAR_MONTH_INTERVAL: _months,
-    Kind.DAY_TIME_INTERVAL: _span,
-    Kind.DECIMAL: _decimal,
-    Kind.ARRAY: _array,
-    Kind.STRUCT: _struct,
-    Kind.MAP: _map,
+_FITS: dict[Kind, tuple[Any, Callable[[Any, Type], str | None] | None]] = {
+    **dict.fromkeys(_INTEGERS, (_NUMBERS, _integer)),
+    Kind.BOOLEAN: (bool | np.bool_, None),
+    Kind.FLOAT32: (numbers.Real, _float),
+    Kind.FLOAT64: (numbers.Real, _float),
+    Kind.STRING: (str, _text),
+    Kind.BINARY: (bytes | bytearray | memoryview, None),
+    Kind.DATE: (datetime.date, _date),
+    Kind.TIMESTAMP: (datetime.datetime, _time),
+    Kind.TIMESTAMP_NTZ: (datetime.datetime, _time),
+    Kind.TIME: (datetime.time, None),
+    Kind.YEAR_MONTH_INTERVAL: ((numbers.Integral, pa.MonthDayNano), _months),
+    Kind.DAY_TIME_INTERVAL: (datetime.timedelta, _span),
+    Kind.DECIMAL: (_NUMBERS, _decimal),
+    Kind.ARRAY: (_SEQUENCES, _array),
+    Kind.STRUCT: ((Mapping, *_SEQUENCES), _struct),
+    Kind.MAP: ((Mapping, *_SEQUENCES), _map),
 }
 
 

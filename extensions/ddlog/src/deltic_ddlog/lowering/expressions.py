@@ -13,6 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.expressions.trees import COMPARISONS
 from deltic.circuit.python import PythonFunction
 from deltic.datalog.syntax.expressions import NodeT, nodes_in, transform
 from deltic.errors import ProgramError
@@ -39,14 +40,7 @@ from deltic_ddlog.order import is_interned
 
 Tree = exp.Expression
 
-_COMPARISONS: Mapping[str, type[Tree]] = {
-    "==": exp.EQ,
-    "!=": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
+_COMPARISONS: Mapping[str, type[Tree]] = dict(zip(("==", "!=", "<", "<=", ">", ">="), COMPARISONS, strict=True))
 _ARITHMETIC: Mapping[str, type[Tree]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _BITWISE: Mapping[str, type[Tree]] = {"&": exp.BitwiseAnd, "|": exp.BitwiseOr, "^": exp.BitwiseXor}
 _WRAPPERS = frozenset({"ddlog_std::ref_new", "ddlog_std::deref", "internment::intern", "internment::ival"})

@@ -62,14 +62,7 @@ def _place(table: exp.Table) -> None:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
 
 
-_BY_NAME = {
-    "REGCLASS": "to_regclass",
-    "REGNAMESPACE": "to_regnamespace",
-    "REGPROC": "to_regproc",
-    "REGTYPE": "to_regtype",
-}
-
-
+_BY_NAME = ("REGCLASS", "REGNAMESPACE", "REGPROC", "REGTYPE")
 _NAMES = {"REGCLASS": "name_of_class", "REGTYPE": "name_of_type"}
 
 
@@ -81,7 +74,7 @@ def _cast(node: exp.Cast) -> None:
     if not kind:
         return
     if kind in _BY_NAME and (node.this.is_string or isinstance(node.this, exp.Parameter)):
-        node.replace(exp.Anonymous(this=_BY_NAME[kind], expressions=[node.this]))
+        node.replace(exp.Anonymous(this=f"to_{kind.lower()}", expressions=[node.this]))
     elif kind in _NAMES:
         node.replace(exp.Anonymous(this=_NAMES[kind], expressions=[node.this]))
     else:
