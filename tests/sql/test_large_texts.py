@@ -7,7 +7,10 @@ these was a RecursionError, or took minutes. The expected values are Spark's, fo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from cProfile import Profile
+from pstats import Stats
 from typing import Any
 
 import pytest
@@ -110,6 +113,33 @@ def _check(pipeline: deltic.Pipeline, expected: Callable[[Row], Any], rows: list
     wanted = [(None,) if value == () else value if isinstance(value, tuple) else (value,) for value in values]
     found = [tuple(row.values()) for row in pipeline["v"].to_arrow().to_pylist()]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
+
+
+def _calls(texts: Sequence[str], languages: Sequence[str]) -> Counter[tuple[str, int, str]]:
+    """Return how often each function is called that defines the texts."""
+    profile = Profile()
+    with deltic.Pipeline() as pipeline:
+        pipeline.sql("CREATE TABLE t (a BIGINT, b BIGINT, s STRING)")
+        profile.enable()
+        for text, language in zip(texts, languages, strict=True):
+            pipeline.define(text, language)
+        profile.disable()
+    found: dict[tuple[str, int, str], tuple[int, ...]] = Stats(profile).stats  # type: ignore[attr-defined]
+    return Counter({function: calls[1] for function, calls in found.items()})
+
+
+def test_no_part_of_a_definition_grows_faster_than_its_text() -> None:
+    """Catches what is done for each column or rule with all of them."""
+
+    def counted(size: int) -> Counter[tuple[str, int, str]]:
+        columns = f"CREATE VIEW v AS SELECT {_list(size, 'a + {0} AS c{0}')} FROM t"
+        rules = _list(size, ".decl r{0}(x: number) .output r{0} r{0}(x) :- t(x, _, _), x > {0}.", "\n")
+        return _calls([columns, rules], ["sql", "datalog"])
+
+    _calls(["CREATE VIEW v AS SELECT a FROM t"], ["sql"])
+    few, many = counted(40), counted(120)
+    faster = {function: calls for function, calls in many.items() if calls > 5 * max(few[function], 200)}
+    assert faster == {}
 
 
 def test_unions() -> None:

@@ -10,7 +10,7 @@ from deltic.datalog.checks.anonymous_records import compare_fields
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.grounding import check_bound
-from deltic.datalog.checks.kinds import sized
+from deltic.datalog.checks.kinds import ANY, sized
 from deltic.datalog.checks.literals import check_atoms, check_literals, check_wildcards
 from deltic.datalog.checks.normal_form import Literals, reported_alternatives
 from deltic.datalog.checks.settings import ProgramSettings
@@ -45,6 +45,7 @@ class RuleChecker:
         self._declared = lattice and Declared(signatures, lattice, functors.names)
         self._signatures, self._types, self._functors, self._findings = signatures, types, functors, findings
         self._known, self._word_size = known, settings.word_size
+        self._any = ANY.union((t for s in signatures.values() for t in s.types if t), types.structures)
         self._around = settings, [*types.declared.values()], functors.names, functors.functions
         self.warnings: Findings = []
         """Likely mistakes in valid rules."""
@@ -94,7 +95,7 @@ class RuleChecker:
         before = len(self._findings)
         check_atoms(head, body, self._signatures, self._findings)
         check_wildcards(head, body, self._findings)
-        typing = Typing(self._signatures, self._types, self._functors.profiles, self._findings)
+        typing = Typing(self._any, self._signatures, self._types, self._functors.profiles, self._findings)
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
         typing.settle()

@@ -17,7 +17,7 @@ from deltic.datalog.checks.functors import (
     FunctorProfile,
     aggregate_profile,
 )
-from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
+from deltic.datalog.checks.kinds import INTEGER, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
@@ -95,16 +95,23 @@ _LITERALS: dict[type[e.Expression], Types] = {
 
 
 class Typing:
-    """The inference for one rule. Add its literals in order, those that say the most about types first."""
+    """The inference for one rule, whose values have one of the known types.
+
+    Add its literals in order, those that say the most about types first.
+    """
 
     def __init__(
-        self, signatures: Signatures, type_table: TypeTable, functors: Mapping[str, FunctorProfile], findings: Findings
+        self,
+        known: Types,
+        signatures: Signatures,
+        type_table: TypeTable,
+        functors: Mapping[str, FunctorProfile],
+        findings: Findings,
     ) -> None:
         self._functors = functors
         self._signatures, self._type_table, self._findings = signatures, type_table, findings
         self._slots, self._earlier = TypeSlots(), len(findings)
-        known = (t for signature in signatures.values() for t in signature.types if t)
-        self._any = ANY.union(known, type_table.structures)
+        self._any = known
         self._structures: list[tuple[e.FunctorCall, Slot, list[Slot]]] = []
         self._ordered = frozenset(type_ for type_ in self._any if not isinstance(type_, Structure))
         self._variables: dict[str, Slot] = {}

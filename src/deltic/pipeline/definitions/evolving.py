@@ -13,6 +13,7 @@ from deltic.catalog import Catalog, CatalogDifference, CatalogTable
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import FormerTable
 from deltic.circuit.operators import Delay, Differentiate, Integrate
+from deltic.collecting import RareCollections
 from deltic.engine.image import Saved
 from deltic.engine.result import EpochResult
 from deltic.errors import CatalogError
@@ -90,6 +91,7 @@ class DefinitionChanger:
         engine = engines.new(circuit) if saved is None else engines.restored(circuit, saved, tables_alone)
         self.epochs.restore(engine, definitions)
 
+    @RareCollections()
     def go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[CatalogDifference, EpochResult]:
         """Switch to other definitions as one epoch, while no other thread writes."""
         before = self.epochs.last.definitions

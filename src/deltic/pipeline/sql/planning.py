@@ -11,6 +11,7 @@ from sqlglot import exp
 from deltic.catalog import Catalog, CatalogTable, CatalogView, FrontEndDefinitions, ViewDefinitions
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
+from deltic.collecting import RareCollections
 from deltic.engine.batches import TableBatch
 from deltic.errors import DelticError, ProgramError
 from deltic.pipeline.definitions.by_sql import completed, defining
@@ -119,6 +120,7 @@ class PlannedText:
         return all(isinstance(step, PlannedQuery | Explained | ExplainedRows | Rows) for step in self.steps)
 
 
+@RareCollections()
 def planned(
     text: str, file: str, definitions: Definitions, args: Args | None = None, outside: bool = True
 ) -> list[Step]:

@@ -200,9 +200,10 @@ class _Block:
 
     def _name(self, node: exp.Expression, items: Sequence[SelectItem]) -> str:
         """Return the name of a selected expression behind these."""
-        alias = "" if isinstance(node, exp.Window) else node.alias
+        if node.alias and not isinstance(node, exp.Window):
+            return node.alias
         before = {item.name.lower() for item in items}
-        return alias or name_of(self._written_out(self._meant(node)), self._values, before)
+        return name_of(self._written_out(self._meant(node)), self._values, before)
 
     @property
     def _has_groups(self) -> bool:
@@ -224,9 +225,10 @@ class _Block:
 
     def _named(self, node: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
         """Replace names of selected expressions, where no column has that name."""
-        by_name = {item.name.lower(): item.node for item in reversed(items)}
-        named = (i for i in items if not (isinstance(i.node, exp.Column) and i.node.name.lower() == i.name.lower()))
-        names = [item.name.lower() for item in named]  # without a variable, which has its own name
+
+        def selected(part: exp.Expression) -> list[SelectItem]:
+            name = (part.text("table") or part.name).lower()
+            return [item for item in items if item.name.lower() == name]
 
         def is_alias(part: exp.Expression) -> bool:
             if not isinstance(part, exp.Column) or part.db or self._values.rows.find(part):
@@ -234,13 +236,13 @@ class _Block:
             relation = part.table.lower()
             if relation and relation in {a.relation.lower() for a in self._values.rows.attributes}:
                 return False
-            return (part.table or part.name).lower() in by_name
+            return bool(selected(part))
 
         def meant(part: exp.Expression) -> exp.Expression:
-            name = (part.text("table") or part.name).lower()
-            if names.count(name) > 1:
+            name, found = (part.text("table") or part.name).lower(), selected(part)
+            if sum(not (isinstance(i.node, exp.Column) and i.node.name.lower() == name) for i in found) > 1:
                 raise self._scope.source.error(part, f"{name} is ambiguous: it is selected twice", "rename one of them")
-            whole = exp.Paren(this=by_name[name].copy())
+            whole = exp.Paren(this=found[0].node.copy())
             return exp.Dot(this=whole, expression=part.this.copy()) if part.text("table") else whole
 
         return replaced(self._meant(node), is_alias, meant)
