@@ -565,6 +565,17 @@ def _approx_percentile(asked: _Asked) -> LoweredAggregates:
     return _at_parts(asked, "percentile_disc", column, part)
 
 
+def _approx_count(asked: _Asked) -> LoweredAggregates:
+    """Return the exact count; the error that it may have is checked alone."""
+    asked.take(1, 2)
+    column, *errors = asked.arguments
+    for node in errors:
+        value = asked.constant(node, Type.FLOAT64, "the error")
+        if not isinstance(value, float) or not 0 < value <= 0.39:
+            raise asked.source.error(node, f"the error of {asked.name} is above 0, and at most 0.39")
+    return _one("count_distinct", asked.ordered(column))
+
+
 def _part(asked: _Asked, node: exp.Expression) -> float:
     """Return the fraction of a percentile."""
     part = asked.constant(node, Type.FLOAT64, "the percentage")
@@ -631,7 +642,7 @@ _ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
 _RULES: dict[str, Rule] = {
     "count": _count,
     "count_if": _count_if,
-    "approx_count_distinct": _of("count_distinct", _Asked.ordered, most=2),
+    "approx_count_distinct": _approx_count,
     **dict.fromkeys(("sum", "try_sum"), _sum),
     **dict.fromkeys(("avg", "try_avg"), _avg),
     "min": _of("min", _Asked.ordered),

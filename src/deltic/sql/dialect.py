@@ -176,7 +176,7 @@ class DelticParser(SparkParser):
     """Spark's parser, which keeps scalar functions as names with arguments."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {
-        **{n: build for n, build in SparkParser.FUNCTIONS.items() if n not in _SCALAR},
+        **{n: build for n, build in SparkParser.FUNCTIONS.items() if n not in {*_SCALAR, "CHARINDEX"}},
         **{kind.sql_name(): partial(_of_pairs, kind) for kind in (exp.Corr, exp.CovarPop, exp.CovarSamp)},
     }
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -398,8 +398,13 @@ class DelticParser(SparkParser):
         return result
 
     def _parse_interval(self, *args: Any, **options: Any) -> exp.Add | exp.Interval | None:
-        """Parse an interval; one of several units is a sum that is written as one constant."""
+        """Parse an interval; one of several units is a sum that is written as one constant.
+
+        A text with its units, which sqlglot takes apart, is kept.
+        """
         result = super()._parse_interval(*args, **options)
+        if isinstance(result, exp.Interval) and self._prev.token_type is TokenType.STRING:
+            result.update_positions(self._prev).meta["text"] = self._prev.text
         if isinstance(result, exp.Add):
             result.meta["constant"] = True
         return result

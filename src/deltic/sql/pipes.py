@@ -80,6 +80,8 @@ def _aggregate(parser: SparkParser, query: exp.Query) -> exp.Select:
     parser._advance()
     shown = [] if parser._match(TokenType.GROUP_BY, advance=False) else parser._parse_expressions()
     keys = parser._parse_expressions() if parser._match(TokenType.GROUP_BY) else []
+    for item in shown:
+        item.meta["aggregated"] = True
     keys = [exp.PositionalColumn(this=key) if _is_number(key) else key for key in keys]
     result = _open(query).select(*keys, *shown, append=False, copy=False)
     return around(result.group_by(*(key.unalias() for key in keys), copy=False))

@@ -56,6 +56,7 @@ FUNCTIONS: dict[str, str] = {
     "list_contains": "array_contains(xs, x)",
     "list_transform": "transform(xs, x -> x + 1)",
     "list_filter": "filter(xs, x -> x > 1)",
+    "charindex": "locate(part, text)",
     "len": "length(text), or size(xs)",
     "regexp_matches": "regexp_like(text, pattern), or regexp_extract_all",
     "json_extract": "get_json_object(text, '$.a')",

@@ -56,9 +56,6 @@ OTHERWISE = {
     "typeof(array(interval '1' day))": ("string", "'array<interval day to second>'"),
     "cast(array(interval '1' day) as string)": ("string", "\"[INTERVAL '1 00:00:00' DAY TO SECOND]\""),
     "cast(struct(interval '1' hour) as string)": ("string", "\"{INTERVAL '0 01:00:00' DAY TO SECOND}\""),
-    "charindex('b', 'abcb')": ("int", "2"),
-    "case when null then 1 else 2 end": ("int", "2"),
-    "case when null then 1 end": ("int", "None"),
 }
 
 

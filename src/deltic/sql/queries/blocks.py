@@ -182,6 +182,9 @@ class _Block:
         """Return the selected expressions; an alias of an earlier one may be used unless a column has that name."""
         items: list[SelectItem] = []
         for node in self._select.expressions:
+            if node.meta.get("aggregated") and not any(True for _ in aggregates_of(node)):
+                message = f"{self._scope.source.written(node)} in AGGREGATE has no aggregate"
+                raise self._scope.source.error(node, message, "write it behind GROUP BY alone")
             if is_star(node):
                 items += [SelectItem(c.name, self._named(c.value, []), c.relation) for c in starred(node, self._values)]
             elif _is_generated(node):

@@ -210,7 +210,10 @@ def generated(node: exp.Expression, left: QueryRows, scope: QueryScope) -> Query
 def _numbers(call: exp.Anonymous, scope: QueryScope) -> QueryRows:
     """Return the rows of range(end), range(start, end[, step[, parts for Spark]]), whose column is id."""
     values = BlockValues(QueryRows(scope.nodes.unit(), ()), scope)
-    result = [coerced(values.typed(part), Type.INT64) for part in call.expressions[:3]]
+    result = [values.typed(part) for part in call.expressions[:3]]
+    if null := next((part for part, value in zip(call.expressions, result, strict=False) if value.is_null), None):
+        raise scope.source.error(null, "range takes numbers, and NULL has no type", "write CAST(NULL AS BIGINT)")
+    result = [coerced(value, Type.INT64) for value in result]
     if not 1 <= len(call.expressions) <= 4 or any(columns_of(value.expression) for value in result):
         raise scope.source.error(call, "range takes one to three constants: range(end), range(start, end, step)")
     if result[2:] and is_literal_zero(result[2].expression):

@@ -17,6 +17,7 @@ from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.queries.words import written
+from deltic.sql.scalars.coercion import mixes_texts, open_type
 from deltic.sql.types import written as name_of_type
 
 _GIVEN = "\0given"
@@ -136,6 +137,9 @@ def _unpivot(pivot: exp.Pivot, given: BlockValues) -> exp.Expression:
         if len(columns) != len(values):
             message = f"{count_of(len(values), 'name')} of values, and {count_of(len(columns), 'column')} for them"
             raise scope.source.error(columns[0], message)
+    for made in zip(*(columns for columns, _ in listed), strict=True):
+        if mixes_texts(open_type(given.typed(column)) for column in made):
+            raise scope.source.error(made[0], "UNPIVOT of texts and other values", "cast them to one type")
     taken = {column.name.lower() for columns, _ in listed for column in columns}
     kept = [exp.column(n, quoted=True) for n in names if n.lower() not in taken]
     parts: list[exp.Expression] = []

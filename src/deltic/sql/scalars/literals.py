@@ -22,6 +22,7 @@ from deltic.values.types.value import MAX_PRECISION
 
 _MICROSECOND = timedelta(microseconds=1)
 _STRING = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_TEXT = re.compile(rf"(?i)\s*(?:INTERVAL\s)?(?:\s*[+-]?\s*[0-9.]+\s+(?:{'|'.join([*MONTHS, *SPANS])})S?\b)+\s*")
 _PARTS = re.compile(r"\s*([+-]?\s*[0-9]+(?:[.][0-9]+)?)\s*([a-zA-Z]+)")
 
 
@@ -102,6 +103,8 @@ def interval(node: exp.Interval, source: SourceText) -> Typed:
     if node.this is None or (isinstance(node.this, exp.Expression) and not _is_number(node.this)):
         hint = "multiply: x * INTERVAL 1 DAY"
         raise source.error(node, "an INTERVAL is written with a number", hint)
+    if not _TEXT.fullmatch(node.meta.get("text", "1 DAY")):
+        raise source.error(node, f"{node.meta['text']!r} is not an interval", "write, for example, INTERVAL '3 DAYS'")
     text, unit = node.this.name if isinstance(node.this, exp.Literal) else "-" + node.this.name, node.args.get("unit")
     if isinstance(unit, exp.IntervalSpan):
         return _span(node, text, unit.this.name.upper(), unit.expression.name.upper(), source)

@@ -9,7 +9,16 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked, is_literal
 from deltic.functions import call
-from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, converted, type_in_common
+from deltic.sql.scalars.coercion import (
+    as_decimal,
+    as_signed,
+    can_coerce,
+    coerced,
+    converted,
+    mixes_texts,
+    open_type,
+    type_in_common,
+)
 from deltic.sql.scalars.comparing import compared
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import (
@@ -224,7 +233,7 @@ def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
     """Two values brought to one type and compared."""
     target = type_in_common([left, right]) or _structure_of(left, right)
     ordered = kind not in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
-    if target is None:
+    if target is None or (target.is_composite and _has_texts_apart(open_type(left), open_type(right))):
         raise Mismatch(f"cast one of them: CAST(… AS {written(as_signed(left.type.type))})")
     if target.kind is Kind.MAP or (ordered and not target.is_ordered):
         raise Mismatch("maps have no order, and are not compared; compare map_entries of them")
@@ -234,6 +243,13 @@ def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
         null = Type.decimal(1)
         return folded(applied(kind, *(coerced(v, null) if v.is_null else v for v in (left, right))))
     return folded(applied(kind, coerced(left, target), coerced(right, target)))
+
+
+def _has_texts_apart(left: Type, right: Type) -> bool:
+    """Return whether texts within one value would be compared with other values within the other."""
+    if left.is_composite and left.kind is right.kind:
+        return any(_has_texts_apart(a.type, b.type) for a, b in zip(left.parts, right.parts, strict=False))
+    return mixes_texts([left, right])
 
 
 def _structure_of(left: Typed, right: Typed) -> Type | None:

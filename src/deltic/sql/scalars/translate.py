@@ -492,6 +492,8 @@ class _Translation:
         tests, results = ([part.args[name] for part in node.args["ifs"]] for name in ("this", "true"))
         default = self.of(node.args["default"]) if node.args.get("default") else None
         if node.this is None:
+            if null := next((test for test in tests if isinstance(test.unnest(), exp.Null)), None):
+                raise self.source.error(null, "WHEN takes a condition, and NULL has no type", "leave it out")
             return conditions.chosen(self.all(tests), self.all(results), default)
         value, *candidates = self.all([node.this, *tests])
         return conditions.matched(value, candidates, self.all(results), default)

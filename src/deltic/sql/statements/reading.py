@@ -47,6 +47,8 @@ def split(source: SourceText) -> list[Tokens]:
             token.token_type = TokenType.VAR if behind.token_type in BEHIND_A_NAME else token.token_type
         if token.token_type is behind.token_type is TokenType.COMMA:  # which sqlglot passes over
             raise token_error(source, behind, "`,` cannot stand here", "write what is between them, or one comma")
+        if behind.token_type is TokenType.HEX_STRING and source.text[behind.start] == "0":
+            raise token_error(source, behind, "a number has decimal digits", f"write X'{behind.text}' for bytes")
     statements: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:

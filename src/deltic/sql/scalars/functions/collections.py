@@ -90,7 +90,8 @@ def _of_one_array(name: str, values: Typed) -> Typed:
 
 
 def _with_element(name: str, values: Typed, value: Typed) -> Typed:
-    if value.is_null and name == "array_contains":
+    is_void = open_type(values) is Type.array(VOID.or_null)
+    if value.is_null and (name == "array_contains" or (name == "array_position" and is_void)):
         raise Mismatch("NULL is in no array; ask exists(xs, x -> x IS NULL)")
     return attempt(name, *_element(values, value))
 

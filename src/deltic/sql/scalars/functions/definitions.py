@@ -173,7 +173,7 @@ _DEFINITIONS: dict[str, str] = {
     "array_join (items texts, separator STRING)": "try_spark_array_join(items, separator)",
     "array_join (items texts, separator STRING, instead STRING)": "try_spark_array_join(items, separator, instead)",
     "reverse (items array!)": "try_spark_array_reverse(items)",
-    "sort_array (items ordered, ascending BOOLEAN = TRUE)": "try_spark_sort_array(items, ascending)",
+    "sort_array (items ordered, ascending truth = TRUE)": "try_spark_sort_array(items, ascending)",
     "map_keys (value map_or_null)": "try_spark_map_keys(value)",
     "map_values (value map_or_null)": "try_spark_map_values(value)",
     "map_entries (value map_or_null)": "try_spark_map_entries(value)",
@@ -296,6 +296,14 @@ def _array(value: Typed, _: str) -> Typed:
 
 kind("array_or_null")(lambda value, _: array_or_null(value))
 kind("map_or_null")(lambda value, _: map_or_null(value))
+
+
+@kind("truth")
+def _truth(argument: Typed, _: str) -> Typed:
+    """A BOOLEAN, to which nothing else is converted."""
+    if not argument.is_null and argument.type.type is not Type.BOOLEAN:
+        raise Mismatch("BOOLEAN is taken here")
+    return to(argument, Type.BOOLEAN)
 
 
 @kind("whole")
