@@ -86,17 +86,53 @@ def test_columns_have_collations_in_tables_views_and_a_state(tmp_path):
     assert "s STRING COLLATE unicode_ci NOT NULL" in shown[0]
 
 
+WITHIN = """
+CREATE TABLE t (id INT, s STRING COLLATE UTF8_LCASE, xs ARRAY<STRING COLLATE UNICODE_CI>);
+CREATE VIEW grouped AS SELECT array(s) AS a, count(*) AS n FROM t GROUP BY array(s);
+CREATE VIEW alike AS SELECT DISTINCT struct(s, 1) AS r FROM t;
+CREATE VIEW joined AS SELECT a.id AS x, b.id AS y FROM t a JOIN t b ON named_struct('s', a.s) = named_struct('s', b.s);
+CREATE VIEW parts AS SELECT x, count(*) AS n FROM (SELECT explode(xs) AS x FROM t) GROUP BY x;
+CREATE VIEW listed AS SELECT listagg(id, '') WITHIN GROUP (ORDER BY s, id) AS ids, collect_list(s) AS all FROM t;
+CREATE VIEW left_over AS SELECT s FROM t EXCEPT ALL SELECT upper(s) FROM t WHERE id = 1;
+CREATE VIEW both AS SELECT s FROM t INTERSECT ALL SELECT upper(s) FROM t WHERE id < 3;
+CREATE VIEW found AS SELECT id, array_contains(xs, s COLLATE UNICODE_CI) AS has, map(s, 1)['ADA'] AS one FROM t
+"""
+
+
+def test_collations_go_into_arrays_and_structs_of_views_and_of_a_state(tmp_path):
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        pipeline.sql(WITHIN)
+        pipeline.sql("INSERT INTO t VALUES (1, 'ada', array('ADA', 'x')), (2, 'Ada', array('X')), (3, 'bob', array())")
+        assert rows(pipeline, "grouped") == [(["Ada"], 2), (["bob"], 1)]
+        assert rows(pipeline, "joined") == [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3)]
+        assert rows(pipeline, "parts") == [("ADA", 1), ("X", 2)]
+        assert rows(pipeline, "listed") == [("123", ["Ada", "ada", "bob"])]
+        assert rows(pipeline, "left_over") == [("Ada",), ("bob",)]
+        assert rows(pipeline, "both") == [("Ada",), ("Ada",)]
+        assert rows(pipeline, "found") == [(1, True, 1), (2, False, 1), (3, False, None)]
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        pipeline.sql("DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (4, 'BOB', array('bob'))")
+        assert rows(pipeline, "grouped") == [(["BOB"], 2), (["ada"], 1)]
+        assert rows(pipeline, "(SELECT r.s FROM alike)") == [("BOB",), ("ada",)]
+        assert rows(pipeline, "found") == [(1, True, 1), (3, False, None), (4, True, None)]
+        assert (
+            described(pipeline, "t")[-1]
+            == described(pipeline, "QUERY SELECT xs FROM t")[0]
+            == "array<string collate UNICODE_CI>"
+        )
+        assert described(pipeline, "grouped") == ["array<string collate UTF8_LCASE>", "bigint"]
+
+
 def test_what_would_lose_a_collation_is_refused():
     pipeline = deltic.Pipeline()
-    pipeline.sql("CREATE TABLE t (s STRING COLLATE UTF8_LCASE, p STRING)")
+    pipeline.sql("CREATE TABLE t (s STRING COLLATE UTF8_LCASE, p STRING, r STRING COLLATE UNICODE_RTRIM)")
     for query, message in {
-        "SELECT array(s) FROM t": "kept in a column of its own",
-        "SELECT named_struct('a', s) FROM t": "kept in a column of its own",
-        "SELECT array_contains(array(p), s) FROM t": "arrays, maps and structs have texts without a collation",
-        "SELECT map(p, 1)[s] FROM t": "arrays, maps and structs have texts without a collation",
-        "SELECT collect_list(s) FROM t": "compared by bytes",
-        "SELECT split_part(s, 'a', 1) FROM t": "compared by bytes",
-        "SELECT s FROM t EXCEPT ALL SELECT s FROM t": "EXCEPT ALL of texts with a collation",
+        "SELECT array(s, p) FROM t": "texts of UTF8_BINARY and UTF8_LCASE stand together",
+        "SELECT mode(s) FROM t": "compared by bytes",
+        "SELECT replace(r, 'a', 'b') FROM t": "ignores blanks at the end",
+        "SELECT contains(p COLLATE UNICODE_AI, 'a') FROM t": "ignores accents and not case",
+        "SELECT upper(p COLLATE tr) FROM t": "rules of its own in tr",
+        "SELECT array(s) FROM t UNION SELECT array(p) FROM t": "the collations UTF8_LCASE and UTF8_BINARY",
         "WITH RECURSIVE r AS (SELECT s FROM t UNION SELECT s FROM r) SELECT * FROM r": "a recursion over the collation",
     }.items():
         with pytest.raises(deltic.ProgramError, match=message):

@@ -381,6 +381,13 @@ FUNCTIONS |= by_rows(
         "collation_key": Function(
             TEXT, "regexp_extract(icu_sort_key({0}, {1}), {2}, 1)", (TEXT, TEXT, TEXT, TEXT), names=()
         ),
+        "letter_cases": Function(
+            TEXT,
+            r"{0} || '01' || regexp_replace(regexp_replace(regexp_replace({1}, '\pM', '', 'g'), "
+            r"'[^\p{{Lu}}\p{{Lt}}]', '0', 'g'), '[^0]', '1', 'g')",
+            (TEXT, TEXT),
+            names=(),
+        ),
         "hex_bytes": Function(TEXT, "hex({0})", (BYTES,), names=()),
         "substring_bytes": Function(BYTES, takes=(BYTES, INT, INT), defaults=(_WIDEST,), names=(), python=_part),
         "unhex": Function(BYTES, "unhex({0})", (TEXT,), tolerant=True),

@@ -17,6 +17,7 @@ from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.expressions.trees import listed
 from deltic.errors import did_you_mean
+from deltic.sql.modifiers import within
 from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
 from deltic.sql.scalars.coercion import as_signed
 from deltic.sql.scalars.conditions import is_null
@@ -248,7 +249,7 @@ _ADDED = (*INTERVALS, Type.TIMESTAMP)
 
 def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
     """Return a single aggregate of the circuit, whose result is the value."""
-    if any(text.collation for text in inputs):
+    if any(text.is_collated for text in inputs):
         function, inputs = _in_collation(function, inputs)
     call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
     return LoweredAggregates(inputs, (call,), lambda results: with_modifier(results[0], inputs))
@@ -263,15 +264,19 @@ def _in_collation(function: str, inputs: tuple[Typed, ...]) -> tuple[str, tuple[
             return function, (inputs[0], comparable(inputs[1]))
         case "count_distinct":
             return function, tuple(map(comparable, inputs))
-        case "count":
+        case "count" | "collect_list":
             return function, inputs
     raise Mismatch("its texts are compared by bytes: write CAST(… AS STRING)")
 
 
 def with_modifier(result: Typed, inputs: Sequence[Typed]) -> Typed:
     """Keep the interval fields or the collation of the argument in a result that is one of its values."""
-    is_one = bool(inputs) and result.type.type is inputs[0].type.type
-    return replace(result, modifier=inputs[0].modifier) if is_one else result
+    if not inputs or inputs[0].modifier is None:
+        return result
+    if result.type.type is inputs[0].type.type:
+        return replace(result, modifier=inputs[0].modifier)
+    is_list = result.type.type.kind is Kind.ARRAY and result.type.type.element.type is inputs[0].type.type
+    return replace(result, modifier=within(inputs[0].modifier)) if is_list else result
 
 
 Rule = Callable[[_Asked], LoweredAggregates]
@@ -445,7 +450,7 @@ def _string_agg(asked: _Asked) -> LoweredAggregates:
     separator = asked.constant(separators[0], type_, "the delimiter") if separators else None
     if asked.is_distinct and any(ordered.this != text for ordered in asked.order):
         raise asked.error("with DISTINCT, the texts themselves are ordered", "order by the first argument")
-    orders = [asked.ordered(ordered.this) for ordered in asked.order]
+    orders = [comparable(asked.ordered(ordered.this)) for ordered in asked.order]
     directions = tuple(map(direction, asked.order))
     if type_ is Type.STRING:
         return _one("string_agg", coerced(result, type_), *orders, parameters=(str(separator or ""), *directions))

@@ -7,17 +7,32 @@ from functools import cache
 from importlib.metadata import version
 
 _LANGUAGES = (
-    "af ar as az be bg blo bn br bs ca ceb cs cy da de dsb ee en eo es et fa ff fi fil fo fr fy ga gl gu ha haw hi hr "
-    "hsb hu hy id ig is it ka kk kl kn ko kok ku ky lb lij lkt ln lo lt lv ml mr ms mt nb ne nl nn no nso om or pa pl "
-    "ps pt ro ru sa se si sk sl smn sq st sv sw ta te th tk tn to tr ug uk ur uz vi wo xh yo zh zu"
+    "af am ar ar_SAU as az be bg blo bn bo br bs ca ceb cs cy da de de_AUT dsb dz ee en en_USA eo es et fa fa_AFG ff "
+    "ff_Adlm fi fil fo fr fr_CAN fy ga gl gu ha haw he he_ISR hi hr hsb hu hy id id_IDN ig is it ja ka kk kl km kn ko "
+    "kok ku ky lb lij lkt ln lo lt lv ml mr ms mt my nb nb_NOR ne nl nn no nso om or pa pa_Guru pa_Guru_IND pl ps pt "
+    "ro ru sa se si sk sl smn sq sr_Latn sr_Latn_BIH sr_Latn_SRB st sv sw ta te th tk tn to tr ug uk ur uz vi wae wo "
+    "xh yi yo zh zh_Hans zh_Hans_CHN zh_Hans_SGP zh_Hant zh_Hant_HKG zh_Hant_MAC zh_Hant_TWN zu"
 )
 _BASES = {name.upper(): name for name in ("UTF8_BINARY", "UTF8_LCASE", "UNICODE", *_LANGUAGES.split())}
+_TAGS = {
+    "UNICODE": "und",
+    "de_AUT": "de_AT",
+    "fa_AFG": "fa_AF",
+    "fr_CAN": "fr_CA",
+    "sr_Latn": "hr",
+    "wae": "und",
+    "zh_Hant": "zh_TW",
+}
+"""The languages that ICU knows by other names."""
+_LETTERS = "^((?:..)*?)01"
 _LEVELS = {
     frozenset[str](): "^(.*)",
     frozenset({"CI"}): "^((?:..)*?01(?:..)*?)01",
-    frozenset({"CI", "AI"}): "^((?:..)*?)01",
+    frozenset({"AI"}): _LETTERS,
+    frozenset({"CI", "AI"}): _LETTERS,
 }
-"""What does not count beside letters, and which part of the key in hexadecimal is compared then, 01 between levels."""
+"""What does not count beside letters, and which part of the key in hexadecimal is compared then, 01 between levels.
+Where accents alone do not count, the case of letters is compared after their keys."""
 _DEFAULTS = frozenset({"CS", "AS"})
 
 
@@ -44,7 +59,8 @@ class Collation:
     @classmethod
     def named(cls, name: str) -> Collation | None:
         """Return the collation of a name in any case; None where there is none, or none that is supported."""
-        base = next((base for base in _BASES if f"{name.upper()}_".startswith(f"{base}_")), "")
+        found = [base for base in _BASES if f"{name.upper()}_".startswith(f"{base}_")]
+        base = max(found, key=len, default="")
         parts = name.upper().removeprefix(base).split("_")[1:]
         ignored = frozenset(parts) - _DEFAULTS - {"RTRIM"}
         is_plain = not base.startswith("UTF8") or set(parts) <= {"RTRIM"}
@@ -61,7 +77,9 @@ class Collation:
     @property
     def icu(self) -> tuple[str, str, str]:
         """ICU's language, the pattern of the part of its key that is compared, and what makes keys."""
-        return "und" if self.base == "UNICODE" else self.base.lower(), _LEVELS[self.ignored], maker()
+        language = "_".join(self.base.split("_")[:2])
+        named = _TAGS.get(language, language.split("_")[0].lower())
+        return named, _LEVELS[self.ignored], maker()
 
     @property
     def is_plain(self) -> bool:

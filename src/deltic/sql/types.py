@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from deltic.sql.collations import HINT, Collation
+from deltic.sql.modifiers import Modifier, part, texts_of, within
 from deltic.sql.remedies import of_type
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Kind, Type
@@ -70,9 +73,6 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     VARCHAR(n) and CHAR(n) are those of columns alone, which have a bound for what is stored in them.
     """
     kind, parameters = data_type.this, data_type.expressions
-    for part in parameters:
-        if any(within.args.get("collate") for within in part.find_all(exp.DataType)):
-            raise source.error(part, "texts within arrays, maps and structs have no collation", "leave COLLATE out")
     if isinstance(kind, exp.Interval):
         return _interval(data_type, kind, source)
     if kind is _D.INTERVAL:
@@ -97,13 +97,43 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     return _SIMPLE[kind]
 
 
-def collation_of(data_type: exp.DataType, source: SourceText) -> Collation | None:
-    """Return the collation that a type names: STRING COLLATE UNICODE_CI. Raises ProgramError for an unknown one."""
-    named = data_type.args.get("collate")
-    result = None if named is None else Collation.named(named.name)
-    if named is not None and result is None:
-        raise source.error(data_type, f"there is no collation {named.name}", HINT)
+def modifier_of(part: exp.Expression, source: SourceText) -> Modifier | None:
+    """Return the collations that a type names, or that of a field: STRING COLLATE UNICODE_CI. Raises ProgramError for
+    an unknown one.
+    """
+    kind = part.args.get("kind") if isinstance(part, exp.ColumnDef) else part
+    own = (constraint.args.get("kind") for constraint in part.args.get("constraints") or ())
+    named = next(
+        (one.this for one in own if isinstance(one, exp.CollateColumnConstraint)), kind and kind.args.get("collate")
+    )
+    if named is None:
+        return within(*(modifier_of(each, source) for each in kind.expressions)) if kind else None
+    result = Collation.named(named.name)
+    if result is None:
+        raise source.error(part, f"there is no collation {named.name}", HINT)
     return result
+
+
+def collated(type_: Type, modifier: Modifier | None) -> str:
+    """Return collations as catalogs keep them: the name of a text's, the type of other values; "" for none."""
+    if all(collation is None or collation.is_plain for collation in texts_of(type_, modifier)):
+        return ""
+    return modifier.name if isinstance(modifier, Collation) else simple_string(type_, modifier)
+
+
+def collated_as(type_: Type, text: str | None) -> Modifier | None:
+    """Return the collations of a type that `collated` has written."""
+    if not text or type_ is Type.STRING:
+        return Collation.named(text) if text else None
+    names = iter(_TEXTS.findall(text))
+
+    def read(own: Type) -> Modifier | None:
+        return Collation.named(next(names)) if own is Type.STRING else within(*(read(one.type) for one in own.parts))
+
+    return read(type_)
+
+
+_TEXTS = re.compile(r"(?<=[<:,])string(?: collate (\w+))?(?=[,>])")
 
 
 def written(type_: Type) -> str:
@@ -121,21 +151,18 @@ def written(type_: Type) -> str:
             return "VOID" if type_ is VOID else _WRITTEN[type_.kind]
 
 
-def simple_string(type_: Type, collation: Collation | None = None) -> str:
+def simple_string(type_: Type, modifier: Modifier | None = None) -> str:
     """Return the name of a type as Spark's `typeof` and DESCRIBE have it: in lower case, except for the names of
     fields.
     """
-    if collation is not None and collation.name != "UTF8_BINARY":
-        return f"string collate {collation.name}"
-    match type_.kind:
-        case Kind.ARRAY:
-            return f"array<{simple_string(type_.element.type)}>"
-        case Kind.MAP:
-            return f"map<{simple_string(type_.key)},{simple_string(type_.value.type)}>"
-        case Kind.STRUCT:
-            return f"struct<{','.join(f'{column.name}:{simple_string(column.type)}' for column in type_.fields)}>"
-        case _:
-            return written(type_).lower()
+    if isinstance(modifier, Collation):
+        return f"string collate {modifier.name}" if modifier.name != "UTF8_BINARY" else "string"
+    if isinstance(modifier, tuple):
+        return f"interval {' to '.join(dict.fromkeys(modifier))}".lower()
+    parts = [simple_string(own.type, part(modifier, place)) for place, own in enumerate(type_.parts)]
+    if type_.kind is Kind.STRUCT:
+        parts = [f"{field.name}:{own}" for field, own in zip(type_.fields, parts, strict=True)]
+    return f"{type_.kind.value}<{','.join(parts)}>" if type_.is_composite else written(type_).lower()
 
 
 def _decimal(data_type: exp.DataType, source: SourceText) -> Type:

@@ -17,11 +17,10 @@ from deltic.duck import of_thread
 from deltic.engine.batches import TableBatch
 from deltic.engine.storage.interner import sort_key
 from deltic.pipeline.reading.rows import Rows
-from deltic.sql.collations import Collation
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.statements.statements import Show
-from deltic.sql.types import simple_string, written
+from deltic.sql.types import collated_as, simple_string, written
 from deltic.values.types import Column, Schema
 from deltic.values.types.arrow import type_of_arrow
 
@@ -86,7 +85,7 @@ def schema_table(type_: ZSetType, names: Sequence[str]) -> pa.Table:
 
 def type_name(type_: ZSetType, column: Column) -> str:
     """Return the type of a column of a relation, with its collation."""
-    return simple_string(column.type, Collation.named(dict(type_.collations).get(column.name, "")))
+    return simple_string(column.type, collated_as(column.type, dict(type_.collations).get(column.name)))
 
 
 def column_table(type_: ZSetType, name: str) -> pa.Table:
@@ -197,7 +196,8 @@ def _declared(column: Column, storing: ColumnStorage) -> str:
     """Return a column as CREATE TABLE has it."""
     bound = f"{'CHAR' if storing.fixed else 'VARCHAR'}({storing.limit})"
     type_ = written(column.type) if storing.limit is None else bound
-    type_ += f" COLLATE {storing.collation}" if storing.collation else ""
+    if storing.collation:
+        type_ = storing.collation if column.type.is_composite else f"{type_} COLLATE {storing.collation}"
     default = f" DEFAULT {storing.default}" if storing.default else ""
     return f"{column.name} {type_}{'' if column.nullable else ' NOT NULL'}{default}"
 

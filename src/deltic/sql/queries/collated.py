@@ -12,7 +12,7 @@ from deltic.values.types import Column
 def keyed(rows: QueryRows, scope: QueryScope) -> tuple[int, tuple[str, ...]]:
     """Return the rows with a key for each text with a collation, and the columns in which equal rows agree."""
     nodes = scope.nodes
-    keys = {a.column.name: key(a.typed) for a in rows.visible if a.collation}
+    keys = {a.column.name: key(a.typed) for a in rows.visible if a.is_collated}
     made = [Column(_name_of(name), value.type.type, value.type.nullable) for name, value in keys.items()]
     node = nodes.extend(rows.node, made, [value.expression for value in keys.values()]) if made else rows.node
     return node, (*scope.bound_names, *(_name_of(name) if name in keys else name for name in rows.names))

@@ -14,6 +14,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, is_literal_zero
 from deltic.errors import count_of
 from deltic.sql import types
+from deltic.sql.modifiers import implied
 from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
@@ -85,16 +86,20 @@ def exploded(
 def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
     """Return a row for each place of an array or a map, maybe with its number; `inline` shows the fields of structs."""
     node, source = generator.node, values.scope.source
-    array = values.column(values.typed(prepared(generator.arguments[0], values)), "array")
+    whole = values.typed(prepared(generator.arguments[0], values))
+    array = values.column(whole, "array")
     if array.type.kind not in (Kind.ARRAY, Kind.MAP):
         message = f"{source.written(node)} takes an array or a map, and its argument is {types.written(array.type)}"
         raise source.error(node, message)
-    given = values.place(node, Typed(column(array.name), array.value_type), is_whole=False)
+    given = values.place(
+        node, Typed(column(array.name), array.value_type, modifier=implied(whole.modifier)), is_whole=False
+    )
     parts: list[_Shown] = [("col", given)]
     if array.type.kind is Kind.MAP:
         both = {"key": "map_keys", "value": "map_values"}.items()
-        made = [(name, values.column(values.typed(_call(function, given)), name)) for name, function in both]
-        parts = [(name, values.place(node, Typed(column(c.name), c.value_type), is_whole=False)) for name, c in made]
+        made = [(name, values.typed(_call(function, given))) for name, function in both]
+        kept = ((n, replace(v, expression=column(values.column(v, n).name))) for n, v in made)
+        parts = [(name, values.place(node, value, is_whole=False)) for name, value in kept]
     place = _numbered(generator, values, _count(given, generator.is_outer))
     if generator.name == "inline":
         if array.type.kind is not Kind.ARRAY or array.type.element.type.kind is not Kind.STRUCT:

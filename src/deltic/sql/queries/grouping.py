@@ -98,11 +98,11 @@ class GroupedBlock:
         if text not in self.keys:
             own = isinstance(node, exp.Column) and self.values.rows.find(node)
             value = self.values.typed(prepared(node, self.values))
-            result = self.values.column(value if value.collation else comparable(value), "key")
+            result = self.values.column(value if value.is_collated else comparable(value), "key")
             self.values.scope.nodes.words.write([result.name], node, self.values.scope.source)
             attribute = own[0] if own else QueryColumn("", result, modifier=value.modifier)
             self.keys[text] = replace(attribute, column=result)
-            if attribute.collation:
+            if attribute.is_collated:
                 self._compared[result.name] = self.values.column(comparable(value), "key").name
         return text
 

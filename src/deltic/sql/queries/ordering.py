@@ -100,7 +100,7 @@ def _order(key: exp.Ordered, rows: QueryRows, values: BlockValues) -> ops.Order:
 
 def _by(selected: QueryColumn, values: BlockValues) -> Column:
     """Return the column by which one of the result orders rows: that itself, or keys of its collation."""
-    return values.column(key_of(selected.typed), "order") if selected.collation else selected.column
+    return values.column(key_of(selected.typed), "order") if selected.is_collated else selected.column
 
 
 def of_first(key: exp.Expression, query: exp.Expression) -> exp.Expression:

@@ -29,6 +29,7 @@ from deltic.sql.queries.unread import refuse_unread
 from deltic.sql.scalars import Typed
 from deltic.sql.scalars.comparing import key
 from deltic.sql.text import SourceText
+from deltic.sql.types import collated
 from deltic.values.types import Column
 
 
@@ -117,7 +118,9 @@ def _type(circuit: Circuit, name: str, names: Sequence[str], rows: QueryRows) ->
     result = circuit.type_of(circuit.sinks[name])
     assert isinstance(result, ZSetType)
     there = zip(names, rows.visible, strict=True)
-    return replace(result, collations=tuple((n, a.collation.name) for n, a in there if a.collation))
+    return replace(
+        result, collations=tuple((n, collated(a.column.type, a.modifier)) for n, a in there if a.is_collated)
+    )
 
 
 def _lowered(

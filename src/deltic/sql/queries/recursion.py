@@ -91,7 +91,7 @@ def _lowered(definition: exp.CTE, names: Sequence[str], scope: QueryScope, is_se
         message = f"{name} names {count_of(len(shown), 'column')}, and its first query has {len(base.visible)}"
         raise scope.source.error(definition, message)
     base = base.called("", shown)
-    if is_set and (collated := next((a.name for a in base.visible if a.collation), None)):
+    if is_set and (collated := next((a.name for a in base.visible if a.is_collated), None)):
         raise scope.refuse(definition, f"a recursion over the collation of {collated}", "write CAST(… AS STRING)")
     scope.nodes.words.call(base.visible)
     for _ in range(_WIDENINGS):

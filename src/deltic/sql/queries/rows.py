@@ -13,9 +13,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.errors import did_you_mean
-from deltic.sql.collations import Collation
+from deltic.sql.modifiers import Modifier, implied
 from deltic.sql.scalars import NULL, Typed, coerced, typed
-from deltic.sql.scalars.typed import Modifier
 from deltic.sql.text import SourceText
 from deltic.sql.variables import refuse_in_definition, variable_of
 from deltic.values.types import Column
@@ -47,17 +46,12 @@ class QueryColumn:
         """Its value."""
         if self.is_void:
             return NULL
-        return Typed(column(self.column.name), self.column.value_type, modifier=self._modifier)
+        return Typed(column(self.column.name), self.column.value_type, modifier=implied(self.modifier))
 
     @property
-    def _modifier(self) -> Modifier | None:
-        """The modifier of its values, which no COLLATE beside them names."""
-        return self.modifier.as_explicit(False) if isinstance(self.modifier, Collation) else self.modifier
-
-    @property
-    def collation(self) -> Collation | None:
-        """How its texts are compared, where not by their bytes."""
-        return self.typed.collation
+    def is_collated(self) -> bool:
+        """Whether it has texts that are not compared by their bytes."""
+        return self.typed.is_collated
 
 
 @dataclass(frozen=True)

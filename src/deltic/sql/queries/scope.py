@@ -12,12 +12,12 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.errors import ProgramError
-from deltic.sql.collations import Collation
 from deltic.sql.names import find_name
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Bindings, QueryColumn, QueryRows
 from deltic.sql.remedies import of_relation
 from deltic.sql.text import SourceText
+from deltic.sql.types import collated_as
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,10 @@ class CatalogTables:
         if name not in self._read:
             type_ = CLOCK.type if name == CLOCK.name else self.types[name]
             node = self.nodes.builder.add(ops.Source(name, type_.schema, type_.is_set))
-            collations = {column: Collation.named(collation) for column, collation in type_.collations}
-            columns = tuple(QueryColumn(c.name, c, modifier=collations.get(c.name)) for c in type_.schema)
+            named = dict(type_.collations)
+            columns = tuple(
+                QueryColumn(c.name, c, modifier=collated_as(c.type, named.get(c.name))) for c in type_.schema
+            )
             self._read[name] = NamedRows(QueryRows(node, columns), self.nodes)
         return self._read[name]
 

@@ -10,6 +10,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.errors import count_of
 from deltic.sql.collations import PLAIN
+from deltic.sql.modifiers import texts_of
 from deltic.sql.queries.collated import distinct, keyed
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
@@ -35,12 +36,20 @@ def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
     left, right = aligned(left, right, query, what, scope, compares=True)
     if not is_all:
         return _without_copies(left, right, isinstance(query, exp.Intersect), scope)
-    if any(a.collation for a in left.visible):
-        raise scope.refuse(query, f"{what} ALL of texts with a collation", "leave ALL out")
-    a, b, nodes = left.node, right.node, scope.nodes
-    if isinstance(query, exp.Intersect):
-        return scope.seen(left, nodes.plus(a, nodes.negate(difference(nodes, a, b))))
-    return scope.seen(left, difference(nodes, a, b))
+    return scope.seen(left, _with_copies(left, right, isinstance(query, exp.Intersect), scope))
+
+
+def _with_copies(left: QueryRows, right: QueryRows, are_in: bool, scope: QueryScope) -> int:
+    """Return each row on the left as often as it is, or is not, on the right; of equal rows one is shown."""
+    nodes, names = scope.nodes, scope.nodes.schema(left.node).names
+    (a, keys), (b, _) = keyed(left, scope), keyed(right, scope)
+    a, b = (nodes.keep(node, list(dict.fromkeys(keys))) for node in (a, b))
+    result = difference(nodes, a, b)
+    result = nodes.plus(a, nodes.negate(result)) if are_in else result
+    if not any(column.is_collated for column in left.visible):
+        return result
+    shown, _ = keyed(distinct(left, scope), scope)
+    return nodes.keep(nodes.join(result, shown), names)
 
 
 def _without_copies(left: QueryRows, right: QueryRows, are_in: bool, scope: QueryScope) -> QueryRows:
@@ -99,8 +108,9 @@ def aligned(
     pairs = []
     for a, b in zip(left.visible, right.visible, strict=True):
         theirs = named_as(b.typed, a.column.type) if isinstance(query, exp.Union) else b.typed
-        if isinstance(query, exp.SetOperation) and _named(a) != _named(b) and not (a.is_void or b.is_void):
-            message = f"{what}: column {a.name} has the collations {_named(a)} and {_named(b)}"
+        one, other = _collations(a), _collations(b)
+        if isinstance(query, exp.SetOperation) and one != other and one and other:
+            message = f"{what}: column {a.name} has the collations {one} and {other}"
             raise scope.source.error(query, message, "add COLLATE to one")
         pair = unified([a.typed, theirs])
         if pair is None:
@@ -113,8 +123,10 @@ def aligned(
     return _of(left, [a for a, _ in pairs], names, scope), _of(right, [b for _, b in pairs], names, scope)
 
 
-def _named(column: QueryColumn) -> str:
-    return (column.collation or PLAIN).name
+def _collations(column: QueryColumn) -> str:
+    """Return the names of the collations of its texts."""
+    found = texts_of(column.typed.type.type, column.typed.modifier)
+    return ", ".join((collation or PLAIN).name for collation in found)
 
 
 def _of(rows: QueryRows, values: Sequence[Typed], names: Sequence[tuple[str, str]], scope: QueryScope) -> QueryRows:

@@ -25,6 +25,7 @@ from deltic.circuit.expressions.casts import (
 )
 from deltic.functions import call, is_call
 from deltic.functions.function import PREFIX
+from deltic.sql.scalars.composites import called, rebuilt
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import Typed, defined, in_common
 from deltic.sql.types import VOID
@@ -161,14 +162,29 @@ def _converted(typed: Typed, target: Type, by_part: bool = False) -> Typed:
     if source is target:
         return typed
     if typed.fields is not None and target is Type.STRING:
-        fields = (literal(field, Type.STRING) for field in typed.fields)
-        return Typed(call("written_interval", typed.expression, *fields), ValueType(target, typed.type.nullable))
+        return called("written_interval", typed, *typed.fields)
+    if target is Type.STRING and source.is_composite and typed.modifier:
+        typed = with_written_intervals(typed)
     if is_literal(typed.expression) and source.is_integer and (result := _literal(typed.expression, target)):
         return result
     exact = converts_all(source, target) and never_undefined(source, target) and not _differs(source, target)
     node = (cast if exact or (by_part and source.is_composite) else conversion)(typed.expression.copy(), target)
     nullable = typed.type.nullable or not converts_all(source, target)
     return Typed(node, ValueType(target, nullable))
+
+
+def with_written_intervals(value: Typed) -> Typed:
+    """Return a composite value with texts in place of intervals."""
+    if value.type.type.is_composite:
+        return rebuilt(value, with_written_intervals) if _has_intervals(value.type.type) else value
+    return coerced(value, Type.STRING) if _has_intervals(value.type.type) else value
+
+
+def _has_intervals(type_: Type) -> bool:
+    return type_.kind in _INTERVALS or any(_has_intervals(part.type) for part in type_.parts)
+
+
+_INTERVALS = (Kind.YEAR_MONTH_INTERVAL, Kind.DAY_TIME_INTERVAL)
 
 
 def _differs(source: Type, target: Type) -> bool:

@@ -1,7 +1,6 @@
 """Texts where they are compared: by keys of their collation; and functions of texts that have one.
 
-A collation is part of an expression, see `Typed.modifier`, and goes with columns. Values within arrays, maps and
-structs have none: what would lose a collation there is refused.
+A collation is part of an expression, see `Typed.modifier`, and goes with columns and into arrays, maps and structs.
 """
 
 from __future__ import annotations
@@ -9,95 +8,144 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from deltic.circuit.expressions import is_literal
-from deltic.functions import call
+from deltic.functions import FUNCTIONS
 from deltic.sql.collations import Collation
-from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Mismatch, Typed, constant, in_common, of_node
+from deltic.sql.modifiers import Within, everywhere, texts_of, within
+from deltic.sql.scalars.coercion import can_coerce, coerced
+from deltic.sql.scalars.composites import called as _made
+from deltic.sql.scalars.composites import rebuilt
+from deltic.sql.scalars.typed import Mismatch, Typed, collation_of, constant, defined, in_common
 from deltic.values.types import Type
 
 _SIGMA = "ς", "σ"
 """The letter at the end of words, which equals the other where case does not count."""
-_COMPARING = {"collate", "collation", "decode", "equal_null", "greatest", "least", "nullif", "typeof"}
-"""Functions that are made of comparisons, or ask for the collation."""
-_SEARCHING = {"contains", "startswith", "endswith", "find_in_set", "instr", "locate", "position", "like"}
-"""Functions that find one text in another."""
+_OWN = {
+    *("array", "collate", "collation", "decode", "element_at", "equal_null", "get", "greatest", "least", "map"),
+    *("map_contains_key", "map_from_arrays", "named_struct", "nullif", "struct", "try_element_at", "typeof"),
+    *("array_distinct", "array_except", "array_intersect", "array_max", "array_min", "array_remove", "array_sort"),
+    *("array_union", "sort_array"),
+}
+"""Functions that are made of comparisons, put values together, or ask for the collation."""
+_KEYED = {"array_contains", "array_position", "arrays_overlap"}
+"""Functions that compare the elements of arrays, and return none of them."""
+_SEARCHING = {"contains", "startswith", "endswith", "find_in_set", "instr", "locate", "position"}
+"""Functions that find one text in another, neither of which has blanks at the end that do not count."""
+_LETTERS = {"initcap", "replace", "substring_index", "split_part", "translate", "btrim", "ltrim", "rtrim"}
+"""Functions that choose letters as these."""
 _PATTERNS = {
-    *("rlike", "regexp", "regexp_like", "regexp_count", "regexp_extract", "regexp_instr", "regexp_replace"),
-    "regexp_substr",
+    *("rlike", "regexp", "regexp_like", "regexp_count", "regexp_extract", "regexp_extract_all", "regexp_instr"),
+    *("regexp_replace", "regexp_substr", "split", "str_to_map", "like"),
 }
-"""Functions of a regular expression, which is their second argument."""
-_CASES = "upper", "ucase", "lower", "lcase"
+"""Functions of patterns, which follow their first argument."""
+_CASES = "upper", "ucase", "lower", "lcase", "initcap"
 """Functions that ICU computes by the rules of the language."""
-_LETTERS = {
-    *("initcap", "replace", "substring_index", "split", "split_part", "translate", "trim", "btrim", "ltrim", "rtrim"),
-}
-"""Functions that Spark computes in the collation, and Deltic by bytes alone."""
+_OWN_CASES = {"az", "el", "lt", "nl", "tr"}
+"""The languages that have rules of their own for them."""
 _WITHOUT = {
     *("base64", "date_format", "format_string", "from_unixtime", "get_json_object", "md5", "parse_url", "printf"),
     *("quote", "sha", "sha1", "sha2", "soundex", "to_char", "to_varchar", "try_parse_url", "url_decode"),
-    *("url_encode", "try_url_decode", "from_utc_timestamp"),
+    *("url_encode", "try_url_decode", "from_utc_timestamp", "to_json", "to_csv"),
 }
 """Functions whose result is compared by bytes whatever its arguments are."""
-_ALONE = "UTF8_LCASE is taken here and no other collation"
 
 
-def key(text: Typed) -> Typed:
-    """Return what of a text is compared, byte by byte; another value as it is."""
-    collation = text.collation
-    if collation is None or text.is_null:
-        return text
+def key(value: Typed) -> Typed:
+    """Return what of a value is compared, byte by byte: keys of texts that have a collation, also within others."""
+    if value.is_null or not value.is_collated:
+        return value
+    if value.collation is None:
+        return rebuilt(value, key)
+    collation, text = value.collation, replace(value, modifier=None)
     if collation.trims:
-        text = _call("rtrim", text, " ")
+        text = _made("rtrim", text, " ")
     match collation.base:
         case "UTF8_BINARY":
-            return replace(text, modifier=None)
+            return text
         case "UTF8_LCASE":
-            return _call("translate", _call("lower", text), *_SIGMA)
-    return _call("collation_key", text, *collation.icu)
+            return _made("translate", _made("lower", text), *_SIGMA)
+    result = _made("collation_key", text, *collation.icu)
+    return _made("letter_cases", result, text) if collation.ignored == {"AI"} else result
 
 
-def _call(name: str, text: Typed, *others: str) -> Typed:
-    operands = [text, *(constant(other, Type.STRING) for other in others)]
-    return folded(of_node(call(name, *(operand.expression for operand in operands)), *operands))
+def by_key(values: Typed) -> Typed:
+    """Return a map in which values are found by the keys of texts."""
+    if not isinstance(values.modifier, Within) or not values.modifier.parts[0]:
+        return values
+    keys = replace(_made("map_keys", values), modifier=within(values.modifier.parts[0]))
+    found = _made("map_from_arrays", key(keys), _made("map_values", values))
+    return replace(found, modifier=within(None, values.modifier.parts[1]))
 
 
 def compared(values: Sequence[Typed], target: Type = Type.STRING) -> list[Typed]:
     """Return what of values is compared that are brought to this type. Raises Mismatch for texts of two collations."""
-    if target is not Type.STRING or not any(value.collation for value in values):
+    if not (target is Type.STRING or target.is_composite) or not any(value.is_collated for value in values):
         return list(values)
     modifier = in_common(values)
-    return [key(replace(value, modifier=modifier)) if value.type.type is Type.STRING else value for value in values]
+    return [
+        key(replace(value, modifier=modifier)) if value.type.type.kind is target.kind else value for value in values
+    ]
 
 
-def called(name: str, arguments: Sequence[Typed], value: Callable[[str, Sequence[Typed]], Typed]) -> Typed:
-    """Return the value of a function of arguments of which some have a collation, which its text has, too."""
-    if name in _COMPARING or not any(argument.collation for argument in arguments):
+Function = Callable[[str, Sequence[Typed]], Typed]
+
+
+def called(name: str, arguments: Sequence[Typed], value: Function) -> Typed:
+    """Return the value of a function of arguments of which some have a collation, which its texts have, too."""
+    if name in _OWN or not any(argument.is_collated for argument in arguments):
         return value(name, arguments)
-    collation = in_common(arguments)
-    assert isinstance(collation, Collation)
-    if any(argument.type.type.is_composite and not argument.is_null for argument in arguments):
-        raise Mismatch("arrays, maps and structs have texts without a collation: compare the text itself")
-    result = value(name, _taken(name, collation, [replace(argument, modifier=None) for argument in arguments]))
-    if result.type.type.is_composite:
-        raise Mismatch("a text with a collation is kept in a column of its own: write CAST(… AS STRING)")
-    return replace(result, modifier=collation) if result.type.type is Type.STRING and name not in _WITHOUT else result
+    plain = [
+        argument if isinstance(argument.modifier, Within) else replace(argument, modifier=None)
+        for argument in arguments
+    ]
+    if name in _KEYED:
+        collation = collation_of(arguments)
+        return value(name, [key(replace(a, modifier=everywhere(a.type.type, collation))) for a in arguments])
+    texts = [argument for argument in arguments if argument.type.type is Type.STRING]
+    own = collation_of(arguments[:1] if name in _PATTERNS else texts)
+    result = _in_collation(name, own, plain, value) if own and not own.is_plain else value(name, plain)
+    if name in _WITHOUT or result.modifier is not None:
+        return result
+    has_texts = next(texts_of(result.type.type, None), result) is None
+    own = own or collation_of(argument for argument in arguments if argument not in texts)
+    return replace(result, modifier=everywhere(result.type.type, own)) if has_texts else result
 
 
-def _taken(name: str, collation: Collation, arguments: list[Typed]) -> list[Typed]:
-    """Return the arguments as a function takes them that finds texts in others."""
-    if collation.is_plain or name not in {*_SEARCHING, *_PATTERNS, *_LETTERS, *_CASES}:
-        return arguments
-    if collation.base == "UNICODE" and name in _CASES:
-        return arguments
-    if name.endswith("trim") and len(arguments) < 2:  # only blanks are trimmed
-        return arguments
-    if collation.name != "UTF8_LCASE":
-        raise Mismatch(f"{name}: {_ALONE}")
-    if name in _SEARCHING:
-        return [key(replace(a, modifier=collation)) if a.type.type is Type.STRING else a for a in arguments]
-    if name in _LETTERS or (name in _PATTERNS and not is_literal(arguments[1].expression)):
-        raise Mismatch(f"{name} takes texts that are compared by bytes: write lower(CAST(… AS STRING))")
+def _in_collation(name: str, collation: Collation, arguments: list[Typed], value: Function) -> Typed:
+    """Return the value of a function of texts in a collation."""
+    if name in _CASES and collation.base.split("_")[0] in _OWN_CASES:
+        raise Mismatch(f"{name} has rules of its own in {collation.base}: write CAST(… AS STRING)")
     if name in _PATTERNS:
-        arguments[1] = constant(f"(?i){arguments[1].expression.name}", Type.STRING)
-    return arguments
+        return value(name, _small(name, collation, arguments))
+    if name not in _SEARCHING | _LETTERS or (name.endswith("trim") and len(arguments) < 2):
+        return value(name, arguments)
+    if collation.trims and name in _LETTERS:
+        raise Mismatch(f"{name} takes no collation that ignores blanks at the end: write rtrim(…)")
+    if collation.trims:
+        arguments = [_made("rtrim", a, " ") if a.type.type is Type.STRING else a for a in arguments]
+    if collation.base == "UTF8_BINARY":
+        return value(name, arguments)
+    if collation.ignored == {"AI"}:
+        raise Mismatch(f"{name} takes no collation that ignores accents and not case")
+    if name in ("ltrim", "rtrim"):
+        arguments = arguments[::-1]
+    if name in ("locate", "position"):
+        name, arguments = "locate", [*arguments, constant(1, Type.INT32)][:3]
+    how = (collation.base, "", "") if collation.base == "UTF8_LCASE" else collation.icu
+    given = [*arguments, *(constant(text, Type.STRING) for text in how)]
+    function = FUNCTIONS[f"collated_{name}"]
+    if len(given) != len(function.takes) or not all(map(can_coerce, given, function.takes)):
+        return value(name, [])  # which says what it takes
+    own = list(map(coerced, given, function.takes))
+    result = _made(f"collated_{name}", *own)
+    return defined(result, *own) if function.partial else result
+
+
+def _small(name: str, collation: Collation, arguments: list[Typed]) -> list[Typed]:
+    """Return the arguments of a function of patterns, for texts in which case does not count."""
+    if collation.name != "UTF8_LCASE":
+        raise Mismatch(f"{name}: UTF8_LCASE is taken here and no other collation")
+    if name == "like":
+        return [key(replace(argument, modifier=collation)) for argument in arguments]
+    last = 3 if name == "str_to_map" else 2
+    patterns = [_made("concat", "(?i)", pattern) for pattern in arguments[1:last]]
+    return [arguments[0], *patterns, *arguments[last:]]

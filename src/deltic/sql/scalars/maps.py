@@ -16,8 +16,7 @@ from deltic.values.types.names import type_name
 
 def comparable(value: Typed) -> Typed:
     """Return what of a value is compared: keys of a text, maps sorted by key, so that equal maps are the same."""
-    if value.collation:
-        return key(value)
+    value = key(value)
     if value.type.type.is_ordered:
         return value
     type_ = constant(type_name(value.type.type), Type.STRING)

@@ -44,7 +44,8 @@ class Parts:
             return result.value
         name = f"\0{next(_NUMBERS)}"
         self.waiting[name] = result
-        return Typed(TreePart(this=exp.Identifier(this=name), checked=result.is_checked), result.value.type)
+        node = TreePart(this=exp.Identifier(this=name), checked=result.is_checked)
+        return replace(result.value, expression=node, is_number=False)
 
     def whole(self, value: Typed) -> Typed:
         """Return a value with its parts filled in."""

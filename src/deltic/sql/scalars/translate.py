@@ -27,7 +27,7 @@ from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.parts import Parts
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
 from deltic.sql.text import BUILT_IN, SourceText
-from deltic.sql.types import collation_of, type_of, written
+from deltic.sql.types import modifier_of, type_of, written
 from deltic.values.types import Type
 
 Resolve = Callable[[exp.Column], Typed]
@@ -483,7 +483,7 @@ class _Translation:
             found = written(as_signed(operand.type.type))
             raise self.source.error(node, f"a {found} cannot be cast to {written(target)}")
         of_text = PLAIN if operand.type.type is Type.STRING is target else None
-        modifier = collation_of(node.args["to"], self.source) or of_text
+        modifier = modifier_of(node.args["to"], self.source) or of_text
         return replace((converted if is_safe else coerced)(operand, target), is_number=False, modifier=modifier)
 
     # Conditions

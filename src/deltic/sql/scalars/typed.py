@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -12,12 +12,8 @@ from sqlglot import exp
 from deltic.circuit.expressions import FEW, checked, literal, nodes_of, result_of
 from deltic.functions.intervals import FIELDS
 from deltic.sql.collations import PLAIN, Collation
+from deltic.sql.modifiers import Fields, Modifier, Within, part, texts_of, within
 from deltic.values.types import Type, ValueType
-
-Fields = tuple[str, str]
-"""The first and the last of YEAR and MONTH, or of DAY, HOUR, MINUTE and SECOND."""
-Modifier = Fields | Collation
-"""What a type alone does not say: the fields of an interval, the collation of a text that is not compared by bytes."""
 
 
 class Mismatch(Exception):
@@ -46,13 +42,18 @@ class Typed:
     @property
     def fields(self) -> Fields | None:
         """The first and the last field of an interval, where they are known; its text has all where they are not."""
-        return None if isinstance(self.modifier, Collation) else self.modifier
+        return self.modifier if isinstance(self.modifier, tuple) else None
 
     @property
     def collation(self) -> Collation | None:
         """How the text is compared, where not by its bytes alone."""
         result = self.modifier
         return result if isinstance(result, Collation) and not result.is_plain else None
+
+    @property
+    def is_collated(self) -> bool:
+        """Whether it is a text, or has texts in it, that are not compared by their bytes."""
+        return bool(self.modifier) and any(c and not c.is_plain for c in texts_of(self.type.type, self.modifier))
 
 
 NULL = Typed(exp.Null(), Type.BOOLEAN.or_null)
@@ -65,20 +66,37 @@ def in_common(values: Iterable[Typed]) -> Modifier | None:
     NULL has none of its own. Raises Mismatch for texts of two collations.
     """
     present = [value for value in values if not value.is_null]
-    if any(isinstance(value.modifier, Collation) for value in present):
-        return _collation([value for value in present if value.type.type is Type.STRING])
-    result = [value.fields for value in present if value.type.type is not Type.STRING]
+    if not any(value.modifier for value in present):
+        return None
+    return _merged([(value.type.type, value.modifier, value) for value in present])
+
+
+def collation_of(values: Iterable[Typed]) -> Collation | None:
+    """Return the collation that all texts in these values have. Raises Mismatch for two."""
+    there = [(own, value) for value in values for own in texts_of(value.type.type, value.modifier)]
+    return _collation(there) if any(own for own, _ in there) else None
+
+
+def _merged(found: Sequence[tuple[Type, Modifier | None, Typed]]) -> Modifier | None:
+    """As `in_common`, of parts of values."""
+    if lengths := [len(modifier.parts) for _, modifier, _ in found if isinstance(modifier, Within)]:
+        alike = [one for one in found if len(one[0].parts) == lengths[0]]
+        places = ([(t.parts[n].type, part(m, n), value) for t, m, value in alike] for n in range(lengths[0]))
+        return within(*map(_merged, places))
+    if any(isinstance(modifier, Collation) for _, modifier, _ in found):
+        texts = [(modifier, value) for type_, modifier, value in found if type_ is Type.STRING]
+        return _collation([(own if isinstance(own, Collation) else None, value) for own, value in texts])
+    result = [modifier for type_, modifier, _ in found if type_ is not Type.STRING]
     if not result or None in result:
         return None
-    named = {field for fields in result for field in fields or ()}
+    named = {field for fields in result if isinstance(fields, tuple) for field in fields}
     kind = [field for fields in FIELDS for field in fields if field in named]
     return kind[0], kind[-1]
 
 
-def _collation(texts: Sequence[Typed]) -> Collation:
+def _collation(texts: Sequence[tuple[Collation | None, Typed]]) -> Collation:
     """That which COLLATE names, else that of columns; texts without columns take any."""
-    of_columns = [text for text in texts if text.modifier or any(map(_is_column, nodes_of(text.expression)))]
-    there = {text.modifier if isinstance(text.modifier, Collation) else PLAIN for text in of_columns}
+    there = {own or PLAIN for own, value in texts if own or any(map(_is_column, nodes_of(value.expression)))}
     result = {collation for collation in there if collation.is_explicit} or there
     if len(result) > 1:
         both = " and ".join(sorted(collation.name for collation in result))
@@ -125,7 +143,7 @@ def defined(operation: Typed, *operands: Typed) -> Typed:
     if isinstance(operation.expression, exp.Null) or not _may_fail(operation, *operands):
         return operation
     node = checked(operation.expression)
-    return Typed(node, result_of(node, [operand.type for operand in operands]))
+    return replace(of_node(node, *operands), modifier=operation.modifier)
 
 
 def _may_fail(operation: Typed, *operands: Typed) -> bool:

@@ -16,7 +16,7 @@ from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import Tokens, expression, split, token_error
 from deltic.sql.text import SourceText
-from deltic.sql.types import collation_of, type_of, written
+from deltic.sql.types import collated, modifier_of, type_of, written
 from deltic.values.types import Column, Type
 
 _FIXED = (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR)
@@ -30,8 +30,8 @@ def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple
     """
     parameters = data_type.expressions
     if data_type.this not in _TEXTS or (data_type.this in _FIXED and not parameters):
-        collation = collation_of(data_type, source)
-        return type_of(data_type, source), ColumnStorage(name, collation=collation.name if collation else "")
+        type_ = type_of(data_type, source)
+        return type_, ColumnStorage(name, collation=collated(type_, modifier_of(data_type, source)))
     limit = int(parameters[0].name) if parameters else None
     return Type.STRING, ColumnStorage(name, limit, data_type.this in _FIXED)
 

@@ -10,8 +10,12 @@ from functools import partial
 from sqlglot import exp
 
 from deltic.circuit.expressions import Mapped, bound, higher_order
+from deltic.sql.collations import Collation
+from deltic.sql.modifiers import part, within
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, mixes_texts, open_type, type_in_common
+from deltic.sql.scalars.comparing import by_key
+from deltic.sql.scalars.comparing import key as key_of
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import (
@@ -29,7 +33,7 @@ from deltic.sql.scalars.functions.rules import (
 )
 from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import NULL, Typed, constant, of_node
+from deltic.sql.scalars.typed import NULL, Typed, constant, in_common, of_node
 from deltic.sql.types import VOID
 from deltic.values.types import Kind, Type, ValueType
 
@@ -67,7 +71,8 @@ def array(*values: Typed) -> Typed:
     if not values:
         return attempt("array")
     type_ = same_type(values)
-    return attempt("array", *(coerced(value, type_) for value in values))
+    made = attempt("array", *(coerced(value, type_) for value in values))
+    return replace(made, modifier=within(in_common(values)))
 
 
 def _arrays(*values: Typed) -> list[Typed]:
@@ -75,7 +80,8 @@ def _arrays(*values: Typed) -> list[Typed]:
     for value in values:
         array_of(value)
     type_ = same_type(values)
-    return [coerced(value, Type.array(type_.element.type.or_null)) for value in values]
+    modifier = in_common(values)
+    return [replace(coerced(value, Type.array(type_.element.type.or_null)), modifier=modifier) for value in values]
 
 
 def _of_arrays(name: str, first: Typed, second: Typed) -> Typed:
@@ -172,6 +178,14 @@ def element_at(value: Typed, key: Typed) -> Typed:
     return attempt("value_at", *_with_key(value, key))
 
 
+def _by_key(values: Typed, key: Typed) -> tuple[Typed, Typed]:
+    """Return a map and a key as they are compared, the key in the collation of the map's keys."""
+    own = part(values.modifier)
+    if not isinstance(own, Collation):
+        return values, key
+    return by_key(values), key_of(replace(key, modifier=in_common([key, replace(key, modifier=own)])))
+
+
 def _with_key(values: Typed, key: Typed) -> tuple[Typed, Typed]:
     """Return a map and a key, both brought to the type that the key and the map's keys have in common."""
     type_ = map_of(values)
@@ -179,11 +193,12 @@ def _with_key(values: Typed, key: Typed) -> tuple[Typed, Typed]:
     target = type_in_common([NULL if known is VOID else Typed(exp.column("key"), ValueType(known)), key])
     if target is None or mixes_texts([known, open_type(key)]):
         raise Mismatch("the key is of the type of the map's keys")
-    return coerced(values, Type.map(target, type_.value)), coerced(key, target)
+    wide = replace(coerced(values, Type.map(target, type_.value)), modifier=values.modifier)
+    return _by_key(wide, replace(coerced(key, target), modifier=key.modifier))
 
 
 def _value_at(values: Typed, key: Typed) -> Typed:
-    return attempt("value_at", values, to(key, map_of(values).key))
+    return attempt("value_at", *_by_key(values, to(key, map_of(values).key)))
 
 
 @rule("flatten")
@@ -288,7 +303,11 @@ def map_from_arrays(keys: Typed, values: Typed) -> Typed:
     if not array_of(keys).is_ordered:
         raise Mismatch("the keys of a map have no maps in them")
     array_of(values)
-    return apply("map_from_arrays", keys, values)
+    made = apply("map_from_arrays", keys, values)
+    if keys.is_collated:  # no key is twice in it
+        compared = size(apply("map_from_arrays", key_of(keys), values))
+        made = case([(operators.comparison(exp.GTE, compared, constant(0, INT)), made)], None)
+    return replace(made, modifier=within(part(keys.modifier), part(values.modifier)))
 
 
 @rule("map_concat", of="map_concat array map_from_arrays")
@@ -298,8 +317,8 @@ def map_concat(*maps: Typed) -> Typed:
         return coerced(map_(), Type.map(TEXT, TEXT.or_null))
     for value in maps:
         map_of(value)
-    type_ = same_type(maps)
-    return apply("map_concat", *(coerced(value, type_) for value in maps))
+    type_, modifier = same_type(maps), in_common(maps)
+    return apply("map_concat", *(replace(coerced(value, type_), modifier=modifier) for value in maps))
 
 
 @rule("map_contains_key")
@@ -324,7 +343,8 @@ def struct(names: Sequence[str], values: Sequence[Typed]) -> Typed:
     """Return the struct of these fields."""
     own = [coerced(value, BOOL) if value.is_null else value for value in values]
     pairs = zip((constant(name, TEXT) for name in names), own, strict=True)
-    return attempt("named_struct", *(part for pair in pairs for part in pair))
+    made = attempt("named_struct", *(each for pair in pairs for each in pair))
+    return replace(made, modifier=within(*(value.modifier for value in values)))
 
 
 def _are_structs(type_: Type) -> bool:
@@ -339,11 +359,13 @@ def field(value: Typed, name: str) -> Typed:
     if type_.kind is Kind.MAP:
         return _value_at(value, constant(name, TEXT))
     if _are_structs(type_):
-        of_one = field(Typed(bound("x", type_.element.type), type_.element), name)
-        return of_node(higher_order(Mapped, ["x"], [value.expression], of_one.expression), value, of_one)
+        of_one = field(Typed(bound("x", type_.element.type), type_.element, modifier=part(value.modifier)), name)
+        made = of_node(higher_order(Mapped, ["x"], [value.expression], of_one.expression), value, of_one)
+        return replace(made, modifier=within(of_one.modifier))
     if type_.kind is not Kind.STRUCT:
         raise Mismatch("a STRUCT has fields")
-    result = [column for column in type_.fields if column.name.lower() == name.lower()]
+    result = [place for place, column in enumerate(type_.fields) if column.name.lower() == name.lower()]
     if len(result) != 1:
         raise Mismatch(f"its fields are {', '.join(column.name for column in type_.fields)}")
-    return attempt("field", value, constant(result[0].name, TEXT))
+    found = attempt("field", value, constant(type_.fields[result[0]].name, TEXT))
+    return replace(found, modifier=part(value.modifier, result[0]))

@@ -13,7 +13,7 @@ from deltic.sql.scalars.functions.collections import field, struct
 from deltic.sql.scalars.functions.definitions import KINDS
 from deltic.sql.scalars.functions.records import pairs_of, schema_named
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to, where_present
-from deltic.sql.scalars.operators import INTERVALS, Mismatch
+from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import NULL, Typed, constant
 from deltic.values.types import Kind, Type
 
@@ -123,8 +123,8 @@ def to_csv(value: Typed, options: Typed | None = None) -> Typed:
 def _written(value: Typed, how: CsvOptions) -> Typed:
     """Return a field as text."""
     type_ = value.type.type
-    if type_ is Type.BINARY or type_ in INTERVALS:
-        raise Mismatch("to_csv takes no BINARY and no intervals; write base64(x), string(x)")
+    if type_ is Type.BINARY:
+        raise Mismatch("to_csv takes no BINARY; write base64(x)")
     if pattern := how.pattern(type_) or _WRITTEN.get(type_, ""):
         return apply("date_format", to(value, Type.TIMESTAMP), KINDS["writable"](constant(pattern, TEXT), "to_csv"))
     return coerced(NULL if value.is_null else value, TEXT)

@@ -173,6 +173,26 @@ _DEFINITIONS: dict[str, str] = {
     "array_join (items texts, separator STRING)": "try_spark_array_join(items, separator)",
     "array_join (items texts, separator STRING, instead STRING)": "try_spark_array_join(items, separator, instead)",
     "reverse (items array!)": "try_spark_array_reverse(items)",
+    # arrays of texts that have a collation
+    "array_distinct (items collated!)": "filter(items, (x, i) -> NOT exists(slice(items, 1, i), y -> y <=> x))",
+    "array_union (items collated!, others any)": "array_distinct(concat(items, others))",
+    "array_intersect (items collated!, others any)": "filter(array_distinct(items), x -> exists(others, y -> y <=> x))",
+    "array_except (items collated!, others any)": (
+        "filter(array_distinct(items), x -> NOT exists(others, y -> y <=> x))"
+    ),
+    "array_remove (items collated!, value any)": (
+        "CASE WHEN value IS NOT NULL THEN filter(items, x -> x IS NULL OR x <> value) END"
+    ),
+    "array_min (items collated!)": "try_element_at(array_sort(items), 1)",
+    "array_max (items collated!)": "try_element_at(sort_array(items, FALSE), 1)",
+    "array_sort (items collated!)": (
+        "array_sort(items, (x, y) -> CASE WHEN x < y OR x IS NOT NULL AND y IS NULL THEN -1"
+        " WHEN x > y OR x IS NULL AND y IS NOT NULL THEN 1 ELSE 0 END)"
+    ),
+    "sort_array (items collated!, ascending truth = TRUE)": (
+        "array_sort(items, (x, y) -> if(ascending, 1, -1) * CASE WHEN x < y OR x IS NULL AND y IS NOT NULL THEN -1"
+        " WHEN x > y OR x IS NOT NULL AND y IS NULL THEN 1 ELSE 0 END)"
+    ),
     "sort_array (items ordered, ascending truth = TRUE)": "try_spark_sort_array(items, ascending)",
     "map_keys (value map_or_null)": "try_spark_map_keys(value)",
     "map_values (value map_or_null)": "try_spark_map_values(value)",
@@ -231,6 +251,8 @@ class DefinedParameter:
 
     def counts(self, argument: Typed) -> bool:
         """Return whether the definition counts for an argument."""
+        if self.takes == "collated!":
+            return argument.is_collated
         is_exact = self.takes.endswith("!")
         return not is_exact or (not argument.is_null and EXACT[self.takes[:-1]](argument.type.type))
 

@@ -7,9 +7,10 @@ functions of arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deltic.circuit.expressions import Fold, HigherOrder, Mapped, bound, higher_order
+from deltic.sql.modifiers import part, within
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.functions.rules import RULES, Rule, apply, array_of, attempt, map_of, rule, where_present
 from deltic.sql.scalars.operators import Mismatch
@@ -31,12 +32,12 @@ class Lambda:
     def over(self, *arrays: Typed) -> Typed:
         """Return the array of its results for the elements at each position."""
         self.takes(len(arrays))
-        return self._node(Mapped, arrays, [array_of(array).element.type for array in arrays])
+        return self._node(Mapped, arrays, [element_of(array) for array in arrays])
 
     def folded(self, start: Typed, values: Typed) -> Typed:
         """Return a fold: its result for the previous result, at first `start`, and each element."""
         self.takes(2)
-        return self._node(Fold, [start, values], [start.type.type, array_of(values).element.type])
+        return self._node(Fold, [start, values], [start, element_of(values)])
 
     def takes(self, *counts: int) -> None:
         """Mismatch unless it has this many parameters."""
@@ -44,17 +45,23 @@ class Lambda:
             result = " or ".join(map(str, counts))
             raise Mismatch(f"the function has {len(self.names)} parameters, and takes {result} here")
 
-    def of(self, *elements: Type) -> Typed:
-        """Its result for elements of these types."""
+    def of(self, *elements: Typed) -> Typed:
+        """Its result for elements of the types of these."""
         pairs = zip(self.names, elements, strict=True)
-        return self.body({name: Typed(bound(name, type_), type_.or_null) for name, type_ in pairs})
+        return self.body({n: replace(e, expression=bound(n, e.type.type), type=e.type.type.or_null) for n, e in pairs})
 
-    def _node(self, kind: type[HigherOrder], given: Sequence[Typed], elements: Sequence[Type]) -> Typed:
-        made = _as_start(self.of(*elements), elements[0]) if kind is Fold else self.of(*elements)
+    def _node(self, kind: type[HigherOrder], given: Sequence[Typed], elements: Sequence[Typed]) -> Typed:
+        made = _as_start(self.of(*elements), elements[0].type.type) if kind is Fold else self.of(*elements)
         if made.is_null:
             raise Mismatch("NULL has no type; cast it to one")
         node = higher_order(kind, self.names, [part.expression for part in given], made.expression)
-        return of_node(node, *given, made)
+        return replace(of_node(node, *given, made), modifier=made.modifier if kind is Fold else within(made.modifier))
+
+
+def element_of(values: Typed) -> Typed:
+    """Return the place of an element of an array."""
+    element = array_of(values).element
+    return Typed(bound("element", element.type), element, modifier=part(values.modifier))
 
 
 def _as_start(made: Typed, start: Type) -> Typed:

@@ -13,7 +13,7 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import ProgramError
 from deltic.functions.patterns import READABLE, WRITABLE, parts_of
 from deltic.functions.records import OPTIONS, SWITCHES, JsonOptions, schema_of
-from deltic.sql.scalars.coercion import coerced
+from deltic.sql.scalars.coercion import coerced, with_written_intervals
 from deltic.sql.scalars.conditions import null_if
 from deltic.sql.scalars.functions.rules import attempt, literal_of, must, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
@@ -33,9 +33,10 @@ def to_json(value: Typed, options: Typed | None = None) -> Typed:
     """A struct, an array or a map as JSON."""
     if value.is_null:
         return coerced(value, TEXT)
+    if value.type.type.kind not in _ROOTS:
+        raise Mismatch("to_json takes a struct, an array or a map")
+    value = with_written_intervals(value)
     type_ = value.type.type
-    if type_.kind not in _ROOTS or _has(type_, _INSIDE):
-        raise Mismatch("to_json takes a struct, an array or a map without intervals")
     return attempt("to_json", value, constant(type_name(type_), TEXT), *_given(_chosen(options, WRITABLE, _OF_WRITING)))
 
 

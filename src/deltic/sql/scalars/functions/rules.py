@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 
 from sqlglot import exp
@@ -12,11 +13,12 @@ from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError, count_of
 from deltic.functions import FUNCTIONS, call
+from deltic.sql.modifiers import Modifier, Within, part, within
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import Typed, constant, defined, of_node
+from deltic.sql.scalars.typed import Typed, constant, defined, in_common, of_node
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
 
@@ -65,9 +67,32 @@ def must(name: str, *arguments: Typed) -> Typed:
 
 def _called(name: str, *arguments: Typed) -> Typed:
     try:
-        return of_node(call(name, *(argument.expression for argument in arguments)), *arguments)
+        result = of_node(call(name, *(argument.expression for argument in arguments)), *arguments)
+        return replace(result, modifier=_modifier(name, result.type.type, arguments))
     except ValueError as error:  # a struct with two fields of one name
         raise Mismatch(str(error)) from None
+
+
+def _modifier(name: str, result: Type, arguments: Sequence[Typed]) -> Modifier | None:
+    """Return that of the result of a function of arrays, maps and structs: it is one of them, or a part of one."""
+    for argument in arguments:
+        own, type_ = argument.modifier, argument.type.type
+        if isinstance(own, Within):
+            if name in _OF_MAPS:
+                return _OF_MAPS[name](own)
+            if result is type_:
+                return in_common([each for each in arguments if each.type.type is type_])
+            if type_.kind is Kind.ARRAY and result is type_.element.type:
+                return part(own)
+    return None
+
+
+_OF_MAPS: dict[str, Callable[[Within], Modifier | None]] = {
+    "map_keys": lambda own: within(own.parts[0]),
+    "map_values": lambda own: within(own.parts[1]),
+    "map_entries": within,
+    "value_at": lambda own: own.parts[1],
+}
 
 
 def plain(name: str, arguments: Sequence[Typed]) -> Typed:

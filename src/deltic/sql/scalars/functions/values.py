@@ -54,7 +54,7 @@ def _extreme(kind: type[exp.Expression], first: Typed, second: Typed, *others: T
 
 
 def _of_two(kind: type[exp.Expression], first: Typed, second: Typed) -> Typed:
-    if first.collation:
+    if first.is_collated:
         test = exp.GTE if kind is exp.Greatest else exp.LTE
         is_first = operators.comparison(test, first, second)
         none = [(conditions.is_null(first), second), (conditions.is_null(second), first)]
@@ -71,9 +71,7 @@ rule("least")(partial(_extreme, exp.Least))
 @rule("typeof")
 def type_name(value: Typed) -> Typed:
     """The name of the type, as Spark writes it."""
-    if value.fields is not None:
-        return constant(f"interval {' to '.join(dict.fromkeys(value.fields))}".lower(), Type.STRING)
-    name = "void" if value.is_null else simple_string(open_type(value), value.collation)
+    name = "void" if value.is_null else simple_string(open_type(value), value.modifier)
     return constant(name, Type.STRING)
 
 
