@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -63,7 +63,8 @@ class CsvOptions:
 @rule("from_csv", of="fields_of_csv get")
 def from_csv(text: Typed, schema: Typed, options: Typed | None = None) -> Typed:
     """The struct of a line; a field is NULL if its text does not fit its type."""
-    how, type_ = CsvOptions.of(options), schema_named(literal_of(schema, "the schema of from_csv"))
+    how = CsvOptions.of(options)
+    type_, modifier = schema_named(literal_of(schema, "the schema of from_csv"))
     if type_.kind is not Kind.STRUCT or any(column.type.is_composite for column in type_.fields):
         raise Mismatch("the schema of from_csv has columns of simple types, as 'a INT, b STRING'")
     line = to(text, TEXT)
@@ -79,7 +80,7 @@ def from_csv(text: Typed, schema: Typed, options: Typed | None = None) -> Typed:
     if how.mode.upper() == "FAILFAST":
         values = {n: conditions.chosen([conditions.is_null(corrupt)], [value], None) for n, value in values.items()}
     made = struct([c.name for c in type_.fields], [values.get(c.name, corrupt) for c in type_.fields])
-    return where_present(made, line)
+    return replace(where_present(made, line), modifier=modifier)
 
 
 def _is_bad(text: Typed, value: Typed) -> Typed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp, parse_one
@@ -13,13 +14,14 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import ProgramError
 from deltic.functions.patterns import READABLE, WRITABLE, parts_of
 from deltic.functions.records import OPTIONS, SWITCHES, JsonOptions, schema_of
+from deltic.sql.modifiers import Modifier
 from deltic.sql.scalars.coercion import coerced, with_written_intervals
 from deltic.sql.scalars.conditions import null_if
 from deltic.sql.scalars.functions.rules import attempt, literal_of, must, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, constant
 from deltic.sql.text import SourceText
-from deltic.sql.types import type_of
+from deltic.sql.types import modifier_of, type_of
 from deltic.values.types import Kind, Type
 from deltic.values.types.names import type_name
 
@@ -43,15 +45,15 @@ def to_json(value: Typed, options: Typed | None = None) -> Typed:
 @rule("from_json")
 def from_json(text: Typed, schema: Typed, options: Typed | None = None) -> Typed:
     """The value of a JSON text, of a type that is written as in a table's declaration."""
-    type_ = schema_named(literal_of(schema, "the schema of from_json"))
+    type_, modifier = schema_named(literal_of(schema, "the schema of from_json"))
     if type_.kind not in _ROOTS or _has(type_, _INSIDE) or (type_.kind is Kind.MAP and type_.key is not TEXT):
         raise Mismatch("from_json needs the schema of a struct, an array, or a map from STRING")
     chosen = _chosen(options, READABLE, _OF_READING)
     given = [constant(type_name(type_), TEXT), *_given(chosen)]
     if not chosen.get("fails"):
-        return attempt("from_json", to(text, TEXT), *given)
+        return replace(attempt("from_json", to(text, TEXT), *given), modifier=modifier)
     there = null_if(plain("btrim", [text]), constant("", TEXT))
-    return must("from_json", there, *given)
+    return replace(must("from_json", there, *given), modifier=modifier)
 
 
 @rule("schema_of_json")
@@ -124,11 +126,12 @@ def _has(type_: Type, kinds: tuple[Kind, ...]) -> bool:
     return type_.kind in kinds or any(_has(part.type, kinds) for part in type_.parts)
 
 
-def schema_named(written: str) -> Type:
-    """Return the type that a text names: columns with their types, or one type."""
+def schema_named(written: str) -> tuple[Type, Modifier | None]:
+    """Return the type that a text names, and its collations: columns with their types, or one type."""
     for text in (f"STRUCT<{written}>", written):
         try:
-            return type_of(parse_one(text, into=exp.DataType, dialect="spark"), SourceText(text))
+            node, source = parse_one(text, into=exp.DataType, dialect="spark"), SourceText(text)
+            return type_of(node, source), modifier_of(node, source)
         except (ParseError, ProgramError, ValueError):
             continue
     raise Mismatch(f"{written!r} is no schema; write 'a INT, b ARRAY<STRING>' or another type")

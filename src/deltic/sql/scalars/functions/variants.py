@@ -38,7 +38,7 @@ def read(node: exp.Expression, of: Of) -> Typed | None:
     name, given = node.name.lower(), node.expressions
     if name in ("variant_get", "try_variant_get") and len(given) == 3:
         whole = variant(given[0], of)
-        type_ = schema_named(literal_of(of(given[2]), f"the type of {name}"))
+        type_, _ = schema_named(literal_of(of(given[2]), f"the type of {name}"))
         return whole and cast(_at(whole, of(given[1])), type_, is_safe=name != "variant_get")
     if name in ("is_variant_null", "to_json") and len(given) == 1:
         whole = variant(given[0], of)
