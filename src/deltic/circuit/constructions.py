@@ -12,23 +12,12 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.errors import CircuitError
 from deltic.values.types import Schema
 
-Part = Callable[[CircuitBuilder, int], int]
-"""Adds a circuit of one input to a builder: from the number of its input node to the number of its output node."""
-
 
 def delayed(builder: CircuitBuilder, number: int, steps: int) -> int:
     """z⁻ᵏ: the stream of a node `steps` steps ago, zero before; the node itself for 0. It stores `steps` values."""
     for _ in range(steps):
         number = builder.add(ops.Delay(), number)
     return number
-
-
-def convolution(builder: CircuitBuilder, number: int, parts: Sequence[Part]) -> int:
-    """Σᵢ Tᵢ(z⁻ⁱ(s)), a convolution filter over the last steps; the first part applies to the newest step.
-
-    If all parts are linear it is its own derivative.
-    """
-    return builder.add(ops.Plus(), *(part(builder, delayed(builder, number, i)) for i, part in enumerate(parts)))
 
 
 def last_steps(builder: CircuitBuilder, number: int, steps: int) -> int:
@@ -41,19 +30,11 @@ def last_steps(builder: CircuitBuilder, number: int, steps: int) -> int:
     return builder.add(ops.Plus(), number, builder.add(ops.Negate(), delayed(builder, number, steps)))
 
 
-def stream_join(builder: CircuitBuilder, changes: int, data: int) -> int:
-    """T(s, t) = I(s) ⋈ t, for the changes s of a relation and a data stream t; each data row is matched once.
-
-    For circuits that run directly on changes; its view form is `matches`, whose derivative it is.
-    """
-    return builder.add(ops.Join(), builder.add(ops.Integrate(), changes), data)
-
-
 def matches(builder: CircuitBuilder, relation: int, data: int) -> int:
     """Return the matches of data rows with the relation as it was when they arrived: I(a ⋈ D(b)).
 
     `data` is the relation of all data so far. Unlike in a ⋈ b, later changes of the relation do not change the result.
-    Its derivative is `stream_join` of the changes: I and D cancel, so only the relation is stored.
+    Its derivative is I(Δa) ⋈ Δb: I and D cancel, so only the relation is stored.
     """
     arrived = builder.add(ops.Differentiate(), data)
     return builder.add(ops.Integrate(), builder.add(ops.Join(), relation, arrived))

@@ -54,7 +54,7 @@ class IncrementalEngine(Engine):
     ) -> None:
         self.section = CriticalSection()
         """The lock that lets one thread at a time work on the state, and delays interrupts."""
-        self.options = EngineOptions(strategy, refresh, **options)
+        self.options = EngineOptions(strategy=strategy, refresh=refresh, **options)
         self.token = ""
         self._prepared: Prepared | None = None
         self.extension: Extension | None = None

@@ -14,7 +14,7 @@ from theory.tests.circuits.meanings import disagreement
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
-from deltic.circuit.constructions import convolution, delayed, last_steps, matches, stream_join, while_changing
+from deltic.circuit.constructions import delayed, last_steps, matches, while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
@@ -34,6 +34,16 @@ def circuit(make, *sources):
     builder = CircuitBuilder()
     builder.add(ops.Sink("v"), make(builder, *map(builder.add, sources)))
     return builder.build()
+
+
+def convolution(builder, number, parts):
+    """Σᵢ Tᵢ(z⁻ⁱ(s)), a convolution filter over the last steps; the first part applies to the newest step."""
+    return builder.add(ops.Plus(), *(part(builder, delayed(builder, number, i)) for i, part in enumerate(parts)))
+
+
+def stream_join(builder, changes, data):
+    """T(s, t) = I(s) ⋈ t, for the changes s of a relation and a data stream t; each data row is matched once."""
+    return builder.add(ops.Join(), builder.add(ops.Integrate(), changes), data)
 
 
 def signed(rng, arity, values=3):
