@@ -45,6 +45,7 @@ _TYPES = {
     "Table": _array(types.int64, 2),
     "Levels": _array(types.int64, 3),
     "Times": _array(types.int32, 1),
+    "Bytes": _array(types.uint8, 1),
     "Weights": _array(types.int64, 1),
     "Heap": types.NamedTuple(_HEAP, Heap),
     "Thresholds": types.NamedUniTuple(types.int64, len(Thresholds._fields), Thresholds),

@@ -10,11 +10,22 @@ import numpy as np
 
 from deltic.engine.kernels.declaring import compiled, kernel
 from deltic.engine.kernels.memory import load_i64, load_u8, load_u64, store_u8, store_u64
-from deltic.engine.kernels.types import Int, Ints, Rows, Table, Words2
+from deltic.engine.kernels.types import Bytes, Int, Ints, Rows, Table, Words2
 
 _WORD, _SHIFT, _MASK, _BASE = range(4)
 # The least and the greatest value of a domain, whether it has NULL, and whether one value in between has no place.
 _LEAST, _GREATEST, _NULLABLE, _HAS_GAP, _GAP = range(5)
+
+
+@kernel
+def places_of(values: Table, nulls: Bytes) -> Table:
+    """Return the addresses of the values and of the NULL masks of columns, which follow each other: int64[n, 2]."""
+    columns, count = values.shape
+    result = np.empty((columns, 2), np.int64)
+    for c in range(columns):
+        result[c, 0] = values.ctypes.data + 8 * count * c
+        result[c, 1] = nulls.ctypes.data + count * c
+    return result
 
 
 @kernel
@@ -131,6 +142,28 @@ def pack_groups(
             if columns[c, 1] == 0 or load_u8(columns[c, 1], at[i]) == 0:
                 row[i] |= (load_u64(columns[c, 0], at[i]) - base) << shift
     return True
+
+
+@kernel
+def groups_of(words: Words2, places: Table, keys: Int, stored: Table, width: Int) -> tuple[Words2, Ints, Words2]:
+    """Return the offsets of the columns of sorted rows; the first row of each group, by the first columns, `keys` of
+    them; and the row (key, 0) of each group, in `width` words, at the places `stored`.
+    """
+    columns = np.empty((places.shape[0], words.shape[1]), np.uint64)
+    unpack_offsets(words, places, columns)
+    starts, n = np.empty(words.shape[1], np.int64), 0
+    for i in range(words.shape[1]):
+        is_new = i == 0
+        for c in range(keys):
+            is_new = is_new or columns[c, i] != columns[c, i - 1]
+        starts[n] = i
+        n += is_new
+    rows = np.zeros((width, n), np.uint64)
+    for c in range(keys):
+        row, shift = rows[stored[c, _WORD]], np.uint64(stored[c, _SHIFT])
+        for g in range(n):
+            row[g] |= columns[c, starts[g]] << shift
+    return columns, starts[:n].copy(), rows
 
 
 @kernel

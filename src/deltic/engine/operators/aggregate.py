@@ -12,9 +12,10 @@ import numpy as np
 
 from deltic.engine.accumulators.slots import NoResult
 from deltic.engine.kernels.groups import read_totals
+from deltic.engine.kernels.packing import groups_of
 from deltic.engine.kernels.totals import entries_of, moved_groups
 from deltic.engine.operators.extremes import last_column, near_groups
-from deltic.engine.operators.groups import GroupedRows, Positions, starts_of_groups
+from deltic.engine.operators.groups import GroupedRows, Positions
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
 from deltic.engine.operators.totals import GroupTotals
@@ -49,24 +50,21 @@ class Aggregates(GroupTotals, RelationUpdater):
         """Return the change of the groups' rows from that of the rows to be grouped, and update the totals."""
         delta = self.source.delta
         assert delta is not None
-        columns, weights = self.source.layout.offsets(delta.words), delta.all_weights()
-        starts = starts_of_groups(columns[: self.keys])
-        ends = [*range(self._at_once, len(starts), self._at_once), len(starts)]
-        moved, first, row = CountChanges(), 0, 0
-        for end in ends:
-            following = int(starts[end]) if end < len(starts) else len(delta)
-            some = starts[first:end] - row
-            moved.add(*self._some_groups(columns[:, row:following], weights[row:following], some))
-            first, row = end, following
+        source, stored = self.source.layout, self.totals.layout
+        columns, starts, probe = groups_of(delta.words, source.table, self.keys, stored.table, stored.words)
+        moved, weights = CountChanges(), delta.all_weights()
+        for first in range(0, len(starts), self._at_once):
+            some = slice(first, first + self._at_once)
+            start, *after = starts[first :: self._at_once][:2].tolist()
+            rows = slice(start, after[0] if after else len(delta))
+            moved.add(*self._some_groups(columns[:, rows], weights[rows], starts[some] - start, probe[:, some]))
         for values in self.values:
             values.sweep()
         self.visits.rows += len(delta)
         return moved.run()
 
-    def _some_groups(self, columns: Words, weights: Weights, starts: Positions) -> tuple[Words, Weights]:
-        """Return the rows that some groups lose and gain, with their signs."""
-        keys = columns[: self.keys, starts]
-        probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
+    def _some_groups(self, columns: Words, weights: Weights, starts: Positions, probe: Words) -> tuple[Words, Weights]:
+        """Return the rows that some groups lose and gain, with their signs. `probe` has the row (key, 0) of each."""
         runs = near_groups(self.totals, probe)
         old, visited = read_totals(probe, last_column(self.totals), descriptors(runs), self.slots.width)
         self.visits.rows += int(visited)
@@ -81,7 +79,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         try:
             results = self.results(both)
         except NoResult as missing:
-            self.report(missing, np.concatenate([keys, keys], axis=1))
+            self.report(missing, columns[: self.keys, np.concatenate([starts, starts])])
             return self.target.no_rows()
         at, signs = moved_groups(both, results.addresses)
-        return self.rows(keys, at % len(starts), results, at), signs
+        return self.rows(columns[: self.keys], starts[at % len(starts)], results, at), signs

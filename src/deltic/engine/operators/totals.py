@@ -46,7 +46,7 @@ class GroupTotals:
         """
         given = np.asarray(rows.columns), rows.weights, rows.starts, rows.groups
         are_many, fits, left = add_sums(*given, *self._readings, old, change)
-        if others := self._others | self._left_out(left) if left.any() else self._others:
+        if others := self._others | self._left_out(left) if np.count_nonzero(left) else self._others:
             own = self._sums(others, rows, change.shape)
             if are_many:
                 about = self._sums(others, replace(rows, weights=rows.weights.astype(np.float64)), change.shape)

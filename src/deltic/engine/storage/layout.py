@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from deltic.engine.kernels import packing
 from deltic.engine.kernels.memory import address_of
-from deltic.engine.kernels.packing import all_fit, pack_offsets, pack_values, ranges, unpack_offsets, unpack_values
 from deltic.engine.kernels.types import Table, Words1
 from deltic.engine.storage import spilling as space
 from deltic.engine.storage.run import Words
@@ -227,7 +227,7 @@ def overflow(domains: Sequence[Domain], columns: Sequence[Column]) -> None:
 
 def fit(domains: Sequence[Domain], columns: Sequence[Column]) -> bool:
     """Return whether all values of columns, in contiguous arrays, have places."""
-    return not columns or bool(all_fit(addresses(columns), len(columns[0][0]), limits(tuple(domains))))
+    return not columns or bool(packing.all_fit(addresses(columns), len(columns[0][0]), limits(tuple(domains))))
 
 
 def limits(domains: tuple[Domain, ...]) -> Table:
@@ -258,7 +258,7 @@ def reaches(columns: Sequence[Column]) -> list[tuple[int, int]]:
     if not columns:
         return []
     reach = np.empty((len(columns), 2), np.int64)
-    ranges(addresses(columns), len(columns[0][0]), reach)
+    packing.ranges(addresses(columns), len(columns[0][0]), reach)
     return [(low, high) for low, high in reach.tolist()]
 
 
@@ -362,10 +362,15 @@ class Layout:
 
     def mask(self, columns: int) -> Words1:
         """Return the mask of the first columns in each word of a row."""
-        mask = np.zeros(self.words, np.uint64)
-        for place in self.places[:columns]:
-            mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
-        return mask
+        return self._masks[columns]
+
+    @cached_property
+    def _masks(self) -> Words:
+        """The masks of the first columns, by their number."""
+        masks = np.zeros((len(self.places) + 1, self.words), np.uint64)
+        for column, place in enumerate(self.places):
+            masks[column + 1 :, place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
+        return masks
 
     def pack(self, offsets: Iterable[Raw], count: int, values: Sequence[Column] = ()) -> Words:
         """Pack rows into words uint64[W, count]: the first columns by their offsets, the others by their values.
@@ -376,9 +381,9 @@ class Layout:
         known = len(given)
         assert known + len(values) == len(self.places), f"{known + len(values)} columns for {len(self.places)} places"
         if known and count:
-            pack_offsets(np.array([address_of(column) for column in given]), self.table[:known], words)
+            packing.pack_offsets(np.array([address_of(column) for column in given]), self.table[:known], words)
         if values and count:
-            pack_values(addresses(values), self.table[known:], words)
+            packing.pack_values(addresses(values), self.table[known:], words)
         return words
 
     def between(self, begin: Sequence[Raw]) -> tuple[Raw, Raw]:
@@ -406,7 +411,7 @@ class Layout:
     def values(self, words: Words) -> Sequence[Column]:
         """Return the values of all columns of packed rows."""
         block = ColumnBlock(len(self.places), words.shape[1])
-        unpack_values(np.ascontiguousarray(words), self.table, block.into)
+        packing.unpack_values(np.ascontiguousarray(words), self.table, block.into)
         block.nullable[:] = [place.nullable for place in self.places]
         return block
 
@@ -424,7 +429,7 @@ class Layout:
     def offsets(self, words: Words) -> Words:
         """Return the offsets of all columns of packed rows as one array, uint64[columns, n]."""
         result = np.empty((len(self.places), words.shape[1]), np.uint64)
-        unpack_offsets(np.ascontiguousarray(words), self.table, result)
+        packing.unpack_offsets(np.ascontiguousarray(words), self.table, result)
         return result
 
 
@@ -452,17 +457,16 @@ class ColumnBlock(Sequence[Column]):
 
     def __init__(self, columns: int, count: int) -> None:
         self._values = space.empty((columns, count), np.dtype(np.int64))
-        self._nulls = np.zeros((columns, count), bool)
+        nulls = np.zeros(columns * count, np.uint8)
+        self._nulls = nulls.view(bool).reshape(columns, count)
         self.nullable = np.zeros(columns, np.int64)
-        starts = np.arange(columns) * count
-        self.into = np.empty((columns, 2), np.int64)
-        self.into[:, 0] = address_of(self._values) + self._values.itemsize * starts
-        self.into[:, 1] = address_of(self._nulls) + starts
+        self.into = packing.places_of(self._values, nulls)
 
-    @cached_property
+    @property
     def addresses(self) -> Table:
         """Return the addresses of values and NULL masks, as `addresses` does."""
-        result: Table = self.into * np.stack([np.ones_like(self.nullable), self.nullable], axis=1)
+        result = self.into.copy()
+        result[:, 1] *= self.nullable
         return result
 
     def put(self, place: int, values: Values, nulls: Nulls) -> None:
