@@ -6,7 +6,7 @@ A batch is a table in memory, or something that can become one, such as a DataFr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from deltic.circuit.tables import WEIGHT
@@ -33,25 +33,35 @@ class Batch(Protocol):
 
 @dataclass(frozen=True)
 class TableBatch:
-    """Rows in memory in the form of a batch of a table, as `conforming` returns them.
+    """Rows in memory in the form of a batch of a table, as `conforming` returns them, and `more` after them.
 
-    If it `may_mark`, weights may be the marks of changes by key.
+    Rows of one `weight` have no column WEIGHT. Other weights may be the marks of changes by key.
     """
 
-    table: pa.Table
-    may_mark: bool = True
+    rows: pa.Table
+    weight: int | None = None
+    more: tuple[TableBatch, ...] = ()
 
     def to_arrow(self) -> pa.Table:
         """Return the rows, with a column WEIGHT."""
-        return self.table
+        own = self.rows if self.weight is None else with_weights(self.rows, self.weight)
+        return pa.concat_tables([own, *(each.to_arrow() for each in self.more)]) if self.more else own
+
+    def weights(self) -> npt.NDArray[np.int64]:
+        """Return the weight of each row."""
+        if self.more:
+            return np.concatenate([each.weights() for each in (replace(self, more=()), *self.more)])
+        if self.weight is not None:
+            return np.full(len(self.rows), self.weight, np.int64)
+        return np.ascontiguousarray(self.rows.column(WEIGHT).to_numpy(), dtype=np.int64)
 
     def count(self) -> int:
         """Return the number of rows, not counting weights."""
-        return int(self.table.num_rows)
+        return int(self.rows.num_rows) + sum(each.count() for each in self.more)
 
     def parts(self) -> Iterator[pa.Table]:
         """Yield the rows."""
-        yield self.table
+        yield self.to_arrow()
 
 
 @dataclass(frozen=True)
@@ -62,11 +72,13 @@ class ConcatenatedBatch:
 
     @classmethod
     def of(cls, batches: Sequence[Batch]) -> Batch:
-        """Return batches as one. Tables in memory are concatenated."""
+        """Return batches as one; those of tables in memory as one that is in memory, too."""
         if len(batches) == 1:
             return batches[0]
-        if all(isinstance(batch, TableBatch) for batch in batches):
-            return TableBatch(pa.concat_tables([batch.to_arrow() for batch in batches]))
+        tables = [batch for batch in batches if isinstance(batch, TableBatch)]
+        if len(tables) == len(batches):
+            first, *others = (replace(part, more=()) for table in tables for part in (table, *table.more))
+            return replace(first, more=tuple(others))
         return cls(tuple(batches))
 
     def to_arrow(self) -> pa.Table:
@@ -97,11 +109,11 @@ def rows_of(batch: Changed) -> int:
     return int(batch.num_rows) if isinstance(batch, pa.Table) else batch.count()
 
 
-def arrow_of(table: str, batch: Changed, schema: Schema) -> pa.Table:
-    """Return the rows of a table's batch in the form of `conforming`. ChangeError if they do not fit."""
+def in_memory(table: str, batch: Changed, schema: Schema) -> TableBatch:
+    """Return a table's batch in memory, in the form of `conforming`. ChangeError if the rows do not fit."""
     if isinstance(batch, TableBatch):
-        return batch.table
-    return conforming(table, batch if isinstance(batch, pa.Table) else batch.to_arrow(), schema)
+        return batch
+    return TableBatch(conforming(table, batch if isinstance(batch, pa.Table) else batch.to_arrow(), schema))
 
 
 def conforming(table: str, batch: pa.Table, schema: Schema) -> pa.Table:

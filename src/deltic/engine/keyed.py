@@ -90,7 +90,7 @@ class RowChange:
         """Whether rows may be changes by key."""
         rows = self.rows
         if isinstance(rows, TableBatch):
-            return bool(self.updates) or (rows.may_mark and bool(are_by_key(rows.table).any()))
+            return bool(self.updates) or (rows.weight is None and bool(are_by_key(rows.to_arrow()).any()))
         return bool(key_of(rows)) or bool(self.updates)
 
     def parts(self, table: Keyed) -> Iterator[pa.Table | KeyedChange]:

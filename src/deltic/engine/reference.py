@@ -22,7 +22,7 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow
-from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.batches import Changed, in_memory
 from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflict, ConflictError, Conflicts
@@ -122,7 +122,7 @@ class _Interpreted:
             if self._sources[name] == old._sources[name]:
                 self.sums[name] = old.sums[name]
         for name, batch in begun.items():
-            self.sums[name] = from_arrow(arrow_of(name, batch, self._sources[name].schema))
+            self.sums[name] = from_arrow(in_memory(name, batch, self._sources[name].schema).to_arrow())
         for name in self.views.keys() & old.views.keys():
             if self.schema(name) == old.schema(name):
                 self.views[name] = old.views[name]
@@ -131,7 +131,7 @@ class _Interpreted:
         """Return the sums of the tables' changes after these changes."""
         sums = dict(self.sums)
         for name, batch in changes.items():
-            delta = from_arrow(arrow_of(name, batch, self._sources[name].schema))
+            delta = from_arrow(in_memory(name, batch, self._sources[name].schema).to_arrow())
             sums[name] = self._checked(name, sums[name], delta, conflicts)
         return sums
 

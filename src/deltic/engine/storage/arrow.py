@@ -9,8 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.tables import WEIGHT
-from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.batches import Changed, in_memory
 from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import SHOWN, Conflict, ConflictError, Conflicts
 from deltic.engine.interrupts import postponed
@@ -31,9 +30,8 @@ Encoded = tuple[Sequence[Column], Weights]
 
 def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
     """Return the columns of a table's batch as int64 values, and its weights. ChangeError if the batch is not valid."""
-    batch = arrow_of(table, given, state.relation.schema)
-    columns = encode_columns(batch, state.relation.schema, interner)
-    return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
+    batch, schema = in_memory(table, given, state.relation.schema), state.relation.schema
+    return encode_columns([part.rows for part in (batch, *batch.more)], schema, interner), batch.weights()
 
 
 def make_room(state: State, columns: Sequence[Column]) -> None:
@@ -69,11 +67,11 @@ def table_change(
         old = np.maximum(held, 0)
         most = old + change if not state.is_set else np.minimum(old + change, 1)
         new = np.maximum(most, 0)
-        if conflicts == "error" and (wrong := new != old + change).any():
+        if conflicts == "error" and np.count_nonzero(wrong := new != old + change):
             raise _conflict(name, state, words[:, wrong], old[wrong], change[wrong], interner)
         state.drop_surplus(words)
         moved = new - held
-    if not moved.all():
+    if np.count_nonzero(moved) < len(moved):
         there = moved != 0
         alike = alike[there[by_key]] if alike.size else alike
         words, moved = words[:, there], moved[there]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -38,23 +39,25 @@ _CODES = {
 }
 
 
-def encode_columns(rows: pa.Table, schema: Schema, interner: Interner) -> Sequence[Column]:
-    """Return the columns of rows as int64 values with their NULLs, as `encode` does for each.
+def encode_columns(tables: Sequence[pa.Table], schema: Schema, interner: Interner) -> Sequence[Column]:
+    """Return the columns of the rows of tables as int64 values with their NULLs, as `encode` does for each.
 
-    The first columns of the rows must be those of the schema, with its Arrow types.
+    The first columns of the tables must be those of the schema, with its Arrow types.
     """
-    codes, block, start = _codes(schema), ColumnBlock(len(schema), len(rows)), 0
-    for batch in rows.to_batches() if codes.any() else ():
+    codes, left_out = _codes(schema)
+    block, start = ColumnBlock(len(schema), sum(map(len, tables))), 0
+    for batch in chain.from_iterable(map(pa.Table.to_batches, tables)) if len(left_out) < len(schema) else ():
         _, exported = batch.__arrow_c_array__()
         kernel.read_columns(pointer_in(exported, b"arrow_array"), codes, block.into, start, block.nullable)
         start += len(batch)
-    for place in np.flatnonzero(codes == kernel.LEFT_OUT).tolist():
-        block.put(place, *encode(rows.column(place), schema.columns[place].type, interner))
+    for place in left_out:
+        type_, chunks = schema.columns[place].type, [c for table in tables for c in table.column(place).chunks]
+        block.put(place, *encode(pa.chunked_array(chunks, type_.arrow), type_, interner))
     return block
 
 
 @lru_cache(1 << 10)
-def _codes(schema: Schema) -> Ints:
-    """Return the codes of the columns' Arrow types; LEFT_OUT for labelled types."""
-    types = [column.type for column in schema]
-    return np.array([kernel.LEFT_OUT if is_labelled(t) else _CODES[t.kind] for t in types], np.int64)
+def _codes(schema: Schema) -> tuple[Ints, Sequence[int]]:
+    """Return the codes of the columns' Arrow types; LEFT_OUT for labelled types, whose places are returned, too."""
+    codes = [kernel.LEFT_OUT if is_labelled(t) else _CODES[t.kind] for t in (column.type for column in schema)]
+    return np.array(codes, np.int64), [place for place, code in enumerate(codes) if code == kernel.LEFT_OUT]

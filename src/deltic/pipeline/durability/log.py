@@ -151,7 +151,7 @@ def _messages(batch: Changed) -> MessageBatch:
 def _in_memory(batch: Batch) -> pa.Table:
     """Return those rows of a batch that are tables in memory."""
     parts = apart(batch)
-    tables = [part.table for part in parts if isinstance(part, TableBatch)]
+    tables = [part.to_arrow() for part in parts if isinstance(part, TableBatch)]
     return pa.concat_tables(tables) if tables else _messages(parts[0]).nothing
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
-from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.keyed import MOST, KeyedChange, RowChange
 from deltic.engine.numbering import row_numbers
@@ -117,7 +116,7 @@ def _identities(table: CatalogTable, operation: Operation) -> pa.Table | None:
     if isinstance(operation, KeyedChange):
         return operation.rows.select(columns)
     if isinstance(operation, RowChange) and isinstance(operation.rows, TableBatch) and columns:
-        return operation.rows.table.select(columns)
+        return operation.rows.to_arrow().select(columns)
     return None
 
 
@@ -128,7 +127,7 @@ def _inserts(operation: Operation) -> bool:
     if isinstance(operation, RowChange):
         if not isinstance(operation.rows, TableBatch) or operation.updates:
             return False
-        weights = np.asarray(operation.rows.table.column(WEIGHT))
+        weights = operation.rows.weights()
         return bool(((weights > 0) & (weights <= MOST)).all())
     return not operation.reads and all(sign > 0 for sign in operation.signs.values())
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
-from deltic.engine.batches import Changed, TableBatch, with_weights
+from deltic.engine.batches import Changed, TableBatch
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange, RowChange
 from deltic.engine.lateness import LatePolicy
@@ -436,7 +436,7 @@ class Transaction:
             is_signed = weight is None
             key = table.key if is_signed else ()
             result = to_table(table.name, table.schema, rows, is_signed, key, rounding=rounding, optional=optional)
-            return result if weight is None else TableBatch(with_weights(result, weight), may_mark=False)
+            return result if weight is None else TableBatch(result, weight)
 
     def _rounding(self, table: CatalogTable, coerce: bool) -> Rounding | None:
         """Return what rounds and counts the values of a table; None if values that do not fit are refused."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.batches import Changed, in_memory
 from deltic.engine.executors.constants import is_constant, rows_of_constant
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
@@ -85,7 +85,7 @@ class PlacedProgram:
         """Yield the changes of tables as messages."""
         for table, batch in changes.items():
             name = self.program.tables[table]
-            yield from self._spread(name, arrow_of(table, batch, self.program.relations[name].schema))
+            yield from self._spread(name, in_memory(table, batch, self.program.relations[name].schema).to_arrow())
 
     def constants(self, names: Iterable[str]) -> Iterator[Message]:
         """Yield the rows of those relations that are constants as messages."""
