@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deltic.engine.kernels.settle import NEVER, crossings, known, settle, totals, upcoming
 from deltic.engine.storage.arrangement import descriptors, parts
-from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, add_runs, consolidate, merge_runs
+from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, add_runs, consolidate, merge_all
 
 Entry = tuple[tuple[int, ...], int]
 
@@ -50,10 +50,11 @@ def random_entries(rng: random.Random, width: int, timed: bool) -> Counter[Entry
 def test_merge_adds_weights(width: int, timed: bool) -> None:
     rng = random.Random(width * 2 + timed)
     for _ in range(150):
-        a, b = (random_entries(rng, width, timed) for _ in range(2))
-        merged = merge_runs(make_run(a, width, timed), make_run(b, width, timed))
-        total = Counter(a)
-        total.update(b)
+        entries = [random_entries(rng, width, timed) for _ in range(rng.randrange(2, 5))]
+        merged = merge_all([make_run(each, width, timed) for each in entries])
+        total = Counter[Entry]()
+        for each in entries:
+            total.update(each)
         assert entries_of(merged) == sorted((k, w) for k, w in total.items() if w)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from deltic.engine.kernels.declaring import compiled, kernel
 from deltic.engine.kernels.memory import load_u64, store_u64
 from deltic.engine.kernels.narrow import load_time, load_weight, store_time, store_weight
-from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
-from deltic.engine.kernels.types import Bytes, Int, Ints, Rows, Times, Weights, Words1, Words2
+from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, describe
+from deltic.engine.kernels.types import Bytes, Int, Ints, Rows, Table, Times, Weights, Words1, Words2
 from deltic.engine.kernels.weights import OVERFLOWED, checked_sum
 
 # Rows that are merged at a time: which run each is from fits into the first-level cache.
@@ -173,20 +173,40 @@ def merge(a: Ints, i: Int, a_end: Int, b: Ints, j: Int, b_end: Int, out: Ints, n
 
 
 @kernel
-def merge_small(a: Ints, b: Ints, width: Int, timed: bool, weighted: bool) -> tuple[Words2, Times, Ints, Int]:
-    """Return the sum of two runs in new arrays of full width: words, times, weights, and the result of `merge`."""
-    size = a[ROWS] + b[ROWS]
-    words = np.empty((width, size), np.uint64)
-    times = np.empty(size if timed else 0, np.int32)
-    weights = np.empty(size if weighted else 0, np.int64)
-    out = np.zeros(4, np.int64)
-    out[ROWS] = size
-    out[WORDS] = words.ctypes.data
-    if timed:
-        out[TIMES] = times.ctypes.data
-    if weighted:
-        out[WEIGHTS] = weights.ctypes.data
-    return words, times, weights, merge(a, 0, a[ROWS], b, 0, b[ROWS], out, 0, width)
+def merge_small(runs: Table, width: Int, timed: bool) -> tuple[Words2, Times, Ints, Ints]:
+    """Return the sum of two runs or more in new arrays of full width, and what `describe` says of it.
+
+    The last runs are merged first, because they are the smallest.
+    """
+    arrays = np.empty((width, 0), np.uint64), np.empty(0, np.int32), np.empty(0, np.int64)
+    last = runs[runs.shape[0] - 1].copy()
+    for r in range(runs.shape[0] - 2, -1, -1):
+        arrays = _sum(runs[r], last, arrays, timed)
+        last = describe(arrays[0], arrays[1], arrays[2])
+    return arrays[0], arrays[1], arrays[2], last
+
+
+@compiled
+def _sum(a: Ints, b: Ints, arrays: tuple[Words2, Times, Ints], timed: bool) -> tuple[Words2, Times, Ints]:
+    """Return the sum of two runs. The `arrays` of the second one live as long as this call, which has their addresses
+    alone.
+    """
+    width, size, n = arrays[0].shape[0], a[ROWS] + b[ROWS], -1
+    weighted = a[WEIGHTS] != 0 or b[WEIGHTS] != 0
+    while n < 0:
+        words = np.empty((width, size), np.uint64)
+        times = np.empty(size if timed else 0, np.int32)
+        weights = np.empty(size if weighted else 0, np.int64)
+        out = np.zeros(4, np.int64)
+        out[ROWS] = size
+        out[WORDS] = words.ctypes.data
+        if timed:
+            out[TIMES] = times.ctypes.data
+        if weighted:
+            out[WEIGHTS] = weights.ctypes.data
+        n = merge(a, 0, a[ROWS], b, 0, b[ROWS], out, 0, width)
+        weighted = True
+    return words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
 
 
 @kernel

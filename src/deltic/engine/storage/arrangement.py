@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import pairwise, takewhile
 from typing import TypeVar
 
@@ -26,7 +25,18 @@ from deltic.engine.kernels.packing import move_offsets
 from deltic.engine.kernels.settle import totals, totals_alike
 from deltic.engine.kernels.types import Table
 from deltic.engine.storage.layout import Domain, Layout, Raw
-from deltic.engine.storage.run import Run, Times, Weights, Words, Words1, add_runs, merge_runs, near, sort_order
+from deltic.engine.storage.run import (
+    Run,
+    Times,
+    Weights,
+    Words,
+    Words1,
+    add_runs,
+    merge_all,
+    merge_runs,
+    near,
+    sort_order,
+)
 from deltic.engine.storage.spilling import pieces
 
 Some = TypeVar("Some")
@@ -117,7 +127,7 @@ class Arrangement:
 
     def __len__(self) -> int:
         """Return the number of entries. Entries that cancel out count too."""
-        return sum(map(len, self.runs))
+        return sum([run.count for run in self.runs])
 
     @property
     def nbytes(self) -> int:
@@ -127,7 +137,7 @@ class Arrangement:
     def append(self, run: Run) -> None:
         """Add a change, sorted in this order, as the newest run."""
         self.before = self.runs
-        if len(run):
+        if run.count:
             self.runs = (*self.runs, run)
 
     def current(self, most: float = _FEW) -> tuple[Run, ...]:
@@ -140,15 +150,16 @@ class Arrangement:
         if len(self.runs) < 2 or len(self) > most:
             return self.runs
         if self._merged[0] is not self.runs:
-            self._merged = self.runs, (reduce(merge_runs, reversed(self.runs)),)
+            self._merged = self.runs, (merge_all(self.runs),)
         return self._merged[1]
 
     def compact(self) -> None:
         """End the change: merge its run into the others, so that each is at least twice as large as the next."""
-        if len(self.runs) > 1 and self._merged[0] is self.runs:
-            self.runs = self._merged[1]
-        elif len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
-            self.runs = add_runs(self.runs[:-1], self.runs[-1], self.frozen)
+        if len(self.runs) > 1:
+            if self._merged[0] is self.runs:
+                self.runs = self._merged[1]
+            elif 2 * self.runs[-1].count > self.runs[-2].count:
+                self.runs = add_runs(self.runs[:-1], self.runs[-1], self.frozen)
         self.before, self._merged = self.runs, ((), ())
 
     def add(self, run: Run) -> None:
@@ -172,18 +183,19 @@ class Arrangement:
     def merge(self) -> None:
         """Merge all runs into one. Call it only outside a change."""
         if len(self.runs) > 1:
-            self.runs = self.before = (reduce(merge_runs, reversed(self.runs)),)
+            self.runs = self.before = (merge_all(self.runs),)
 
     def arrange(self, source: Layout, run: Run) -> Run:
         """Return a run in canonical order and layout `source`, sorted in this order. Works in pieces if memory is
         short.
         """
         cut = pieces(len(run))
+        if len(cut) == 1:
+            return self._arranged(source, run)
         runs: tuple[Run, ...] = ()
         for piece in cut:
-            part = run if len(cut) == 1 else run.part(piece.start, piece.stop)
-            runs = add_runs(runs, self._arranged(source, part))
-        return reduce(merge_runs, reversed(runs)) if runs else run
+            runs = add_runs(runs, self._arranged(source, run.part(piece.start, piece.stop)))
+        return merge_all(runs)
 
     def placed(self, source: Layout, words: Words) -> Words:
         """Return rows in canonical order and layout `source` in this layout, but not sorted."""
@@ -193,7 +205,7 @@ class Arrangement:
 
     def _arranged(self, source: Layout, run: Run) -> Run:
         words = self.placed(source, run.words)
-        if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():
+        if len(words) == 1 and not run.weights.size and (not run.times.size or (run.times == run.max_time).all()):
             words.sort()
             return Run(words, run.times)
         order = sort_order(words)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -81,18 +81,30 @@ class Run:
     """The place where it is stored; None before it is."""
 
     def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
-        self.kept = None
-        self.words, self.count = np.ascontiguousarray(words), words.shape[1]
-        if self.count < _MANY:
-            self.times, weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
-            described = describe(self.words, self.times, weights)
-            self.descriptor, (self.max_time, most) = described[:4], described[4:].tolist()
-            self.weights, self.is_heavy = weights if most else NO_WEIGHTS, most >= _HEAVY
+        words = np.ascontiguousarray(words)
+        if words.shape[1] < _MANY:
+            times, weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
+            self._become(words, times, weights, describe(words, times, weights))
         else:
+            self.kept, self.words, self.count = None, words, words.shape[1]
             self.times, self.weights = narrow(times), NO_WEIGHTS if (weights == 1).all() else narrow(weights)
             self.max_time = int(self.times.max(initial=0))
             self.is_heavy = _are_heavy(self.weights)
             self.descriptor = describe_output(self.words, self.times, self.weights)
+
+    def _become(self, words: Words, times: Times, weights: Weights, described: npt.NDArray[np.int64]) -> None:
+        """Take arrays of full width, and what `describe` says of them."""
+        self.kept, self.words, self.count, self.times = None, words, words.shape[1], times
+        self.descriptor, (self.max_time, most) = described[:4], described[4:].tolist()
+        self.weights, self.is_heavy = weights if most else NO_WEIGHTS, most >= _HEAVY
+
+    @classmethod
+    def sum(cls, runs: Sequence[Run]) -> Run:
+        """Return the sum of two runs or more with few rows, in one call of compiled code: calls are what that costs."""
+        descriptors = np.concatenate([run.descriptor for run in runs]).reshape(-1, 4)
+        result = object.__new__(cls)
+        result._become(*kernels.merge_small(descriptors, len(runs[0].words), bool(runs[0].times.size)))
+        return result
 
     def __len__(self) -> int:
         return self.count
@@ -222,28 +234,22 @@ def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDA
     return np.array([words.shape[1], address_of(words), coded_times, coded_weights], np.int64)
 
 
+def merge_all(runs: Sequence[Run]) -> Run:
+    """Return the sum of one run or more, the last of which are the smallest. All have times or none has."""
+    if len(runs) > 1 and sum([run.count for run in runs]) < _MANY and all(run.count for run in runs):
+        return Run.sum(runs)
+    return reduce(merge_runs, reversed(runs))
+
+
 def merge_runs(a: Run, b: Run) -> Run:
     """Return the sum of two runs. Both have times or neither has, but an empty run fits both."""
-    if not len(a) or not len(b):
-        return a if len(a) else b
-    weighted = bool(a.weights.size or b.weights.size)
-    way = _merge_small if len(a) + len(b) < _MANY else _merge
-    merged = way(a, b, weighted)
-    if merged is None:
-        merged = way(a, b, True)
+    if not a.count or not b.count:
+        return a if a.count else b
+    if a.count + b.count < _MANY:
+        return Run.sum((a, b))
+    merged = _merge(a, b, bool(a.weights.size or b.weights.size)) or _merge(a, b, True)
     assert merged is not None
     return merged
-
-
-def _merge_small(a: Run, b: Run, weighted: bool) -> Run | None:
-    """Merge like `_merge`, in one call of compiled code, because calls dominate the cost of small runs."""
-    merged = kernels.merge_small(a.descriptor, b.descriptor, len(a.words), bool(a.times.size), weighted)
-    words, times, weights, n = merged
-    if n < 0:
-        return None
-    if n < words.shape[1]:
-        words, times, weights = words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
-    return Run(words, times, weights)
 
 
 def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
@@ -357,11 +363,13 @@ def add_runs(runs: tuple[Run, ...], run: Run, frozen: int | None = None) -> tupl
 
     Runs of at least `frozen` rows stay as they are, unless there are too many runs.
     """
-    merged = list(runs)
-    while merged and 2 * len(run) > len(merged[-1]):
-        if frozen is not None and len(merged[-1]) >= frozen and len(merged) < _MANY_RUNS:
+    first, size = len(runs), run.count
+    while first and 2 * size > runs[first - 1].count:
+        if frozen is not None and runs[first - 1].count >= frozen and first < _MANY_RUNS:
             break
-        run = merge_runs(merged.pop(), run)
-    if len(run):
-        merged.append(run)
-    return tuple(merged)
+        first -= 1
+        size += runs[first].count
+    if first < len(runs):
+        merged = (*runs[first:], run)
+        run = Run.sum(merged) if size < _MANY else merge_all(merged)
+    return (*runs[:first], run) if run.count else runs[:first]
