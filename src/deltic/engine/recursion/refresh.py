@@ -53,9 +53,7 @@ class Recursive(RefreshedStep):
         try:
             update(self.component, self.lower, reach)
         except AbandonedError:
-            snapshot.restore()
-            for state in self.component.states.values():
-                state.delta = None
+            snapshot.restore(self.component.states.values())
             raise
 
     def compute(self, reach: Reach) -> None:

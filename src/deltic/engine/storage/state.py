@@ -277,13 +277,15 @@ class State:
         """Add a change of the contents to every built order; `compact` ends it. Raises CountOverflowError."""
         self._check_counts(self.contents, run)
         self._appended = run
-        others = [store for order, store in self.by_order.items() if store.is_built and order != self.canonical]
-        tasks = [partial(store.arrange, self.layout, run) for store in others]
-        arranged = run_all(tasks) if len(run) >= _MANY else [task() for task in tasks]
-        for store, change in zip(others, arranged, strict=True):
+        built = [store for store in self.by_order.values() if store.is_built]
+        place = partial(self._in_order, run)
+        arranged = run_all([partial(place, s) for s in built]) if len(run) >= _MANY else list(map(place, built))
+        for store, change in zip(built, arranged, strict=True):
             store.append(change)
-        if self.canonical in self.by_order and self.by_order[self.canonical].is_built:
-            self.by_order[self.canonical].append(run)
+
+    def _in_order(self, run: Run, store: Arrangement) -> Run:
+        """Return a canonical run in the order of an arrangement."""
+        return run if store.order == self.canonical else store.arrange(self.layout, run)
 
     def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
         """Return a canonical run in another order, which must be declared."""
@@ -400,16 +402,19 @@ class StoreSnapshot:
     @classmethod
     def of(cls, states: Iterable[State]) -> StoreSnapshot:
         """Return the snapshot of these relations."""
-        every = [arrangement for state in states for arrangement in state.arrangements()]
-        return cls([(a, a.runs, a.before, a.layout, a.is_built) for a in every])
+        return cls([(a, a.runs, a.before, a.layout, a.is_built) for state in states for a in state.arrangements()])
 
-    def restore(self) -> bool:
-        """Restore every relation to the snapshot. Return whether a layout had changed since."""
-        is_packed_anew = False
+    def restore(self, relations: Iterable[State]) -> bool:
+        """Restore relations to the snapshot, without a change. Return whether a layout had changed since."""
+        is_packed_anew, wanted = False, set[int]()
+        for state in relations:
+            state.delta = None
+            wanted.update(map(id, state.arrangements()))
         for arrangement, runs, before, layout, is_built in self.saved:
-            is_packed_anew = is_packed_anew or arrangement.layout is not layout
-            arrangement.runs, arrangement.before = runs, before
-            arrangement.layout, arrangement.is_built = layout, is_built
+            if id(arrangement) in wanted:
+                is_packed_anew = is_packed_anew or arrangement.layout is not layout
+                arrangement.runs, arrangement.before = runs, before
+                arrangement.layout, arrangement.is_built = layout, is_built
         return is_packed_anew
 
     def runs(self) -> dict[int, tuple[Run, ...]]:

@@ -238,8 +238,12 @@ class Store:
 
     def roll_back(self, snapshot: StoreSnapshot) -> None:
         """Return to the snapshot, without a pending change."""
-        is_packed_anew = snapshot.restore()
-        self.end_epoch()
+        self.restore(snapshot, self.reached())
+        self._reach = None
+
+    def restore(self, snapshot: StoreSnapshot, relations: Iterable[State]) -> None:
+        """Return some relations to the snapshot, without a change."""
+        is_packed_anew = snapshot.restore(relations)
         self._changed = self._changed or is_packed_anew
 
     def end_epoch(self) -> None:
@@ -248,6 +252,6 @@ class Store:
             state.delta = None
         self._reach = None
 
-    def changed(self) -> Iterator[State]:
-        """Yield the relations that the present epoch has changed so far."""
-        return (state for state in self.reached() if state.delta is not None)
+    def changed(self) -> list[State]:
+        """Return the relations that the present epoch has changed so far."""
+        return [state for state in self.reached() if state.delta is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,13 +12,13 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.operators.faults import Faults
 from deltic.engine.prepared import unfailing
 from deltic.engine.storage.layout import DomainOverflow
-from deltic.engine.storage.state import StoreSnapshot
+from deltic.engine.storage.state import State, StoreSnapshot
 from deltic.engine.storage.store import Renumbered, Store
 from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.program import Program
 
-Grow = Callable[[DomainOverflow], None]
-"""Makes room for a value within an epoch, and repacks outgrown layouts."""
+Grow = Callable[[DomainOverflow, Sequence[State]], None]
+"""Makes room for a value within an epoch: undoes the change of some relations, and repacks outgrown layouts."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class EpochRunner:
         snapshot = self.store.snapshot(relations)
         self.faults.clear()
         try:
-            changes = epoch(partial(self._grow, growth))
+            changes = epoch(partial(self._grow, growth, snapshot))
             self.faults.refuse(self.program.views_over)
             postponed.check()
             return snapshot, changes
@@ -71,7 +71,10 @@ class EpochRunner:
                 raise
             return None
 
-    def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
-        """Make room for a value within an epoch, and repack. Raises Renumbered."""
+    def _grow(
+        self, growth: Growth, snapshot: StoreSnapshot, overflow: DomainOverflow, relations: Sequence[State]
+    ) -> None:
+        """Undo the change of relations, make room for a value, and repack. Raises Renumbered."""
+        self.store.restore(snapshot, relations)
         growth.make_room(overflow)
         self.store.fit_within_epoch()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep, Order
+from deltic.engine.executors.inline.epoch_runner import Grow
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.operators.kernel import KERNELS
 from deltic.engine.operators.query import Evaluation
@@ -16,7 +17,7 @@ from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import DomainOverflow
-from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.engine.storage.state import State
 from deltic.program.definitions import Derived
 
 # For this many sets of changed relations, the affected strata are cached.
@@ -69,7 +70,7 @@ class Strata:
             if isinstance(step, DerivedStep) and step.relations[0] in relations:
                 yield from step.decision()
 
-    def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> None:
+    def run(self, grow: Grow, new: Collection[str] = ()) -> None:
         """Run one epoch, and set the deltas of derived relations. It ends with all changes merged.
 
         Relations that are `new` are empty, and are computed from all that they read. Kept relations have been computed
@@ -95,27 +96,21 @@ class Strata:
         for name in changed:
             self._states[name].compact()
 
-    def _settled(
-        self, step: DerivedStep | DefinedStep | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
-    ) -> ComponentReport | None:
+    def _settled(self, step: DerivedStep | DefinedStep | Recursive, begins: bool, grow: Grow) -> ComponentReport | None:
         """Run a step, and retry it until all domains hold its values.
 
         Raises DomainOverflow if a recursion with Python operators lacks room: the whole epoch must then undo the
         changes that these operators have received.
         """
-        states = [self._states[name] for name in step.relations]
+        faults = list(self._environment.faults)
         while True:
-            before, faults = StoreSnapshot.of(states), list(self._environment.faults)
             try:
                 return step.begin() if begins else step.run()
             except DomainOverflow as overflow:
                 if isinstance(step, Recursive) and step.is_timed:
                     raise
-                before.restore()
-                for state in states:
-                    state.delta = None
                 self._environment.faults.be(faults)
-                grow(overflow)
+                grow(overflow, [self._states[name] for name in step.relations])
 
     def _end_change(self, state: State) -> None:
         """End the change of a new relation's first rows. If rows are not stored, keep the change for its readers."""
