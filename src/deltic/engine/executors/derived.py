@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
-from deltic.engine.executors.relation_change import add_derivations
+from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.operators.beginning import beginning, least_visited
 from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.refresh import AbandonedError, CostHistory, Policy, Refresh
@@ -19,6 +19,7 @@ from deltic.engine.refreshed_step import Reach, RefreshedStep
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.queries import Query
@@ -91,6 +92,9 @@ class DerivedStep(RefreshedStep):
 
     def run(self) -> ComponentReport | None:
         """Update the relation. Return a report if it was recomputed."""
+        if (copied := self._copied()) is not None:
+            set_change(self._state, copied, self._is_stored)
+            return None
         if self.refresh.policy is Policy.INCREMENTAL or not self.can_recompute:
             self._add(self._updated())
             return None
@@ -104,6 +108,19 @@ class DerivedStep(RefreshedStep):
         rows_out = 0 if self._state.delta is None else len(self._state.delta)
         costs = self.visits.rows - visited, time.perf_counter() - started, self._state.nbytes
         return ComponentReport(self.relations, "derived", "recompute", reason, rows_in, rows_out, *costs)
+
+    @cached_property
+    def _only(self) -> Evaluation | None:
+        """The only query of a bag; None for others."""
+        every = [each for rule in self._rules for each in rule.evaluations]
+        return every[0] if len(every) == 1 and self._state.kind is not RelationKind.SET else None
+
+    def _copied(self) -> Run | None:
+        """Return the change of another relation that is the change of this one, too; None if there is none."""
+        if self._only is None or self.refresh.policy is Policy.FULL:
+            return None
+        delta = self.lower[self._only.query.delta.relation].delta
+        return None if delta is None or delta.times.size else self._only.copied(delta)
 
     def decision(self) -> Iterator[str]:
         """Yield the estimates on which the policy decides, if updates have taken noticeable time."""

@@ -203,23 +203,30 @@ class Evaluation:
         and belong to iteration now + 1. `version` returns the runs of an arrangement to read, if not those of the
         present epoch. Large batches may lack the rows that are `past`.
         """
+        if not recursive and (copied := self.copied(delta)) is not None:
+            yield Derivations(copied.words, NO_TIMES, copied.weights)
+            return
         visited = self.environment.visits.rows
-        for derived in (
-            self._copy(delta) if self._copies(recursive) else self._searched(delta, recursive, now, version, past)
-        ):
+        for derived in self._searched(delta, recursive, now, version, past):
             self.actual.derived += len(derived)
             yield derived
         self.actual.changed += len(delta)
         self.actual.visited += self.environment.visits.rows - visited
 
-    def _copies(self, recursive: frozenset[str]) -> bool:
-        """Return whether its derivations are the rows of the change as they are."""
-        if recursive or not self._is_copy:
-            return False
+    def copied(self, delta: Run) -> Run | None:
+        """Return the derivations from a change if they are its rows as they are; None if they have to be searched."""
+        if not self._is_copy:
+            return None
         layouts = self._delta_state.layout, self.head.layout
         if self._compared[0] is not layouts[0] or self._compared[1] is not layouts[1]:
             self._compared = *layouts, layouts[0] == layouts[1]
-        return self._compared[2]
+        if not self._compared[2]:
+            return None
+        count = len(delta)
+        self.environment.visits.rows += count
+        self.actual.changed, self.actual.derived = self.actual.changed + count, self.actual.derived + count
+        self.actual.visited += count
+        return delta if self.query.body.sign > 0 else delta.negated()
 
     @cached_property
     def _is_copy(self) -> bool:
@@ -228,12 +235,6 @@ class Evaluation:
         is_alone = len(body.atoms) == 1 and not (body.absent or body.conditions or body.equations)
         variables = dict.fromkeys(term for term in terms if isinstance(term, int))
         return is_alone and tuple(self.plan.head) == terms == tuple(variables)
-
-    def _copy(self, delta: Run) -> Iterator[Derivations]:
-        """Yield the rows of a change as derivations."""
-        self.environment.visits.rows += len(delta)
-        weights = delta.weights if self.query.body.sign > 0 else -delta.all_weights()
-        yield Derivations(delta.words, NO_TIMES, weights)
 
     def _searched(
         self,
