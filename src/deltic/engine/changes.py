@@ -73,4 +73,5 @@ class Changes(Mapping[str, "pa.Table"]):
 
 def count(weights: npt.NDArray[np.int64]) -> tuple[int, int]:
     """Return the numbers of inserted and deleted rows, from weights int64[n]."""
-    return int(weights[weights > 0].sum()), int(-weights[weights < 0].sum())
+    inserted = int(np.add.reduce(np.maximum(weights, 0)))
+    return inserted, inserted - int(np.add.reduce(weights))

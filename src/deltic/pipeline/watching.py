@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from deltic.pipeline.metrics import Metrics, MetricsServer
 
 
+_CONFLICTS, _LATE = get_args(Conflicts), get_args(LatePolicy)
+
+
 class Watching(Trying):
     """Opens transactions, explains views and follows them, and measures what is kept.
 
@@ -124,9 +127,9 @@ class Watching(Trying):
         if not self._epochs.have_begun:
             self._engines.recursion.check(self.catalog)
         chosen = conflicts or self._terms.conflicts
-        check_choice(chosen, "policy for conflicts", get_args(Conflicts))
+        check_choice(chosen, "policy for conflicts", _CONFLICTS)
         chosen_late = late or self._terms.late
-        check_choice(chosen_late, "policy for late rows", get_args(LatePolicy))
+        check_choice(chosen_late, "policy for late rows", _LATE)
         refuse = self._keeping.refuse_change
         terms = TransactionTerms(chosen, timeout, token, positions or {}, is_kept, chosen_late, refuse)
         return Transaction(self._epochs, terms, self._engine_of, self.spark)

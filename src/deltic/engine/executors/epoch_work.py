@@ -42,7 +42,8 @@ class EpochWork:
         except CountOverflowError as error:
             raise error.of(relations) from None
         rows, seconds = self._visits.rows - visited, time.perf_counter() - started
-        add_costs(self.costs, {relations: (rows, seconds)})
+        known, spent = self.costs.get(relations, (0, 0.0))
+        self.costs[relations] = known + rows, spent + seconds
         step_ended(doing, rows, seconds)
         return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -203,4 +203,4 @@ def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[
     else:
         for start, end, keeps_times in zip(ends, ends[1:], timed, strict=False):
             table[start:end, TIMES] *= keeps_times
-    return table, np.array([ends[:-1], ends[1:]], np.int64).T.copy()
+    return table, np.array(list(pairwise(ends)), np.int64)

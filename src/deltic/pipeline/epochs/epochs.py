@@ -226,7 +226,8 @@ class Epochs:
         """
         postponed.check()
         self._phases.end("application")
-        self._log(epoch, replace(logged, batches={**self._admitted.batches, **self._tick}))
+        batches = {**self._admitted.batches, **self._tick}
+        self._log(epoch, LoggedEpoch(batches, logged.conflicts, logged.positions))
         self._phases.end("log")
         unfailing(partial(self._take, epoch, logged), f"to commit epoch {epoch.number:,}, which is in the log")
         self._phases.end("publication")

@@ -6,7 +6,7 @@ transaction has made them so far.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -50,14 +50,14 @@ class ChangeManager:
     ) -> None:
         self._tables, self._version, self._conflicts = tables, version, conflicts
         self._prepare, self._evaluate, self._are_late, self._settle = prepare, evaluate, are_late, settle
-        self._counts = Counter[str]()
+        self._operations: Sequence[Operation] = ()
         self._parts: dict[str, list[Batch]] = {}
         self.affected: list[int] = []
         """The number of rows that each operation affected: those of a batch, or those that a statement changed."""
 
     def batches(self, operations: Sequence[Operation]) -> dict[str, Batch]:
         """Return the batches of the operations. Raises ChangeError and DataError for invalid ones."""
-        self._counts.update(operation.table for operation in operations)
+        self._operations = operations
         for is_effect, stretch in groupby(operations, lambda operation: isinstance(operation, Effect)):
             if is_effect:
                 self._take_effects(stretch)
@@ -93,7 +93,9 @@ class ChangeManager:
 
         That applies to changes with rows that tasks have written, if the table has no other changes.
         """
-        if self._counts[table.name] > len(changes) or all(map(_is_here, changes)):
+        if all(map(_is_here, changes)):
+            return None
+        if sum(operation.table == table.name for operation in self._operations) > len(changes):
             return None
         first, is_timed = changes[0], table.lateness is not None
         if len(changes) == 1 and isinstance(first, RowChange) and not first.updates and not is_timed:

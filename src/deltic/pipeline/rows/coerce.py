@@ -217,6 +217,8 @@ def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int 
 def _values(row: Any, layout: FileLayout) -> Sequence[Any]:
     """Return the values of one row, in the order of the columns; raises Malformed. A tuple's may have any type."""
     schema = layout.schema
+    if type(row) is tuple and len(row) == len(schema):
+        return row
     if isinstance(row, Mapping):
         return parse_object(row, layout)[0]
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
