@@ -51,8 +51,9 @@ def encode_columns(tables: Sequence[pa.Table], schema: Schema, interner: Interne
         kernel.read_columns(pointer_in(exported, b"arrow_array"), codes, block.into, start, block.nullable)
         start += len(batch)
     for place in left_out:
-        type_, chunks = schema.columns[place].type, [c for table in tables for c in table.column(place).chunks]
-        block.put(place, *encode(pa.chunked_array(chunks, type_.arrow), type_, interner))
+        given = [table.column(place) for table in tables]
+        column = pa.chunked_array(chain.from_iterable(each.chunks for each in given), given[0].type)
+        block.put(place, *encode(column, schema.columns[place].type, interner))
     return block
 
 
