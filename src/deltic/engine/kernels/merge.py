@@ -191,7 +191,8 @@ def _sum(a: Ints, b: Ints, arrays: tuple[Words2, Times, Ints], timed: bool) -> t
     """Return the sum of two runs. The `arrays` of the second one live as long as this call, which has their addresses
     alone.
     """
-    width, size, n = arrays[0].shape[0], a[ROWS] + b[ROWS], -1
+    words, times, weights = arrays
+    width, size, n = words.shape[0], a[ROWS] + b[ROWS], -1
     weighted = a[WEIGHTS] != 0 or b[WEIGHTS] != 0
     while n < 0:
         words = np.empty((width, size), np.uint64)

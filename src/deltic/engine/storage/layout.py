@@ -362,7 +362,8 @@ class Layout:
 
     def mask(self, columns: int) -> Words1:
         """Return the mask of the first columns in each word of a row."""
-        return self._masks[columns]
+        mask: Words1 = self._masks[columns]
+        return mask
 
     @cached_property
     def _masks(self) -> Words:

@@ -38,7 +38,7 @@ def carried(before: Version, after: Catalog, altered: Mapping[str, FormerTable])
             continue
         rows = before.read(former.table.name, table=True, counted=True)
         result[name] = TableBatch(_recast(rows, table, former))
-        _check_rows(result[name].table, table, former)
+        _check_rows(result[name].rows, table, former)
     return result
 
 
