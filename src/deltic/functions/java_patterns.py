@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.values.types import Type
 
-_OF_JAVA = re.compile(r"\\(?P<sign>.)|\(\?<(?=[A-Za-z])|(?P<unknown>&&|\[\[|\(\?[a-z]*[ud])", re.DOTALL)
+_OF_JAVA = re.compile(
+    r"(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|\\(?P<sign>.)|\(\?<(?=[A-Za-z])|(?P<unknown>\(\?[a-z]*[ud])|(?P<bare>[.$])",
+    re.DOTALL,
+)
+_SIGN = re.compile(r"\\(?P<sign>.)", re.DOTALL)
 _SIGNS = {"z": r"\Z", "Z": r"(?=\n?\Z)", "h": r"[ \t\u00a0]", "e": r"\x1b"}
 """What has another name in Python."""
+_BARE = {".": r"[^\n\r\x85\u2028\u2029]", "$": r"(?=(?:\r\n|[\n\r\x85\u2028\u2029])?\Z)"}
+"""What ends lines: in Python `\\n` alone."""
+_FLAGS = {".": re.compile(r"\(\?[a-z]*s"), "$": re.compile(r"\(\?[a-z]*m")}
+"""With what a sign has another meaning."""
+_BARE_OF_RE2 = {
+    ".": r"[^\n\r\x{85}\x{2028}\x{2029}]",
+    "$": r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z",
+    "s": r"[\t-\r ]",
+    "S": r"[^\t-\r ]",
+}
+_ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[xud]|&&|\\[Qp]|\[\[")
+"""What Java's regular expressions have and RE2's do not, or see differently."""
 _UNKNOWN = frozenset("pPGXRkQENHVux")
 PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9]+)|(?P<wrong>[\\$])", re.DOTALL)
 """A sign that stands for itself, the number of a group, and what Java rejects, in a replacement."""
@@ -26,15 +42,51 @@ PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9]+)|(?P<wrong>[
 def compiled(pattern: str) -> re.Pattern[str] | None:
     """A pattern of Java's; None where it is none, or has what Python lacks."""
     try:
-        return re.compile(_OF_JAVA.sub(_for_python, pattern), re.ASCII)
+        pattern = re.sub(r"^\(\?iu\)", "(?i)", pattern)  # which folds letters of ASCII alone here
+        return re.compile(_OF_JAVA.sub(partial(_for_python, pattern), pattern), re.ASCII)
     except (re.error, OverflowError):
         return None
 
 
-def _for_python(part: re.Match[str]) -> str:
-    if part["unknown"] or part["sign"] in _UNKNOWN:
+def _for_python(pattern: str, part: re.Match[str]) -> str:
+    found = part.groupdict()
+    if (inside := found.get("set")) and not ("[" in inside[1:] or "&&" in inside):
+        return _SIGN.sub(partial(_for_python, pattern), inside)
+    if inside or found.get("unknown") or found["sign"] in _UNKNOWN:
         raise re.error(f"{part[0]} has no like in Python")
-    return _SIGNS.get(part["sign"], part[0]) if part["sign"] else "(?P<"
+    if bare := found.get("bare"):
+        return bare if _FLAGS[bare].search(pattern) else _BARE[bare]
+    return _SIGNS.get(found["sign"], part[0]) if found["sign"] else "(?P<"
+
+
+def for_re2(pattern: str, is_searched: bool) -> str | None:
+    """Return a pattern of Java's as RE2 reads it; None where RE2 has no such, as for `$`, except where a pattern that
+    is only searched ends with it.
+    """
+    folds, rest = pattern.startswith("(?iu)"), pattern.replace("(?iu)", "(?i)", 1)
+    if _ELSEWHERE.search(rest) or (not folds and "(?i" in rest and not rest.isascii()):
+        return None
+
+    def read(part: re.Match[str]) -> str:
+        if part["set"]:
+            if r"\S" in part["set"]:
+                raise re.error(r"no set of RE2 has \S with a vertical tab")
+            return part["set"].replace(r"\s", r"\t-\r ")
+        sign = part["bare"] or part["sign"]
+        if sign == "." and part["bare"] is None:
+            return part[0]
+        if sign is None:
+            return "(?P<"
+        if part["bare"] and _FLAGS[sign].search(rest):
+            return sign
+        if part["bare"] == "$" and not (is_searched and part.end() == len(rest)):
+            raise re.error("RE2 has no end before a line's end")
+        return _BARE_OF_RE2.get(sign, part[0]) if part["bare"] or sign in "sS" else part[0]
+
+    try:
+        return _OF_JAVA.sub(read, rest)
+    except re.error:
+        return None
 
 
 def _of_pattern(compute: Callable[..., Any]) -> Callable[..., Any]:

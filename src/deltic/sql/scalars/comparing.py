@@ -147,5 +147,5 @@ def _small(name: str, collation: Collation, arguments: list[Typed]) -> list[Type
     if name == "like":
         return [key(replace(argument, modifier=collation)) for argument in arguments]
     last = 3 if name == "str_to_map" else 2
-    patterns = [_made("concat", "(?i)", pattern) for pattern in arguments[1:last]]
+    patterns = [_made("concat", "(?iu)", pattern) for pattern in arguments[1:last]]
     return [arguments[0], *patterns, *arguments[last:]]

@@ -15,7 +15,7 @@ from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.duckdb import takes_pattern
 from deltic.functions.charsets import CHARSETS
 from deltic.functions.formats import HOLE, is_hole
-from deltic.functions.java_patterns import PART_OF_REPLACEMENT, compiled
+from deltic.functions.java_patterns import PART_OF_REPLACEMENT, compiled, for_re2
 from deltic.functions.json import is_supported, steps_of
 from deltic.sql.collations import HINT, PLAIN, Collation
 from deltic.sql.scalars import conditions, operators
@@ -41,9 +41,6 @@ from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
 _TEXTS = Type.array(TEXT.or_null)
-_ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[xud]|&&|\\[Qp]|\[\[")
-"""What Java's regular expressions have and RE2's do not, or see differently."""
-_NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
 
 
 @rule("concat", of="concat array_concat")
@@ -65,7 +62,10 @@ def concat_ws(separator: Typed, *parts: Typed) -> Typed:
 def pattern_of(argument: Typed, name: str) -> Typed:
     """A regular expression; one that is a literal has to be right."""
     own = to(argument, TEXT)
-    if is_literal(own.expression) and not takes_pattern(written := own.expression.name) and compiled(written) is None:
+    if not is_literal(own.expression):
+        return own
+    shared = for_re2(written := own.expression.name, True)
+    if compiled(written) is None and not takes_pattern(written if shared is None else shared):
         raise Mismatch(f"the pattern of {name} is no regular expression")
     return own
 
@@ -75,9 +75,8 @@ def shared_pattern(argument: Typed, name: str) -> Typed | None:
     own = pattern_of(argument, name)
     if is_null_of_a_type(own.expression):
         literal_of(own, f"the pattern of {name}", sample="(x)")
-    written = _NAMED_GROUP.sub("(?P<", own.expression.name) if is_literal(own.expression) else None
-    is_shared = written is not None and not _ELSEWHERE.search(written) and takes_pattern(written)
-    return constant(written, TEXT) if is_shared else None
+    written = for_re2(own.expression.name, name == "rlike") if is_literal(own.expression) else None
+    return None if written is None or not takes_pattern(written) else constant(written, TEXT)
 
 
 def _searched(name: str, text: Typed, pattern: Typed) -> Typed:
@@ -115,7 +114,7 @@ def regexp_replace(text: Typed, pattern: Typed, replacement: Typed, position: Ty
     if position is not None:
         return _replaced_from(text, pattern, replacement, int(literal_of(position, "the position", INT, "1")))
     known, own, written = shared_pattern(pattern, "regexp_replace"), to(text, TEXT), to(replacement, TEXT)
-    if known is None or not is_literal(written.expression) or _is_of_nothing(known):
+    if known is None or not is_literal(written.expression) or _is_of_nothing(pattern):
         return apply("java_regexp_replace", own, to(pattern, TEXT), written)
     parts = list(PART_OF_REPLACEMENT.finditer(written.expression.name))
     if any(part["wrong"] for part in parts):
@@ -181,7 +180,7 @@ def split(text: Typed, pattern: Typed, limit: Typed | None = None) -> Typed:
     is_empty = known is not None and not known.expression.name
     if is_empty and limit is not None:
         return attempt("letters", own, most)
-    if known is None or limit is not None or (not is_empty and _is_of_nothing(known)):
+    if known is None or limit is not None or (not is_empty and _is_of_nothing(pattern)):
         return apply("java_split", own, to(pattern, TEXT), most)
     return apply("split", own, known)
 
