@@ -33,6 +33,8 @@ LITERALS = [
     *(dt.datetime(2026, 1, 2, 3, 4, 5, 678), dt.timedelta(1, 3, 5), [1, 2], 1e300),
 ]
 
+LIKES = [f"who {words} ('a%', '%d', NULL)" for words in ("LIKE ALL", "LIKE ANY", "NOT LIKE ALL", "NOT LIKE ANY")]
+
 
 def latest(o):
     return o.withColumn("r", F.row_number().over(W.partitionBy("who").orderBy(F.desc("id"))))
@@ -52,7 +54,8 @@ CASES = {
     "filter": lambda o, p: o.filter(F.col("price") > 5),
     "filter by text": lambda o, p: o.filter("price > 5 AND who IS NOT NULL"),
     "isin": lambda o, p: o.filter(F.col("who").isin("ada", "cyd")),
-    "like": lambda o, p: o.filter(F.col("who").like("a%") | F.col("who").isNull()),
+    "like": lambda o, p: o.filter(F.col("who").like("a%") | F.expr("who LIKE ANY ('x''%', 'b_b') OR who IS NULL")),
+    "not like": lambda o, p: o.selectExpr(*(f"{w} AS c{n}" for n, w in enumerate(LIKES))),
     "between": lambda o, p: o.filter(F.col("price").between(3, 10)),
     "texts of SQL": lambda o, p: o.selectExpr(
         "id",

@@ -49,6 +49,7 @@ _CALLS = {
 # The calls of which Spark keeps what they compute as children, and what was called beside it: those that it does not
 # write as a call.
 _FORMS = {"between": "({} BETWEEN {} AND {})", "extract": "date_part({}, {})"}
+_LIKES = {"LikeAny": "LIKE ANY", "LikeAll": "LIKE ALL", "NotLikeAny": "NOT LIKE ANY", "NotLikeAll": "NOT LIKE ALL"}
 _CALLED = "org.apache.spark.sql.catalyst.expressions.InheritAnalysisRules"
 _STAND_IN = re.compile(r"deltic_text_(\d+)")
 
@@ -146,8 +147,16 @@ class _PlanReader:
         arguments = [*map(self.written, _each(call.parameters()))]
         return _FORMS.get(name, f"{name}({', '.join(['{}'] * len(arguments))})").format(*arguments)
 
+    def _like(self, expression: Any, words: str) -> str:
+        """Return a comparison with several patterns: Spark writes it without them."""
+        value = expression.child()
+        literals = (self._expressions.Literal.create(each, value.dataType()) for each in _each(expression.patterns()))
+        return f"({self.written(value)} {words} ({', '.join(str(each.sql()) for each in literals)}))"
+
     def _numbered(self, expression: Any) -> Any:
         kind = _kind(expression)
+        if kind in _LIKES:
+            return self._text(self._like(expression, _LIKES[kind]), expression)
         if kind == "AttributeReference":
             return expression.withName(self.called(expression)).withQualifier(self._to_seq([]))
         if kind == "NamedLambdaVariable":
