@@ -20,6 +20,7 @@ from deltic.html import preformatted
 from deltic.values.types import Schema
 from deltic.why.derivations import Derivation, Fact, subtracts
 from deltic.why.explanation import Absence, ExplanationStep, as_written, brief, lines_of, shown
+from deltic.why.nodes import PASSED, restricted, unexplained
 from deltic.why.relations import (
     Bound,
     DefinedView,
@@ -31,7 +32,6 @@ from deltic.why.relations import (
     named,
     same,
 )
-from deltic.why.rows import PASSED, restricted, unexplained
 from deltic.why.search import ExplanationSearch
 from deltic.why.words import bound_of, called, condition_of, pairs_of
 

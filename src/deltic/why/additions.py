@@ -12,8 +12,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts
 from deltic.values.types import Schema
+from deltic.why.nodes import PASSED, copied, restricted
 from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, SourceTable, named, same
-from deltic.why.rows import PASSED, copied, restricted
 from deltic.why.search import ExplanationSearch
 
 Additions = frozenset[tuple[str, Row]]

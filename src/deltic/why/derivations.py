@@ -18,8 +18,9 @@ from deltic.errors import count_of
 from deltic.values.types import Schema
 from deltic.why.deciding import deciding
 from deltic.why.explanation import Absence, Note
+from deltic.why.nodes import PASSED, copied, restricted, unexplained
 from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, Rows, named, same
-from deltic.why.rows import PASSED, Evaluator, copied, restricted, unexplained
+from deltic.why.rows import Evaluator
 from deltic.why.words import called, condition_of
 
 _AS_NAMED: Mapping[str, str] = {}

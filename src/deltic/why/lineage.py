@@ -17,8 +17,8 @@ from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.values.types import Column, Schema
 from deltic.why.derivations import subtracts
+from deltic.why.nodes import PASSED
 from deltic.why.relations import Bound, DefinedView, RecursiveRelation, Relation, RelationScope, Row, SourceTable, named
-from deltic.why.rows import PASSED
 from deltic.why.search import ExplanationSearch
 
 _Traced = dict[str, int]

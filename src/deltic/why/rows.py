@@ -7,27 +7,21 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from copy import copy
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import chain, islice, permutations
+from itertools import chain, islice
 from threading import Lock
 from typing import Any
-
-from sqlglot import exp
 
 from deltic.algebra.zset import ZSet, summed
 from deltic.catalog.words import Words
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
-from deltic.circuit.expressions import conjuncts, infer, is_literal
-from deltic.circuit.expressions.meaning import evaluate, meaning
-from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.engine.batches import TableBatch
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.entries import Entries
 from deltic.errors import UnsupportedError
-from deltic.functions.function import PREFIX, PROVIDED, is_call
-from deltic.values.types import Schema, Type
-from deltic.why.explanation import shown
+from deltic.why.nodes import PASSED, calls_of, copied, is_recursive, mapping_of, predicate_of, restricted, unexplained
 from deltic.why.relations import (
     NEVER,
     Bound,
@@ -68,9 +62,6 @@ _ONE_AT_A_TIME = Lock()
 _FEW = 100
 """History entries that are few: their rows are remembered, and no other input of a join is tried for fewer."""
 
-PASSED = (ops.Distinct, ops.Keep, ops.Sink, ops.Close)
-"""Operators whose rows are those of their input, up to weights."""
-
 
 class Evaluator:
     """Evaluates nodes, with a reader of tables and views."""
@@ -82,9 +73,9 @@ class Evaluator:
         self._known: dict[Hashable, Rows] = defaultdict(dict)
         self._histories: dict[Hashable, Histories] = defaultdict(dict)
         self._given: Mapping[Hashable, Rows] | None = None
-        self.leaf, self.is_recursive = cache(self._leaf), cache(_is_recursive)
+        self.leaf, self.is_recursive = cache(self._leaf), cache(is_recursive)
         self.words: Callable[[RelationScope], Words] = cache(lambda scope: words_of(scope.definition))
-        self.mapping, self.condition, self.calls = cache(_mapping), cache(_condition), cache(_calls)
+        self.mapping, self.condition, self.calls = cache(mapping_of), cache(predicate_of), cache(calls_of)
         self._copied, self._relation_below = cache(copied), cache(self._relation_found)
 
     def over(self, given: Mapping[Hashable, Rows]) -> Evaluator:
@@ -501,91 +492,6 @@ def _engine_of(operator: ops.Operator, type_: ZSetType) -> IncrementalEngine:
     source = builder.add(ops.Source("input", type_.schema, type_.is_set))
     builder.add(ops.Sink("output"), builder.add(operator, source))
     return IncrementalEngine(builder.build())
-
-
-def _is_recursive(circuit: Circuit, number: int) -> bool:
-    """Return whether a node of a recursion's body depends on the recursion."""
-    return any(isinstance(circuit.nodes[i].operator, ops.Feedback) for i in circuit.ancestors([number]))
-
-
-def copied(circuit: Circuit, number: int) -> Sequence[tuple[str, str]]:
-    """Return the columns that a map copies from its input, each with its name there."""
-    operator = circuit.nodes[number].operator
-    assert isinstance(operator, ops.Map)
-    pairs = zip(operator.columns, operator.expressions, strict=True)
-    return [(column.name, each.name) for column, each in pairs if isinstance(each, exp.Column)]
-
-
-def _condition(circuit: Circuit, number: int) -> Callable[[Row], bool]:
-    """Return the function that says whether the predicate of a filter is true of a row."""
-    operator, schema = circuit.nodes[number].operator, circuit.type_of(number).schema
-    assert isinstance(operator, ops.Filter)
-    predicate = meaning(operator.predicate, schema.types)
-    return lambda row: predicate(named(row, schema)) is True
-
-
-def _calls(circuit: Circuit, number: int) -> Sequence[Callable[[Bound], str]]:
-    """For each call of a user's function in a filter or map, the function that shows it with its values for a row."""
-    operator, types = circuit.nodes[number].operator, circuit.type_of(circuit.nodes[number].inputs[0]).schema.types
-    assert isinstance(operator, ops.Filter | ops.Map)
-    expressions = [operator.predicate] if isinstance(operator, ops.Filter) else operator.expressions
-    calls = [call for each in expressions for call in each.find_all(exp.Anonymous) if is_call(call)]
-    names = [call.name.removeprefix(PREFIX).lower() for call in calls]
-    return [
-        _shown_call(name, call, types)
-        for name, call in zip(names, calls, strict=True)
-        if name in PROVIDED and "__" in name
-    ]
-
-
-def _shown_call(name: str, call: exp.Anonymous, types: Mapping[str, Type]) -> Callable[[Bound], str]:
-    parts = [meaning(each, types) for each in (*call.expressions, call)]
-
-    def text(row: Bound) -> str:
-        *arguments, value = (shown(part(row)) for part in parts)
-        return f"{name.rpartition('__')[0]}({', '.join(arguments)}) = {value}"
-
-    return text
-
-
-def _mapping(circuit: Circuit, number: int) -> Callable[[Row], Row | None]:
-    """Return the function that computes a map's rows from those of its input; its value is None if it is undefined."""
-    operator, schema = circuit.nodes[number].operator, circuit.type_of(number).schema
-    assert isinstance(operator, ops.Map)
-    given = circuit.type_of(circuit.nodes[number].inputs[0]).schema
-    required = [i for i, column in enumerate(schema) if not column.nullable]
-    copied = [given.index(e.name) for e in operator.expressions if isinstance(e, exp.Column)]
-    parts = [meaning(expression, given.types) for expression in operator.expressions]
-
-    def compute(row: Row) -> Row | None:
-        if len(copied) == len(parts):
-            result = tuple([row[i] for i in copied])
-        else:
-            values = named(row, given)
-            result = tuple([part(values) for part in parts])
-        return None if any(result[i] is None for i in required) else result
-
-    return compute
-
-
-def restricted(operator: ops.Filter, schema: Schema, bound: Bound) -> dict[str, Any]:
-    """Return the bound values, extended by columns that the predicate equates with constants or with bound columns."""
-    result = dict(bound)
-    for conjunct in conjuncts(operator.predicate):
-        if isinstance(conjunct, exp.EQ):
-            for column, value in permutations((conjunct.this, conjunct.expression)):
-                if not isinstance(column, exp.Column):
-                    continue
-                if isinstance(value, exp.Column) and value.name in result:
-                    result.setdefault(column.name, result[value.name])
-                elif is_literal(value) and infer(value, {}).type is schema.types[column.name]:
-                    result.setdefault(column.name, evaluate(value, {}, {}))
-    return result
-
-
-def unexplained(operator: ops.Operator) -> UnsupportedError:
-    """Return the error for an operator that this package cannot explain."""
-    return UnsupportedError(f"why: {operator.keyword} is not explained; ask for rows of the views that it reads")
 
 
 def _growing(bindings: Iterator[_Binding]) -> Iterator[list[_Binding]]:
