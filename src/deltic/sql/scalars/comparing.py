@@ -120,10 +120,12 @@ def _in_collation(name: str, collation: Collation, arguments: list[Typed], value
         return value(name, arguments)
     if collation.trims and name in _LETTERS:
         raise Mismatch(f"{name} takes no collation that ignores blanks at the end: write rtrim(…)")
+    if name in _SEARCHING and collation.base in ("UTF8_BINARY", "UTF8_LCASE"):
+        return value(
+            name, [key(replace(a, modifier=collation)) if a.type.type is Type.STRING else a for a in arguments]
+        )
     if collation.trims:
         arguments = [_made("rtrim", a, " ") if a.type.type is Type.STRING else a for a in arguments]
-    if collation.base == "UTF8_BINARY":
-        return value(name, arguments)
     if collation.ignored == {"AI"}:
         raise Mismatch(f"{name} takes no collation that ignores accents and not case")
     if name in ("ltrim", "rtrim"):
