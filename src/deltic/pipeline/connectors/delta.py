@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +14,14 @@ import pyarrow.dataset as ds
 
 from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
-from deltic.engine.comparing import difference
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.extras import required
-from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, new_columns, nothing
-from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
-from deltic.pipeline.io.rounding import Rounding
-from deltic.values.types import Column, Schema
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, nothing
+from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
+from deltic.pipeline.connectors.versions import VersionedSource, by_tasks
+from deltic.values.types import Schema
 
 _FEED = "delta.enableChangeDataFeed"
 
@@ -32,110 +31,65 @@ def deltalake() -> Any:
     return required("deltalake", "a Delta table")
 
 
-class DeltaSource:
-    """A Delta table. A position is its id and a version: the change data feed has the changes after it.
+class DeltaSource(VersionedSource):
+    """A Delta table. The change data feed has the changes after a version.
 
     Without the feed, the changes are the files that were added and removed. If these are gone, or have deletion
     vectors, the whole table is compared.
     """
 
     def __init__(self, place: External, tasks: Tasks | None = None) -> None:
-        self.path, self._place, self._tasks = filled(place["path"]), place, tasks or NO_TASKS
+        super().__init__(place, tasks)
+        self._label = filled(place["path"])
 
     def columns(self) -> Schema:
-        return Schema.of_arrow(pa.schema(self._at().schema()))
+        return Schema.of_arrow(pa.schema(self._open().schema()))
 
-    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
-        return new_columns(table, {self.path: self.columns()})
+    def _errors(self) -> AbstractContextManager[None]:
+        return errors(self._label)
 
-    def pending(self, position: Json) -> str:
-        now = self._at()
-        if position is None or position["id"] != str(now.metadata().id):
-            return f"all of version {now.version()}"
-        return (
-            f"versions {position['version'] + 1} to {now.version()}"
-            if now.version() > position["version"]
-            else "no version"
-        )
+    def _open(self, version: int | None = None) -> Any:
+        return _at(self._label, version)
 
-    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
-        now = self._at()
-        at = {"id": str(now.metadata().id), "version": now.version()}
-        if position == at and not wants_all:
-            return SourceChange(nothing(table.schema), at, "no version")
-        if (
-            position is not None
-            and position["id"] == at["id"]
-            and position["version"] < at["version"]
-            and not wants_all
-        ):
-            for read in (self._of_feed, self._of_files):
-                if (result := read(table, position["version"], now, at)) is not None:
-                    return result
-        if (result := self._all(table, now, at, held)) is not None:
-            return result
-        with errors(self.path):
-            reader = self._reader(table)
-            rows = pa.concat_tables([table.schema.to_arrow().empty_table(), *reader.whole(now)])
-        return SourceChange(difference(rows, held()), at, "compared", len(rows), rounded=reader.rows.taken())
+    def _position(self, now: Any) -> Json:
+        return {"id": str(now.metadata().id), "version": now.version()}
 
-    def _reader(self, table: CatalogTable) -> _Reader:
-        return _Reader(self.path, RowsOfSource(table, self._place))
+    def _since(self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows) -> SourceChange | str:
+        span, has_feed = self._span(position, at), now.metadata().configuration.get(_FEED, "").lower() == "true"
+        reason = ""
+        for how, read in [("change feed", self._of_feed)] * has_feed + [("files", self._of_changed_files)]:
+            try:
+                return read(table, position["version"], now, at, f"{how} of {span}")
+            except _failures() as error:
+                reason = f"the {how} of {span} cannot be read: {_reason(error)}"
+        return reason
 
-    def _of_feed(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
-        """Return the changes from the change data feed; None if it does not have all of them."""
-        if now.metadata().configuration.get(_FEED, "").lower() != "true":
-            return None
-        how, parts, size = f"change feed of versions {before + 1} to {now.version()}", [nothing(table.schema)], 0
-        reader, site = self._reader(table), None
-        try:
-            for part in reader.feed(now, before + 1, now.version()):
-                parts.append(part)
-                size += part.nbytes
-                if site is None and (site := self._tasks.site(table, size)) is not None:
-                    shares = [ReadUnit(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
-                    if (posted := self._tasks.posted(site, shares, reader, table)) is not None:
-                        rounded = Rounding.total(posted.report.about)
-                        return SourceChange(posted, at, f"{how}, by tasks", posted.count(), rounded=rounded)
-        except _failures():
-            return None
+    def _of_feed(self, table: CatalogTable, before: int, now: Any, at: Json, how: str) -> SourceChange:
+        parts, size, reader, site = [nothing(table.schema)], 0, self._reader(table), None
+        for part in reader.feed(now, before + 1, now.version()):
+            parts.append(part)
+            size += part.nbytes
+            if site is None and (site := self._tasks.site(table, size)) is not None:
+                shares = [ReadUnit(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
+                if (posted := self._tasks.posted(site, shares, reader, table)) is not None:
+                    return by_tasks(posted, at, how)
         changes = pa.concat_tables(parts)
         return SourceChange(changes, at, how, len(changes), rounded=reader.rows.taken())
 
-    def _of_files(self, table: CatalogTable, before: int, now: Any, at: Json) -> SourceChange | None:
-        """Return the changes by files that were added and removed; None if files do not determine them."""
-        try:
-            then = self._at(before)
-            were, are = set(_fragments(then)), set(_fragments(now))
-            shares = [*_shares(now, are - were, 1), *_shares(then, were - are, -1)]
-            size, how = sum(share.size for share in shares), f"files of versions {before + 1} to {now.version()}"
-            reader = self._reader(table)
-            if (posted := self._tasks.read(table, shares, reader)) is not None:
-                rounded, count = Rounding.total(posted.report.about), posted.count()
-                return SourceChange(posted, at, f"{how}, by tasks", count, len(shares), size, rounded=rounded)
-            came = reader.of_files(now, are - were)
-            rounded = reader.rows.taken()
-            went = reader.of_files(then, were - are)
-        except _failures():
-            return None
-        counts = len(came) + len(went), len(shares), size
-        return SourceChange(difference(came, went), at, how, *counts, rounded=rounded)
+    def _of_changed_files(self, table: CatalogTable, before: int, now: Any, at: Json, how: str) -> SourceChange:
+        then = self._open(before)
+        were, are = set(_fragments(then)), set(_fragments(now))
+        return self._of_files(self._reader(table), _shares(now, are - were), _shares(then, were - are, -1), at, how)
 
-    def _all(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange | None:
-        """Return all rows, written by tasks; None if this process must read them."""
-        size = sum(_sizes(now).values())
+    def _whole(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
         try:
-            shares = _shares(now, _fragments(now), 1)
+            shares = _shares(now, _fragments(now))
         except _failures():
-            shares = [ReadUnit(_Whole(now.version()), size)]
-        if (posted := self._tasks.read(table, shares, self._reader(table))) is None:
-            return None
-        changes, rounded = self._tasks.compared(table, posted, held), Rounding.total(posted.report.about)
-        how = "loaded by tasks" if held.is_empty else "compared, by tasks"
-        return SourceChange(changes, at, how, posted.count(), len(shares), size, rounded=rounded)
+            shares = [ReadUnit(_Whole(now.version()), sum(_sizes(now).values()))]
+        return self._of_all(self._reader(table), shares, at, held)
 
-    def _at(self, version: int | None = None) -> Any:
-        return _at(self.path, version)
+    def _reader(self, table: CatalogTable) -> _Reader:
+        return _Reader(self._label, RowsOfSource(table, self._place))
 
 
 @dataclass(frozen=True)
@@ -169,48 +123,44 @@ class _Reader:
     rows: RowsOfSource
 
     def __call__(self, files: Files, shares: Sequence[_File | _Feed | _Whole]) -> Iterator[tuple[pa.Table, Any]]:
-        try:
-            opened = {number: _at(self.path, number) for number in sorted({share.version for share in shares})}
-        except DelticError:
-            yield nothing(self.rows.table.schema), None
-            return
         with errors(self.path):
+            try:
+                for version in {share.version for share in shares}:
+                    _at(self.path, version)
+            except DelticError:
+                yield nothing(self.rows.table.schema), None
+                return
             for share in shares:
-                yield from ((rows, self.rows.taken()) for rows in self._of(opened[share.version], share))
+                if isinstance(share, _Feed):
+                    opened = _at(self.path, share.version)
+                    yield from ((rows, self.rows.taken()) for rows in self.feed(opened, share.version, share.version))
+            units = [share for share in shares if not isinstance(share, _Feed)]
+            for rows, weight in self.parts(units):
+                yield with_weights(rows, weight), self.rows.taken()
 
-    def _of(self, now: Any, share: _File | _Feed | _Whole) -> Iterator[pa.Table]:
-        """Yield the changes of a unit of a version, part by part."""
-        match share:
-            case _Feed(version=version):
-                yield from self.feed(now, version, version)
-            case _Whole():
-                yield from (with_weights(rows, 1) for rows in self.whole(now))
-            case _File(name=name, weight=weight):
-                yield from (with_weights(rows, weight) for rows in self._parts_of(now, [name]))
-
-    def whole(self, now: Any) -> Iterator[pa.Table]:
-        """Yield all rows of a version, part by part."""
-        for batch in pa.RecordBatchReader.from_stream(now.scan(columns=list(self.rows.table.schema.names))):
-            yield self.rows(pa.Table.from_batches([batch]))
+    def parts(self, units: Sequence[_File | _Whole]) -> Iterator[tuple[pa.Table, int]]:
+        """Yield the rows of units, part by part, with the weight of each part."""
+        names = self.rows.table.schema.names
+        groups: dict[tuple[int, int], list[str]] = {}
+        for unit in units:
+            if isinstance(unit, _Whole):
+                whole = pa.RecordBatchReader.from_stream(_at(self.path, unit.version).scan(columns=list(names)))
+                yield from ((self.rows(pa.Table.from_batches([batch])), 1) for batch in whole)
+            else:
+                groups.setdefault((unit.version, unit.weight), []).append(unit.name)
+        for (version, weight), chosen in groups.items():
+            dataset = _at(self.path, version).to_pyarrow_dataset()
+            fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
+            part = [fragments[name] for name in sorted(chosen)]
+            result = ds.FileSystemDataset(part, dataset.schema, dataset.format, dataset.filesystem)
+            for batch in result.to_batches(columns=list(names)):
+                yield self.rows(pa.Table.from_batches([batch])), weight
 
     def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
         """Yield the change data feed of some versions, part by part."""
         for batch in pa.RecordBatchReader.from_stream(now.load_cdf(first, last)):
             rows = pa.Table.from_batches([batch]).select([*self.rows.table.schema.names, "_change_type"])
             yield self.rows(rows, signed=True)
-
-    def _parts_of(self, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
-        """Yield the rows of some files of a version, part by part."""
-        dataset = outside.to_pyarrow_dataset()
-        fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
-        chosen = [fragments[name] for name in sorted(names)]
-        result = ds.FileSystemDataset(chosen, dataset.schema, dataset.format, dataset.filesystem)
-        for batch in result.to_batches(columns=list(self.rows.table.schema.names)):
-            yield self.rows(pa.Table.from_batches([batch]))
-
-    def of_files(self, outside: Any, names: Iterable[str]) -> pa.Table:
-        """Return the rows of some files of a version."""
-        return pa.concat_tables([self.rows.table.schema.to_arrow().empty_table(), *self._parts_of(outside, names)])
 
 
 def _at(path: str, version: int | None = None) -> Any:
@@ -223,7 +173,7 @@ def _fragments(outside: Any) -> dict[str, Any]:
     return {fragment.path: fragment for fragment in outside.to_pyarrow_dataset().get_fragments()}
 
 
-def _shares(outside: Any, names: Iterable[str], weight: int) -> list[ReadUnit]:
+def _shares(outside: Any, names: Iterable[str], weight: int = 1) -> list[ReadUnit]:
     """Return units for files of a version, whose rows are inserted or deleted."""
     sizes = _sizes(outside)
     return [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,99 +13,64 @@ import pyarrow as pa
 
 from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
-from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, Diagnostic
 from deltic.extras import required
 from deltic.passwords import cause, redacted_reason
-from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, new_columns, nothing
-from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
-from deltic.pipeline.io.rounding import Rounding
-from deltic.values.types import Column, Schema
+from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, nothing
+from deltic.pipeline.connectors.tasks import ReadUnit
+from deltic.pipeline.connectors.versions import VersionedSource
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
-    from deltic.engine.executors.shards.staged_rows import StagedRows
     from deltic.engine.files.files import Files
 
 # Files of rows, each with its files of deletions, by the names of all of them.
 Scans = Mapping[tuple[str, ...], Any]
 
 
-class IcebergSource:
-    """A table of a catalog. A position is its id and a snapshot: the files of two snapshots determine the changes.
+class IcebergSource(VersionedSource):
+    """A table of a catalog. The files of two snapshots determine the changes.
 
     A file whose deletions changed is read before and after. If a snapshot has expired, the whole table is compared.
     """
 
-    def __init__(self, place: External, tasks: Tasks | None = None) -> None:
-        self._place, self._tasks = place, tasks or NO_TASKS
+    unit = "snapshot"
 
     def columns(self) -> Schema:
-        with errors(self._place):
-            return Schema.of_arrow(_plain(self._table().schema().as_arrow()))
+        with self._errors():
+            return Schema.of_arrow(_plain(self._open().schema().as_arrow()))
 
-    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
-        return new_columns(table, {str(self._place): self.columns()})
+    def _errors(self) -> AbstractContextManager[None]:
+        return errors(self._place)
 
-    def pending(self, position: Json) -> str:
-        with errors(self._place):
-            at = _position(self._table())
-        if position is None or position["id"] != at["id"]:
-            return f"all of snapshot {at['snapshot']}"
-        return (
-            "no snapshot"
-            if position == at
-            else f"what snapshot {at['snapshot']} has that {position['snapshot']} had not"
-        )
-
-    def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
-        with errors(self._place):
-            now = self._table()
-            at = _position(now)
-            if position == at and not wants_all:
-                return SourceChange(nothing(table.schema), at, "no snapshot")
-            is_known = position is not None and position["id"] == at["id"] and not wants_all
-            if is_known and (result := self._of_files(table, position["snapshot"], now, at)) is not None:
-                return result
-            scans = list(_scans(now, at["snapshot"]).values())
-            if (rows := self._written(table, now, scans, [])) is not None:
-                how = "loaded by tasks" if held.is_empty else "compared, by tasks"
-                changes, counts = self._tasks.compared(table, rows, held), (rows.count(), len(scans), _size(scans))
-                return SourceChange(changes, at, how, *counts, rounded=Rounding.total(rows.report.about))
-            read = RowsOfSource(table, self._place)
-            present = _read(read, now, scans)
-        return SourceChange(difference(present, held()), at, "compared", len(present), rounded=read.taken())
-
-    def _of_files(self, table: CatalogTable, before: int | None, now: Any, at: Json) -> SourceChange | None:
-        """Return the rows of files that were added and removed; None if the old snapshot no longer exists."""
-        if before is not None and now.snapshot_by_id(before) is None:
-            return None
-        how = f"files of snapshots {before} to {at['snapshot']}"
-        try:
-            were, are = _scans(now, before), _scans(now, at["snapshot"])
-            come = [scan for key, scan in are.items() if key not in were]
-            go = [scan for key, scan in were.items() if key not in are]
-            files = len(come) + len(go), _size([*come, *go])
-            if (rows := self._written(table, now, come, go)) is not None:
-                rounded = Rounding.total(rows.report.about)
-                return SourceChange(rows, at, f"{how}, by tasks", rows.count(), *files, rounded=rounded)
-            read = RowsOfSource(table, self._place)
-            came, rounded, went = _read(read, now, come), read.taken(), _read(read, now, go)
-        except OSError:
-            return None
-        return SourceChange(difference(came, went), at, how, len(came) + len(went), *files, rounded=rounded)
-
-    def _written(self, table: CatalogTable, now: Any, come: Sequence[Any], go: Sequence[Any]) -> StagedRows | None:
-        """Return the rows of files, written by tasks; None if this process must read them."""
-        scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
-        shares = [ReadUnit(_File(scan, weight), scan.file.file_size_in_bytes) for scan, weight in scans]
-        reader = _Reader(now.metadata_location, dict(now.io.properties), self._place, RowsOfSource(table, self._place))
-        return self._tasks.read(table, shares, reader)
-
-    def _table(self) -> Any:
+    def _open(self) -> Any:
         options = {name: filled(self._place[name]) for name in ("uri", "warehouse") if self._place.get(name)}
         catalog = _pyiceberg("catalog").load_catalog(self._place.get("catalog") or "default", **options)
         return catalog.load_table(self._place["table"])
+
+    def _position(self, now: Any) -> Json:
+        snapshot = now.current_snapshot()
+        return {"id": str(now.metadata.table_uuid), "snapshot": None if snapshot is None else snapshot.snapshot_id}
+
+    def _since(self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows) -> SourceChange | str:
+        before = position["snapshot"]
+        if before is not None and now.snapshot_by_id(before) is None:
+            return f"snapshot {before} has expired"
+        try:
+            were, are = _scans(now, before), _scans(now, at["snapshot"])
+            come = [_unit(scan, 1) for key, scan in are.items() if key not in were]
+            go = [_unit(scan, -1) for key, scan in were.items() if key not in are]
+            return self._of_files(self._reader(table, now), come, go, at, f"files of {self._span(position, at)}")
+        except OSError as error:
+            return f"files of snapshot {before} cannot be read: {error}"
+
+    def _whole(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
+        units = [_unit(scan, 1) for scan in _scans(now, at["snapshot"]).values()]
+        return self._of_all(self._reader(table, now), units, at, held)
+
+    def _reader(self, table: CatalogTable, now: Any) -> _Reader:
+        return _Reader(now.metadata_location, dict(now.io.properties), self._place, RowsOfSource(table, self._place))
 
 
 @dataclass(frozen=True)
@@ -116,25 +81,45 @@ class _File:
     weight: int
 
 
+def _unit(scan: Any, weight: int) -> ReadUnit:
+    return ReadUnit(_File(scan, weight), scan.file.file_size_in_bytes)
+
+
 @dataclass(frozen=True)
 class _Reader:
-    """Reads files in a task, by the table's metadata, which are a file, too."""
+    """Reads files, in this process or in a task, by the table's metadata, which are a file, too."""
 
     metadata: str
     properties: Mapping[str, str]
     place: External
     rows: RowsOfSource
 
-    def __call__(self, files: Files, shares: Sequence[_File]) -> Iterator[tuple[pa.Table, Any]]:
+    def __call__(self, files: Files, units: Sequence[_File]) -> Iterator[tuple[pa.Table, Any]]:
         with errors(self.place):
             try:
-                outside = _pyiceberg("table").StaticTable.from_metadata(self.metadata, dict(self.properties))
+                outside = self._table()
             except OSError:
                 yield nothing(self.rows.table.schema), None
                 return
-            for share in shares:
-                for rows in _parts(self.rows, outside, [share.scan]):
-                    yield with_weights(rows, share.weight), self.rows.taken()
+            for rows, weight in self._parts(outside, units):
+                yield with_weights(rows, weight), self.rows.taken()
+
+    def parts(self, units: Sequence[_File]) -> Iterator[tuple[pa.Table, int]]:
+        """Yield the rows of files, part by part, with the weight of each part."""
+        return self._parts(self._table(), units) if units else iter(())
+
+    def _table(self) -> Any:
+        return _pyiceberg("table").StaticTable.from_metadata(self.metadata, dict(self.properties))
+
+    def _parts(self, outside: Any, units: Sequence[_File]) -> Iterator[tuple[pa.Table, int]]:
+        projected = outside.schema().select(*self.rows.table.schema.names)
+        always = _pyiceberg("expressions").AlwaysTrue()
+        scan = _pyiceberg("io.pyarrow").ArrowScan(outside.metadata, outside.io, projected, always)
+        for weight in (1, -1):
+            chosen = [unit.scan for unit in units if unit.weight == weight]
+            for batch in scan.to_record_batches(chosen) if chosen else ():
+                rows = pa.Table.from_batches([batch])
+                yield self.rows(rows.cast(_plain(rows.schema))), weight
 
 
 @contextmanager
@@ -162,38 +147,12 @@ def _failures() -> tuple[type[Exception], ...]:
     return (*exceptions, pa.ArrowException, OSError, ValueError)
 
 
-def _position(table: Any) -> Json:
-    snapshot = table.current_snapshot()
-    return {"id": str(table.metadata.table_uuid), "snapshot": None if snapshot is None else snapshot.snapshot_id}
-
-
 def _scans(table: Any, snapshot: int | None) -> Scans:
     """Return the files of a snapshot; none for a table without one."""
     if snapshot is None:
         return {}
     planned = table.scan(snapshot_id=snapshot).plan_files()
     return {(scan.file.file_path, *sorted(d.file_path for d in scan.delete_files)): scan for scan in planned}
-
-
-def _size(scans: Iterable[Any]) -> int:
-    """Return the total size of files, in bytes."""
-    return sum(scan.file.file_size_in_bytes for scan in scans)
-
-
-def _read(read: RowsOfSource, outside: Any, scans: Iterable[Any]) -> pa.Table:
-    """Return the rows of files, with the present columns."""
-    return pa.concat_tables([read.table.schema.to_arrow().empty_table(), *_parts(read, outside, list(scans))])
-
-
-def _parts(read: RowsOfSource, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
-    """Yield the rows of files, part by part."""
-    projected = outside.schema().select(*read.table.schema.names)
-    scan = _pyiceberg("io.pyarrow").ArrowScan(
-        outside.metadata, outside.io, projected, _pyiceberg("expressions").AlwaysTrue()
-    )
-    for batch in scan.to_record_batches(scans) if scans else ():
-        rows = pa.Table.from_batches([batch])
-        yield read(rows.cast(_plain(rows.schema)))
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
