@@ -132,12 +132,12 @@ def _query_plan(evaluation: Evaluation, plans: bool) -> QueryPlan:
     """Return the actual work of a query, with its plan, and the plan for large changes at the present sizes if it
     differs.
     """
-    used = evaluation.by_look_ups() or evaluation
+    used = evaluation.by_look_ups() or evaluation.by_intervals() or evaluation
     text, *steps = used.plan.describe().splitlines()
     did = QueryPlan(text, evaluation.actual.changed, evaluation.actual.visited, evaluation.actual.derived)
     if not plans:
         return did
-    visited, derived = work_of_a_row(used) if did.changed else (None, None)
+    visited, derived = work_of_a_row(used) if did.changed and used.plan.intervals is None else (None, None)
     grouped = evaluation.by_groups() if used is evaluation else None
     return replace(
         did,

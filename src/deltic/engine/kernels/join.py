@@ -13,6 +13,8 @@ Steps (rows of `steps`; the first field is the operation, the others its operand
   any of these, the search continues once, with the weight of all rows; if it merges, once for all rows that agree in
   the wanted columns, which are adjacent.
 * TEST index: continue only if a comparison of two slots holds.
+* RANGE atom, index, bind, rises, nullable: narrow the range to the rows whose next column, which `bind` reads, meets a
+  comparison with other slots. It holds from some value on if it `rises`, else up to one. NULL, offset 0, meets none.
 * LET index, first, count: run a program of `arithmetic`; continue only if the result has a place.
 * ABSENT atom, groups: continue only if the atom has no such row.
 * ASK index, first, count, argument, memo: run a program that puts arguments into the slots from `argument` on; continue
@@ -74,7 +76,7 @@ from deltic.engine.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, for
 from deltic.engine.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
 from deltic.engine.kernels.weights import added, checked_sum, multiplied
 
-OPEN, SEEK, MEET, EACH, TEST, LET, ABSENT, ASK, EMIT = range(9)
+OPEN, SEEK, MEET, EACH, TEST, RANGE, LET, ABSENT, ASK, EMIT = range(10)
 ENTER, ADVANCE, RESUME = range(3)
 DONE, FULL, PAUSED, OVERFLOW, ASKS = range(5)
 # The derivations before the first value that is not known, where all are.
@@ -247,6 +249,22 @@ def _holds(tests: Table, t: Int, slots: Words1) -> bool:
     else:
         holds = left >= right
     return bool(holds)
+
+
+@compiled
+def _border(
+    runs: Table, r: Int, lo: Int, hi: Int, tests: Table, t: Int, binds: Table, b: Int, rises: Int, slots: Words1
+) -> Int:
+    """Return the first row of [lo, hi) where a comparison of the column becomes true, or false if it does not rise."""
+    address = runs[r, WORDS] + binds[b, 1] * runs[r, ROWS] * 8
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        slots[binds[b, 0]] = field(address, middle, np.uint64(binds[b, 2]), np.uint64(binds[b, 3]))
+        if _holds(tests, t, slots) == (rises != 0):
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
 
 
 @compiled
@@ -443,6 +461,26 @@ def search(
                 hi[atom] = runs[r, ROWS]
         elif operation == TEST:
             result = mode == ENTER and _holds(tests, atom, slots)
+        elif operation == RANGE:
+            if mode == ENTER:
+                r = current[atom]
+                visited += 1
+                save_lo[s] = lo[atom]
+                save_hi[s] = hi[atom]
+                t, b = steps[s, 2], steps[s, 3]
+                if steps[s, 5] != 0:
+                    address = runs[r, WORDS] + binds[b, 1] * runs[r, ROWS] * 8
+                    place = np.uint64(binds[b, 2]), np.uint64(binds[b, 3])
+                    lo[atom] = forward(address, lo[atom], hi[atom], *place, np.uint64(1))
+                border = _border(runs, r, lo[atom], hi[atom], tests, t, binds, b, steps[s, 4], slots)
+                if steps[s, 4] != 0:
+                    lo[atom] = border
+                else:
+                    hi[atom] = border
+                result = lo[atom] < hi[atom]
+            if not result:
+                lo[atom] = save_lo[s]
+                hi[atom] = save_hi[s]
         elif operation == LET:
             if mode == ENTER:
                 outcome = let(code, steps[s, 2], steps[s, 3], lets[atom], slots)

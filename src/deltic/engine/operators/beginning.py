@@ -11,7 +11,7 @@ from math import prod
 
 from deltic.engine.operators.query import Evaluation
 from deltic.engine.operators.seen import Samples
-from deltic.engine.plan.plan import Each, Meet, Seek, TestStep
+from deltic.engine.plan.plan import Each, Meet, Range, Seek, TestStep
 
 # A rule starts from another atom than its last only if that leaves at most this share of the work: saves orders.
 _WORTH = 0.5
@@ -78,7 +78,7 @@ class _Expected:
                     result, order = self._seen.of(self.relations[atom]), self.segment.accesses[atom].order
                     rows /= max(1.0, prod(result.distinct(order[place]) for _, place in checks))
                     continue
-                case TestStep(condition):
+                case TestStep(condition) | Range(condition=condition):
                     rows *= self._seen.part(condition, self.evaluation.query.body, self.evaluation.types)
                     continue
                 case _:

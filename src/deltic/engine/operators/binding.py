@@ -74,7 +74,8 @@ class Binder:
         of_variables = {**made, **{v: basis.domain(domain) for v, domain in self.domains.items()}}
         encoding = Encoding(of_variables, self.types, lambda literal: value_of(literal, self.interner))
         segments = list[BoundSegment]()
-        input_layout: Layout | None = None
+        intervals = self.plan.intervals
+        input_layout = wide(self.domains, intervals.input) if intervals else None
         for segment in self.plan.segments:
             layouts = [self._layout(access, input_layout, basis) for access in segment.accesses]
             output, terms = self._output(segment, columns, basis)

@@ -17,14 +17,16 @@ from deltic.circuit.iterations import ITERATION_LIMIT, RECURSION_TIMEOUT
 from deltic.engine.interrupts import postponed
 from deltic.engine.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.operators import scalar
-from deltic.engine.operators.binding import Binder, Binding, BoundSegment
+from deltic.engine.operators.binding import Binder, Binding, BoundSegment, wide
 from deltic.engine.operators.columns import ColumnOperation, Columns
 from deltic.engine.operators.faults import Faults
+from deltic.engine.operators.intervals import intervals_of
 from deltic.engine.operators.search import Derivations, ExcludedRows, Visits, search
 from deltic.engine.operators.seen import Samples
 from deltic.engine.parallel import processor_time
 from deltic.engine.plan.grouping import plan_groups
-from deltic.engine.plan.plan import Compute, Plan, PlanAccess
+from deltic.engine.plan.intervals import plan_intervals
+from deltic.engine.plan.plan import Compute, Intervals, Plan, PlanAccess, Range
 from deltic.engine.plan.planner import PlanStatistics, is_test
 from deltic.engine.plan.planner import plan as planned
 from deltic.engine.plan.shifts import Shift, plan_shifts
@@ -36,6 +38,10 @@ from deltic.engine.storage.layout import Column, Domain, Layout, placed
 from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.storage.state import State
 from deltic.program.queries import Query, Term, When, variable_name, variables_of, with_names
+from deltic.values.types import Type
+
+# From this many rows on, a range of one of their columns is worth an order.
+_MANY = 256
 
 Mask = npt.NDArray[np.bool_]
 # Returns the runs of one version of an arrangement.
@@ -134,6 +140,7 @@ class Evaluation:
         self._binding: Binding | None = None
         self._grouped: dict[object, Evaluation | None] = {}
         self._ordered: dict[object, Evaluation] = {}
+        self._many: dict[object, bool] = {}
         self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
         self._read = [[(a, self.arrangement(a)) for a in segment.accesses[1:]] for segment in plan.segments]
         """The arrangements that each segment probes, with their accesses."""
@@ -144,6 +151,9 @@ class Evaluation:
         self._by_shifts: Evaluation | None = None
         if looks_up and (other := plan_shifts(self.query)) is not None:
             self._by_shifts, self._shifts = self._planned(other[0]), other[1]
+        self._by_ranges: Evaluation | None = None
+        if looks_up and not self._shifts and (by_ranges := plan_intervals(self.query)) is not None:
+            self._by_ranges = self._planned(by_ranges)
 
     def arrangement(self, access: PlanAccess) -> Arrangement:
         """Return the arrangement that an access probes. It may not be built yet."""
@@ -153,7 +163,8 @@ class Evaluation:
     def orders(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """The relations that it probes, each with the order of its columns."""
         yield from ((access.relation, access.order) for access in self._accesses)
-        yield from self._by_shifts.orders if self._by_shifts is not None else ()
+        for other in (self._by_shifts, self._by_ranges):
+            yield from other.orders if other is not None else ()
 
     def build(self, relations: Container[str] | None = None) -> None:
         """Build the arrangements that it probes, of all relations or of these."""
@@ -173,7 +184,10 @@ class Evaluation:
 
     def _planned(self, plan: Plan) -> Evaluation:
         """Return an evaluation of the same query by another plan."""
-        return Evaluation(plan, self.domains, self.environment, self._reads_as_named, looks_up=False)
+        domains = self.domains
+        if (intervals := plan.intervals) is not None:
+            domains = {**domains, **{end: Domain.all(Type.INT64) for end in (intervals.least, intervals.greatest)}}
+        return Evaluation(plan, domains, self.environment, self._reads_as_named, looks_up=False)
 
     @property
     def binding(self) -> Binding:
@@ -245,13 +259,28 @@ class Evaluation:
         past: ExcludedRows | None,
     ) -> Iterator[Derivations]:
         """Yield the derivations that the searches of its plan find."""
-        plan = self._plan_for(len(delta))
+        by_intervals = None if recursive or delta.is_heavy else self.by_intervals()
+        plan = by_intervals or self._plan_for(len(delta))
         if not all(arrangement.is_built for arrangement in plan._probed):
             if version is None and plan._finds_nothing(recursive):
                 return
             plan.build()
-        source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
+        if plan.plan.intervals is None:
+            source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
+        else:
+            source = plan._intervals(plan.plan.intervals, delta)
         yield from plan._segment(0, source, self.query.body.sign, recursive, now, version, past)
+
+    def _intervals(self, intervals: Intervals, delta: Run) -> Run:
+        """Return the intervals from which the search for the derivations of a change starts."""
+        self.environment.visits.rows += len(delta)
+        terms = enumerate(self.query.delta.terms)
+        values = {v: self._delta_state.layout.value(delta.words, i) for i, v in terms if isinstance(v, int)}
+        groups = [self.domains[v].encode(*values[v]) for v in intervals.kept]
+        columns = self._columns(values.items(), len(delta))
+        return intervals_of(
+            intervals, columns, np.array(groups, np.uint64).reshape(len(groups), len(delta)), delta.all_weights()
+        )
 
     def _finds_nothing(self, recursive: Container[str]) -> bool:
         """Return whether an atom that must be present is known to be empty in the version that is read."""
@@ -276,6 +305,25 @@ class Evaluation:
     def by_look_ups(self) -> Evaluation | None:
         """Return the evaluation that looks up sums, as long as the sums of all values fit; None if there is none."""
         return self._by_shifts if all(shift.is_defined(self.domains) for shift in self._shifts) else None
+
+    def by_intervals(self) -> Evaluation | None:
+        """Return the evaluation that starts from intervals; None if there is none, or ranges skip too little."""
+        if (made := self._by_ranges) is None:
+            return None
+        for segment, read in zip(made.plan.segments, made._read, strict=True):
+            for step in segment.steps:
+                if isinstance(step, Range):
+                    access, arrangement = read[step.atom - 1]
+                    return made if arrangement.is_built or self._are_many(access, step.column) else None
+        return None
+
+    def _are_many(self, access: PlanAccess, columns: int) -> bool:
+        """Return whether many rows agree in the first columns of an access, at its present magnitude."""
+        key = access.relation, self._magnitude(access.relation)
+        if key not in self._many:
+            seen = Samples(self.environment.states, self.environment.interner) if self.environment.draws else None
+            self._many[key] = seen is not None and seen.matches(access.relation, access.order[:columns]) >= _MANY
+        return self._many[key]
 
     @cached_property
     def _has_choice(self) -> bool:
@@ -377,7 +425,8 @@ class Evaluation:
         if not any(run.is_far for atom in runs[1:] for run in atom):
             return
         (source,), accesses = runs[0], self.plan.segments[0].accesses
-        layout = self._packed_as(accesses[0]).layout
+        intervals = self.plan.intervals
+        layout = wide(self.domains, intervals.input) if intervals else self._packed_as(accesses[0]).layout
         for atom, columns in self.plan.segments[0].found_by_input().items():
             values = [layout.value(source.words, column) for column in columns]
             theirs = self.arrangement(accesses[atom]).layout

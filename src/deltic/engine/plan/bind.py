@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_literal, type_of
+from deltic.circuit.expressions import is_literal, is_not_null, type_of
 from deltic.engine.kernels import arithmetic
 from deltic.engine.kernels import join as kernel
 from deltic.engine.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
@@ -23,6 +23,7 @@ from deltic.engine.plan.plan import (
     LetStep,
     Meet,
     Open,
+    Range,
     Seek,
     Segment,
     Step,
@@ -32,7 +33,7 @@ from deltic.engine.plan.plan import (
 from deltic.engine.plan.questions import Memo, Question, arguments_of
 from deltic.engine.storage.interner import Interner, is_interned
 from deltic.engine.storage.layout import Domain, DomainOverflow, Layout, Place, Values, signed
-from deltic.program.queries import Term, variable_of, variables_of
+from deltic.program.queries import Term, as_expression, variable_of, variables_of
 from deltic.values.types import Type, ValueType
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
@@ -108,9 +109,26 @@ def bind(
     return _Binder(segment, layouts, encoding).run(head, terms)
 
 
+def _without_turned(steps: Sequence[Step], domains: Mapping[int, Domain]) -> Iterator[Step]:
+    """Yield the steps, with tests of rows for the ranges of turned domains, whose offsets are not in order."""
+    waiting: list[Range] = []
+    for step in steps:
+        if isinstance(step, Range) and domains[step.variable].is_turned:
+            waiting.append(step)
+        elif waiting and isinstance(step, Each):
+            binds = dict.fromkeys((*step.binds, *((each.variable, each.column) for each in waiting)))
+            yield Each(step.atom, tuple(binds), step.checks)
+            yield TestStep(is_not_null(as_expression(waiting[0].variable)))
+            yield from (TestStep(each.condition) for each in waiting)
+            waiting.clear()
+        else:
+            yield step
+
+
 class _Binder:
     def __init__(self, segment: Segment, layouts: Sequence[Layout], encoding: Encoding) -> None:
-        self.segment, self.layouts, self.encoding = segment, layouts, encoding
+        steps = tuple(_without_turned(segment.steps, encoding.domains))
+        self.segment, self.layouts, self.encoding = replace(segment, steps=steps), layouts, encoding
         self.slot_of: dict[Any, int] = {}
         self.literals: dict[int, int] = {}
         self.rows: dict[str, list[list[int]]] = {name: [] for name in COLUMNS}
@@ -152,6 +170,8 @@ class _Binder:
             return (kernel.OPEN, step.atom)
         if isinstance(step, Seek):
             return (kernel.SEEK, step.atom, *self._groups(step.atom, step.first, step.terms))
+        if isinstance(step, Range):
+            return self._range(step)
         if isinstance(step, Absent):
             return (kernel.ABSENT, step.atom, *self._groups(step.atom, 0, step.terms))
         if isinstance(step, Meet):
@@ -167,7 +187,7 @@ class _Binder:
             )
         if isinstance(step, Ask):
             return self._ask(step)
-        return (kernel.TEST, self._test(step))
+        return (kernel.TEST, self._test(step.condition))
 
     def _place(self, atom: int, column: int) -> tuple[int, int, int]:
         return self.layouts[atom].places[column].found
@@ -218,8 +238,12 @@ class _Binder:
             for k in range(group[3], group[3] + group[4]):
                 self.rows["keys"][k][2] -= group[1]
 
-    def _test(self, step: TestStep) -> int:
-        condition = step.condition
+    def _range(self, step: Range) -> tuple[int, ...]:
+        test, place = self._test(step.condition), self.layouts[step.atom].places[step.column]
+        bind = self._add("binds", self._slot(step.variable), *place.found)
+        return (kernel.RANGE, step.atom, test, bind, int(step.rises), int(place.nullable))
+
+    def _test(self, condition: exp.Expression) -> int:
         if is_null_test(condition):
             (variable,) = variables_of(condition)
             code = _CODES[exp.NEQ if isinstance(condition, exp.Not) else exp.EQ]

@@ -28,6 +28,21 @@ class Seek:
 
 
 @dataclass(frozen=True)
+class Range:
+    """Narrow the atom to the rows whose next column, number `column` in its order, meets a comparison.
+
+    The column has the variable, which no earlier step has bound; everything else in the condition is bound. It holds
+    from some value on if it `rises`, else up to some value. NULL meets none.
+    """
+
+    atom: int
+    column: int
+    variable: int
+    condition: exp.Expression
+    rises: bool
+
+
+@dataclass(frozen=True)
 class Meet:
     """Bind a variable to each value that all these atoms have; each part is an atom and a column in its order."""
 
@@ -96,7 +111,7 @@ class Absent:
     terms: tuple[Term, ...]
 
 
-Step = Open | Seek | Meet | Each | TestStep | LetStep | Ask | Absent
+Step = Open | Seek | Range | Meet | Each | TestStep | LetStep | Ask | Absent
 
 
 @dataclass(frozen=True)
@@ -152,8 +167,44 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """A condition as a bound of a variable: above or below the value of an expression, or equal if not `strict`."""
+
+    condition: exp.Expression
+    variable: int
+    value: exp.Expression
+    above: bool
+    strict: bool
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Intervals of a variable from `least` to `greatest`, both variables, that meet bounds computed from the change.
+
+    `kept` are the variables of the change that the search reads.
+    """
+
+    kept: tuple[int, ...]
+    variable: int
+    least: int
+    greatest: int
+    bounds: tuple[Bound, ...]
+
+    @property
+    def input(self) -> tuple[int, ...]:
+        """The columns of the search's input."""
+        return *self.kept, self.least, self.greatest
+
+    def describe(self) -> str:
+        """Return a line for `explain`."""
+        bounds = " and ".join(show(bound.condition) for bound in self.bounds)
+        among = f" among changes of equal {', '.join(map(show_term, self.kept))}" if self.kept else ""
+        return f"sum weights by intervals of {show_term(self.variable)}, from {bounds}{among}"
+
+
+@dataclass(frozen=True)
 class Plan:
-    """The evaluation of a query: a list of segments, of which the first starts from the change.
+    """The evaluation of a query: a list of segments, of which the first starts from the change, or from `intervals`.
 
     `head` are the terms of the query's head, with variables for those that the last search computes.
     """
@@ -161,6 +212,7 @@ class Plan:
     query: Query
     segments: tuple[Segment, ...]
     head: tuple[Term, ...]
+    intervals: Intervals | None = None
 
     def met(self) -> list[int]:
         """Return the indices of the body's atoms, in the order in which the search reaches them."""
@@ -177,7 +229,7 @@ class Plan:
 
     def describe(self) -> str:
         """Return the plan as text, for `explain`."""
-        lines = [self.query.text()]
+        lines = [self.query.text(), *([f"    {self.intervals.describe()}"] if self.intervals else [])]
         for segment in self.segments:
             lines += [f"    {_describe(step, segment)}" for step in segment.steps if not isinstance(step, Open)]
             if segment.compute:
@@ -190,7 +242,7 @@ def _atoms(step: Step) -> tuple[int, ...]:
     """Return the atoms that a step reads."""
     if isinstance(step, Meet):
         return tuple(atom for atom, _ in step.parts)
-    return (step.atom,) if isinstance(step, Open | Seek | Each) else ()
+    return (step.atom,) if isinstance(step, Open | Seek | Range | Each) else ()
 
 
 def _describe(step: Step, segment: Segment) -> str:
@@ -201,6 +253,8 @@ def _describe(step: Step, segment: Segment) -> str:
 
     if isinstance(step, Seek):
         return f"seek {name(step.atom)} at {', '.join(map(show_term, step.terms))}"
+    if isinstance(step, Range):
+        return f"seek range {name(step.atom)} where {show(step.condition)}"
     if isinstance(step, Meet):
         return f"intersect {' ∩ '.join(name(a) for a, _ in step.parts)} for {show_term(step.variable)}"
     if isinstance(step, Each):

@@ -40,11 +40,13 @@ from deltic.engine.plan.plan import (
     Open,
     Plan,
     PlanAccess,
+    Range,
     Seek,
     Segment,
     Step,
     TestStep,
 )
+from deltic.engine.storage.interner import is_interned
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, as_expression, variable_name, variables_of
 from deltic.values.types import ValueType
 
@@ -55,6 +57,8 @@ def plans_of(rule: Rule) -> tuple[Plan, ...]:
     return tuple(map(plan, rule.queries()))
 
 
+# The comparisons by order.
+ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 # An atom is visited before the others are looked up if its tests keep at most this share of its rows.
 _STRICT = 0.5
 
@@ -183,9 +187,13 @@ class Planner:
         self._bind_equations()
         for condition in self._take(lambda c: self._is_bound(c) and self._is_test(c)):
             if is_comparison(condition, self.types):
-                nullable = [v for v in variables_of(condition) if self.body.types[v].nullable]
-                self.steps += [TestStep(is_not_null(as_expression(v))) for v in nullable]
+                self._test_nulls(condition)
             self.steps.append(TestStep(condition))
+
+    def _test_nulls(self, condition: exp.Expression) -> None:
+        """Continue only if no bound variable of a comparison is NULL."""
+        nullable = [v for v in variables_of(condition) if self.body.types[v].nullable and v in self.bound]
+        self.steps += [TestStep(is_not_null(as_expression(v))) for v in nullable]
 
     def _is_test(self, condition: exp.Expression) -> bool:
         if condition not in self._tests:
@@ -338,14 +346,55 @@ class Planner:
             if other is not probe and is_last(other) and other.known(self.bound):
                 self.open(other)
         self.open(probe)
+        sought = self._seek_range(probe)
         is_product = not probe.order
         columns = self.arranged(probe, self._wanted_first(probe) if is_product else probe.open_columns())
         probe.order += columns
-        self._each(probe.number, probe.atom, columns, merges=is_product)
+        self._each(probe.number, probe.atom, [*sought, *columns], merges=is_product)
         self.probes.remove(probe)
         for other in self.probes:
             if other.number >= 0:
                 self.open(other)
+
+    def _seek_range(self, probe: Probe) -> list[int]:
+        """Seek the rows with a column that compares as conditions demand with values that vary. Return the column."""
+        ranges = self._ranges(probe) if self.may_seek_range(probe) else {}
+        variable = max(ranges, key=lambda v: (len(ranges[v]), -v), default=-1)
+        if variable < 0:
+            return []
+        for condition, rises in ranges[variable]:
+            self.conditions.remove(condition)
+            self._test_nulls(condition)
+            self.steps.append(Range(probe.number, len(probe.order), variable, condition, rises))
+        probe.order.append(probe.atom.terms.index(variable))
+        return probe.order[-1:]
+
+    def may_seek_range(self, probe: Probe) -> bool:
+        """Return whether ranges of the atom's next column may be sought: here, below columns that a join has found."""
+        return bool(probe.order)
+
+    def _ranges(self, probe: Probe) -> dict[int, list[tuple[exp.Expression, bool]]]:
+        """Return the conditions that are ranges of a column of the atom, by variable, with whether they rise."""
+        result: dict[int, list[tuple[exp.Expression, bool]]] = {}
+        for condition in self.conditions:
+            for variable in probe.free(self.bound) if isinstance(condition, ORDERS) else ():
+                others = self.bound.intersection(variables_of(condition))
+                if others and self._is_range(condition, variable, others) and self.can_meet(probe, variable):
+                    on_left = condition.this == as_expression(variable)
+                    result.setdefault(variable, []).append(
+                        (condition, on_left == isinstance(condition, exp.GT | exp.GTE))
+                    )
+        return result
+
+    def _is_range(self, condition: exp.Expression, variable: int, others: set[int]) -> bool:
+        """Return whether a search can compare this variable, by the order of its offsets, with the others."""
+        own = as_expression(variable)
+        return (
+            set(variables_of(condition)) == {variable, *others}
+            and own in (condition.this, condition.expression)
+            and not is_interned(self.body.types[variable].type)
+            and is_comparison(condition, self.types)
+        )
 
     def _selected(self, probe: Probe) -> float:
         """Return the share of an atom's rows that pass the tests which can be decided once it is visited."""
