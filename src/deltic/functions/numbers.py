@@ -12,12 +12,14 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.functions.function import FUNCTIONS, Function, Vector, by_rows
+from deltic.functions.limits import MOST_LETTERS, too_long
 from deltic.lazy import np, pa, pc
 from deltic.values.types import Type
 
 DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
 _NAN = "CAST('nan' AS DOUBLE)"
 _WIDE = Context(prec=700)
+_PLACES = 340
 
 
 def _rounded(value: float, places: int, how: str) -> float:
@@ -174,14 +176,15 @@ def _decimals_rounded(columns: Sequence[Any], count: int) -> Any:
 
 
 def _format_number(value: Decimal | float | int, places: int) -> str | None:
-    """`format_number`: thousands separators and this many places, rounded half to even."""
-    if places < 0:
+    """`format_number`: thousands separators and this many places, rounded half to even; 340 at most of a float."""
+    if places < 0 or (places > MOST_LETTERS and not isinstance(value, float)):
         return None
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "-∞" if value < 0 else "∞"
-    shown = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    exact = shown if shown.as_tuple().exponent >= -places else Decimal(value)  # type: ignore[operator]
-    return f"{exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE):,f}"
+    shown, rounded = Decimal(repr(value)) if isinstance(value, float) else Decimal(value), min(places, _PLACES)
+    exact = shown if shown.as_tuple().exponent >= -rounded else Decimal(value)  # type: ignore[operator]
+    text = f"{exact.quantize(Decimal(1).scaleb(-rounded), ROUND_HALF_EVEN, _WIDE):,f}"
+    return text if isinstance(value, float) else text + "0" * (places - rounded)
 
 
 def _plain(name: str) -> Function:
@@ -270,7 +273,7 @@ FUNCTIONS |= by_rows(
             f"{name}_in_order": Function(DOUBLE, python=partial(_folded, step), vector=partial(_columns_folded, step))
             for name, step in (("sum", add), ("product", mul))
         },
-        "format_number": Function(Type.STRING, python=_format_number, tolerant=True),
+        "format_number": Function(Type.STRING, python=_format_number, partial=True, failure=too_long),
         "shift_unsigned": Function(lambda _, operands: operands[0], vector=_shifted_unsigned),
         "bit_count": Function(INT, "CAST(bit_count({0}) AS INTEGER)", (LONG,)),
         "getbit": Function(

@@ -599,6 +599,8 @@ def _mode(asked: _Asked) -> LoweredAggregates:
             raise asked.error("mode takes one column to order by", "WITHIN GROUP (ORDER BY column)")
         return _one("mode", asked.ordered(ordered.this), parameters=(bool(ordered.args.get("desc")),))
     asked.take(1, 2)
+    for is_least in asked.arguments[1:]:
+        asked.constant(is_least, Type.BOOLEAN, "the second argument")
     return _one("mode", asked.ordered(asked.arguments[0]), parameters=(False,))
 
 

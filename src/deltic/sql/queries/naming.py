@@ -324,7 +324,8 @@ class _Names:
             return "count(1)"
         parts = [part for key in node.arg_types if key in _ARGUMENTS for part in listed(node.args.get(key))]
         called = node.meta.get("called") or aggregate_name(node)
-        if isinstance(node, exp.Mode) and (least := node.args.get("deterministic")) and self._constant(least) is True:
+        is_least = node.args.get("deterministic") if isinstance(node, exp.Mode) else None
+        if is_least and not is_least.find(exp.Column) and self._constant(is_least) is True:
             return f"mode() WITHIN GROUP (ORDER BY {self.text(parts[0])} DESC)"
         name = _OTHERWISE.get(called, called)
         return self._called(name, [self.text(part) for part in parts[: 1 if name == "approx_count_distinct" else None]])

@@ -105,7 +105,9 @@ def format_number(number: Typed, places: Typed) -> Typed:
     if places.type.type is Type.STRING and not places.is_null:
         return _by_pattern(value, literal_of(places, "the pattern of format_number"))
     wide = LONG if value.type.type.is_integer else DOUBLE if value.type.type.is_float else value.type.type
-    return attempt("format_number", coerced(value, wide), to(places, INT))
+    count = to(places, INT)
+    is_count = operators.comparison(exp.GTE, count, constant(0, INT))
+    return folded(case([(is_count, apply("format_number", coerced(value, wide), count))], None))
 
 
 def _by_pattern(value: Typed, pattern: str) -> Typed:
