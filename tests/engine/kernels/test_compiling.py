@@ -90,6 +90,7 @@ ALWAYS = {
     "merge.consolidate_few",
     "packing.all_fit",
     "packing.pack_values",
+    "packing.places_of",
     "packing.ranges",
     "query.begin",
     "search.describe",
