@@ -7,7 +7,7 @@ import numpy as np
 from deltic.engine.operators import scalar
 from deltic.engine.operators.columns import Columns
 from deltic.engine.operators.numbers import Array
-from deltic.engine.plan.plan import Bound, Intervals
+from deltic.engine.plan.plan import Intervals, ValueBound
 from deltic.engine.storage.layout import GREATEST, LEAST, Values
 from deltic.engine.storage.run import NO_TIMES, Run, Weights, Words, are_new
 from deltic.program.queries import variable_name
@@ -30,7 +30,7 @@ def intervals_of(intervals: Intervals, columns: Columns, groups: Words, weights:
     return _summed(groups[:, rows], least[rows], greatest[rows], weights[rows])
 
 
-def _ends(bound: Bound, columns: Columns, unit: Type) -> tuple[Values, Array]:
+def _ends(bound: ValueBound, columns: Columns, unit: Type) -> tuple[Values, Array]:
     """Return the last value of a type that meets the bound in each row, and where there is one."""
     array, nulls = scalar.evaluate(bound.value, columns)
     digits = _scale(unit) - _scale(columns.node(bound.value).result)

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked
 from deltic.depth import deep
-from deltic.engine.plan.plan import Bound, Each, Intervals, Open, Plan
+from deltic.engine.plan.plan import Each, Intervals, Open, Plan, ValueBound
 from deltic.engine.plan.planner import ORDERS, Planner, Probe
 from deltic.engine.storage.interner import is_wide
 from deltic.program.queries import Query, When, as_expression, variable_of, variables_of
@@ -39,7 +39,7 @@ def plan_intervals(query: Query) -> Plan | None:
     return _IntervalPlanner(_within(query, intervals, left), intervals).run()
 
 
-def _bounds(query: Query) -> Iterator[Bound]:
+def _bounds(query: Query) -> Iterator[ValueBound]:
     """Yield the conditions that compare a variable of other atoms with exact numbers computed from the change."""
     of_change = query.delta.variables()
     of_others = {v for atom in query.body.atoms if atom is not query.delta for v in atom.variables()} - of_change
@@ -57,7 +57,7 @@ def _bounds(query: Query) -> Iterator[Bound]:
                     and not is_wide(types[0])
                 ):
                     above = isinstance(condition, exp.GT | exp.GTE) == (own is condition.this)
-                    yield Bound(condition, variable, value, above, isinstance(condition, exp.GT | exp.LT))
+                    yield ValueBound(condition, variable, value, above, isinstance(condition, exp.GT | exp.LT))
 
 
 def _is_exact(type_: Type) -> bool:

@@ -167,7 +167,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Bound:
+class ValueBound:
     """A condition as a bound of a variable: above or below the value of an expression, or equal if not `strict`."""
 
     condition: exp.Expression
@@ -188,7 +188,7 @@ class Intervals:
     variable: int
     least: int
     greatest: int
-    bounds: tuple[Bound, ...]
+    bounds: tuple[ValueBound, ...]
 
     @property
     def input(self) -> tuple[int, ...]:

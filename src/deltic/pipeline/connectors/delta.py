@@ -43,18 +43,20 @@ class DeltaSource(VersionedSource):
         self._label = filled(place["path"])
 
     def columns(self) -> Schema:
-        return Schema.of_arrow(pa.schema(self._open().schema()))
+        return Schema.of_arrow(pa.schema(self.open_table().schema()))
 
-    def _errors(self) -> AbstractContextManager[None]:
+    def errors(self) -> AbstractContextManager[None]:
         return errors(self._label)
 
-    def _open(self, version: int | None = None) -> Any:
+    def open_table(self, version: int | None = None) -> Any:
         return _at(self._label, version)
 
-    def _position(self, now: Any) -> Json:
+    def position_of(self, now: Any) -> Json:
         return {"id": str(now.metadata().id), "version": now.version()}
 
-    def _since(self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows) -> SourceChange | str:
+    def changes_since(
+        self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows
+    ) -> SourceChange | str:
         span, has_feed = self._span(position, at), now.metadata().configuration.get(_FEED, "").lower() == "true"
         reason = ""
         for how, read in [("change feed", self._of_feed)] * has_feed + [("files", self._of_changed_files)]:
@@ -77,11 +79,11 @@ class DeltaSource(VersionedSource):
         return SourceChange(changes, at, how, len(changes), rounded=reader.rows.taken())
 
     def _of_changed_files(self, table: CatalogTable, before: int, now: Any, at: Json, how: str) -> SourceChange:
-        then = self._open(before)
+        then = self.open_table(before)
         were, are = set(_fragments(then)), set(_fragments(now))
         return self._of_files(self._reader(table), _shares(now, are - were), _shares(then, were - are, -1), at, how)
 
-    def _whole(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
+    def all_rows(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
         try:
             shares = _shares(now, _fragments(now))
         except _failures():

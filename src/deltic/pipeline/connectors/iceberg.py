@@ -38,22 +38,24 @@ class IcebergSource(VersionedSource):
     unit = "snapshot"
 
     def columns(self) -> Schema:
-        with self._errors():
-            return Schema.of_arrow(_plain(self._open().schema().as_arrow()))
+        with self.errors():
+            return Schema.of_arrow(_plain(self.open_table().schema().as_arrow()))
 
-    def _errors(self) -> AbstractContextManager[None]:
+    def errors(self) -> AbstractContextManager[None]:
         return errors(self._place)
 
-    def _open(self) -> Any:
+    def open_table(self) -> Any:
         options = {name: filled(self._place[name]) for name in ("uri", "warehouse") if self._place.get(name)}
         catalog = _pyiceberg("catalog").load_catalog(self._place.get("catalog") or "default", **options)
         return catalog.load_table(self._place["table"])
 
-    def _position(self, now: Any) -> Json:
+    def position_of(self, now: Any) -> Json:
         snapshot = now.current_snapshot()
         return {"id": str(now.metadata.table_uuid), "snapshot": None if snapshot is None else snapshot.snapshot_id}
 
-    def _since(self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows) -> SourceChange | str:
+    def changes_since(
+        self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows
+    ) -> SourceChange | str:
         before = position["snapshot"]
         if before is not None and now.snapshot_by_id(before) is None:
             return f"snapshot {before} has expired"
@@ -65,7 +67,7 @@ class IcebergSource(VersionedSource):
         except OSError as error:
             return f"files of snapshot {before} cannot be read: {error}"
 
-    def _whole(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
+    def all_rows(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
         units = [_unit(scan, 1) for scan in _scans(now, at["snapshot"]).values()]
         return self._of_all(self._reader(table, now), units, at, held)
 

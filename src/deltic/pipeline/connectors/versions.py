@@ -36,25 +36,25 @@ class VersionedSource(ABC):
         return new_columns(table, {self._label: self.columns()})
 
     def pending(self, position: Json) -> str:
-        with self._errors():
-            at = self._position(self._open())
+        with self.errors():
+            at = self.position_of(self.open_table())
         if not position or position.get("id") != at["id"]:
             return f"all of {self.unit} {at[self.unit]}"
         return f"no {self.unit}" if position == at else f"changes from {self._span(position, at)}"
 
     def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
-        with self._errors():
-            now, reason = self._open(), ""
-            at = self._position(now)
+        with self.errors():
+            now, reason = self.open_table(), ""
+            at = self.position_of(now)
             if position and not wants_all:
                 if position == at:
                     return SourceChange(nothing(table.schema), at, f"no {self.unit}")
                 is_same = position.get("id") == at["id"]
-                since = self._since(table, position, now, at, held) if is_same else "the table is another one"
+                since = self.changes_since(table, position, now, at, held) if is_same else "the table is another one"
                 if isinstance(since, SourceChange):
                     return since
                 reason = f": {since}"
-            result = self._whole(table, now, at, held)
+            result = self.all_rows(table, now, at, held)
         return replace(result, position=at, how=f"{result.how}{reason}")
 
     def _span(self, position: Json, at: Json) -> str:
@@ -65,23 +65,25 @@ class VersionedSource(ABC):
         """Return the columns of the table."""
 
     @abstractmethod
-    def _errors(self) -> AbstractContextManager[None]:
+    def errors(self) -> AbstractContextManager[None]:
         """Convert the library's errors to DataError."""
 
     @abstractmethod
-    def _open(self) -> Any:
+    def open_table(self) -> Any:
         """Return the table as it is now."""
 
     @abstractmethod
-    def _position(self, now: Any) -> Json:
+    def position_of(self, now: Any) -> Json:
         """Return the `id` and the version of a table that is open."""
 
     @abstractmethod
-    def _since(self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows) -> SourceChange | str:
+    def changes_since(
+        self, table: CatalogTable, position: Json, now: Any, at: Json, held: HeldRows
+    ) -> SourceChange | str:
         """Return the changes from a version to the present one, or the reason why they cannot be had."""
 
     @abstractmethod
-    def _whole(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
+    def all_rows(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
         """Return the changes by which all rows replace those of the table."""
 
     def _of_files(
