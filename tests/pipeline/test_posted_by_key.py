@@ -8,15 +8,14 @@ and a batch that comes to the driver's memory.
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
 from deltic import Shards
+from deltic.engine.executors import options
 from deltic.engine.executors.shards import staged_rows
-from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.errors import DelticError
@@ -210,9 +209,8 @@ def test_changes_without_an_order(tmp_path, monkeypatch):
 
 def test_a_table_that_an_older_state_has_elsewhere(tmp_path, monkeypatch):
     """It stays where it is, and this process finds what is replaced."""
-    older = ShardDefinition.maintained.fget
     with monkeypatch.context() as patch:
-        patch.setattr(ShardDefinition, "maintained", property(lambda self: replace(older(self), keys={})))
+        patch.setattr(options, "key_columns", lambda *_: {})
         pipeline = open_(tmp_path / "state")
         pipeline.sql("CREATE TABLE t (id BIGINT NOT NULL, g BIGINT, PRIMARY KEY (id)); CREATE TABLE g (g BIGINT)")
         pipeline.sql("CREATE VIEW v AS SELECT id FROM t JOIN g USING (g)")

@@ -192,8 +192,8 @@ OURS: Mapping[str, Sequence[str]] = {
 }
 ANY = (
     "coalesce({T}, {T})",
-    "CASE WHEN {boolean} THEN {T} ELSE {T} END",
-    "CASE WHEN {boolean} THEN {T} END",
+    "CASE WHEN NOT {boolean} THEN {T} ELSE {T} END",
+    "CASE WHEN NOT {boolean} THEN {T} END",
     "if({boolean}, {T}, {T})",
     "nvl2({int}, {T}, {T})",
 )

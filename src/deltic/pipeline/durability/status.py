@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from deltic.engine.files.pieces import PiecePlace
 from deltic.engine.image import Json
 from deltic.pipeline.durability import log, manifest
 from deltic.pipeline.durability.manifest import Manifest
@@ -87,16 +89,36 @@ def _relations(found: Manifest) -> list[KeptRelation]:
         return []
     named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
     named |= {relation: (table, "table") for table, relation in found.engine["tables"].items()}
-    relations, described = [], found.engine.get("shards") or [found.engine]
-    for relation in {name: None for each in described for name in each["store"]["relations"]}:
+    sizes, rows, start = dict[str, Counter[str]](), dict[str, Counter[str]](), 0
+    for each in found.engine.get("shards") or [found.engine]:
+        pieces = found.contents.pieces[start:]
+        start += each.get("pieces", 0)
+        for relation, entry in each["store"]["relations"].items():
+            known = sizes.setdefault(relation, Counter()), rows.setdefault(relation, Counter())
+            _count(entry["arrangements"], pieces, *known)
+    relations = []
+    for relation, of_each in sizes.items():
         name, kind = named.get(relation, (relation, "hidden"))
-        pieces = [(place.length, about) for place, about in found.contents.pieces if about["relation"] == relation]
-        sizes, rows = Counter[str](), Counter[str]()
-        for length, about in pieces:
-            arrangement = f"{about['role']} {about['order']}"
-            sizes[arrangement] += length
-            rows[arrangement] += {"rows": about["net"], "counts": about["rows"]}.get(about["role"], 0)
-        of_rows = [count for arrangement, count in rows.items() if arrangement.startswith("rows")]
-        relations.append(KeptRelation(name, kind, max(of_rows or rows.values(), default=0), sizes.total(), dict(sizes)))
+        of_rows = [count for arrangement, count in rows[relation].items() if arrangement.startswith("rows")]
+        most = max(of_rows or rows[relation].values(), default=0)
+        relations.append(KeptRelation(name, kind, most, of_each.total(), dict(of_each)))
     order = ("table", "view", "hidden")
     return sorted(relations, key=lambda kept: (order.index(kept.kind), kept.name))
+
+
+def _count(
+    arrangements: Any, pieces: Sequence[tuple[PiecePlace, Any]], sizes: Counter[str], rows: Counter[str]
+) -> None:
+    """Add the bytes and rows of a relation's arrangements in a store.
+
+    Their runs are numbers of pieces. Arrangements share pieces, also with other relations: each counts once here.
+    """
+    counted = set[int]()
+    for each in arrangements:
+        name = f"{each['role']} {each['order']}"
+        for number, is_bare in each["runs"]:
+            place, about = pieces[number]
+            rows[name] += {"rows": about["rows" if is_bare else "net"], "counts": about["rows"]}.get(each["role"], 0)
+            if number not in counted:
+                sizes[name] += place.length
+            counted.add(number)
