@@ -109,3 +109,20 @@ def test_a_moved_threshold_visits_the_rows_between(recursive):
     assert transaction.report.rows_visited < (1_000 if recursive else 60)
     assert len(pipeline["r"].to_arrow()) == 99 * 2 + 119
     assert "seek range" in pipeline.explain("r", full=True)
+
+
+def test_a_comparison_with_what_the_column_itself_computes_is_no_range():
+    pipeline = Pipeline()
+    pipeline.datalog(
+        """
+        .decl t(a: number, b: number)
+        .input t
+        .decl d(a: number, b: number)
+        .output d
+        d(0, 1).
+        d(x, w) :- min(y, z) = m, z > m, d(x, z), t(z, w), d(x, y).
+        """
+    )
+    with pipeline.transaction() as transaction:
+        transaction.insert("t", [(1, 3)])
+    assert list(pipeline["d"]) == [(0, 1)]

@@ -388,10 +388,11 @@ class Planner:
 
     def _is_range(self, condition: exp.Expression, variable: int, others: set[int]) -> bool:
         """Return whether a search can compare this variable, by the order of its offsets, with the others."""
-        own = as_expression(variable)
+        own, sides = as_expression(variable), (condition.this, condition.expression)
         return (
             set(variables_of(condition)) == {variable, *others}
-            and own in (condition.this, condition.expression)
+            and own in sides
+            and all(side == own or variable not in variables_of(side) for side in sides)
             and not is_interned(self.body.types[variable].type)
             and is_comparison(condition, self.types)
         )
