@@ -11,8 +11,8 @@ import pytest
 
 import deltic
 from deltic.pipeline.epochs.report import EpochReport
-from deltic.server.activity import Minutes
 from deltic.server.describing import described_status
+from deltic.server.minutes import Minutes
 from deltic.server.repeating import Refreshing
 from deltic.server.service import Service
 
