@@ -370,6 +370,5 @@ def add_runs(runs: tuple[Run, ...], run: Run, frozen: int | None = None) -> tupl
         first -= 1
         size += runs[first].count
     if first < len(runs):
-        merged = (*runs[first:], run)
-        run = Run.sum(merged) if size < _MANY else merge_all(merged)
+        run = merge_all((*runs[first:], run))
     return (*runs[:first], run) if run.count else runs[:first]
