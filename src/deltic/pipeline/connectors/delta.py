@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -127,31 +127,36 @@ class _Reader:
     def __call__(self, files: Files, shares: Sequence[_File | _Feed | _Whole]) -> Iterator[tuple[pa.Table, Any]]:
         with errors(self.path):
             try:
-                for version in {share.version for share in shares}:
-                    _at(self.path, version)
+                opened = self._opened(shares)
             except DelticError:
                 yield nothing(self.rows.table.schema), None
                 return
             for share in shares:
                 if isinstance(share, _Feed):
-                    opened = _at(self.path, share.version)
-                    yield from ((rows, self.rows.taken()) for rows in self.feed(opened, share.version, share.version))
+                    feed = self.feed(opened[share.version], share.version, share.version)
+                    yield from ((rows, self.rows.taken()) for rows in feed)
             units = [share for share in shares if not isinstance(share, _Feed)]
-            for rows, weight in self.parts(units):
+            for rows, weight in self._parts(units, opened):
                 yield with_weights(rows, weight), self.rows.taken()
+
+    def _opened(self, shares: Iterable[_File | _Feed | _Whole]) -> dict[int, Any]:
+        return {version: _at(self.path, version) for version in {share.version for share in shares}}
 
     def parts(self, units: Sequence[_File | _Whole]) -> Iterator[tuple[pa.Table, int]]:
         """Yield the rows of units, part by part, with the weight of each part."""
+        return self._parts(units, self._opened(units))
+
+    def _parts(self, units: Sequence[_File | _Whole], opened: Mapping[int, Any]) -> Iterator[tuple[pa.Table, int]]:
         names = self.rows.table.schema.names
         groups: dict[tuple[int, int], list[str]] = {}
         for unit in units:
             if isinstance(unit, _Whole):
-                whole = pa.RecordBatchReader.from_stream(_at(self.path, unit.version).scan(columns=list(names)))
+                whole = pa.RecordBatchReader.from_stream(opened[unit.version].scan(columns=list(names)))
                 yield from ((self.rows(pa.Table.from_batches([batch])), 1) for batch in whole)
             else:
                 groups.setdefault((unit.version, unit.weight), []).append(unit.name)
         for (version, weight), chosen in groups.items():
-            dataset = _at(self.path, version).to_pyarrow_dataset()
+            dataset = opened[version].to_pyarrow_dataset()
             fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
             part = [fragments[name] for name in sorted(chosen)]
             result = ds.FileSystemDataset(part, dataset.schema, dataset.format, dataset.filesystem)
