@@ -14,23 +14,19 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
-from deltic.circuit.expressions.meaning import evaluate
-from deltic.circuit.expressions.trees import listed
 from deltic.errors import did_you_mean
+from deltic.sql.aggregate_calls import ANONYMOUS, AskedAggregate, Value
 from deltic.sql.modifiers import within
 from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
-from deltic.sql.scalars.coercion import as_signed
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
 from deltic.sql.scalars.functions.python import aggregate_called
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, must, to
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, must
 from deltic.sql.scalars.maps import as_entries, of_entries
 from deltic.sql.scalars.operators import INTERVALS, Mismatch, case
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
-
-Value = Callable[[exp.Expression], Typed]
 
 
 @dataclass(frozen=True)
@@ -60,11 +56,6 @@ class LoweredAggregates:
     is_distinct: bool = False
 
 
-def aggregate_name(node: exp.Expression) -> str:
-    """Spark's name of the function that a node of sqlglot calls."""
-    return _NAMES.get(type(node)) or node.sql_name().lower()  # type: ignore[attr-defined]
-
-
 def is_aggregate(node: exp.Expression) -> bool:
     """Return whether a node is an aggregate, possibly with FILTER, WITHIN GROUP or IGNORE NULLS."""
     if isinstance(node, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
@@ -82,7 +73,7 @@ def in_order_of_rows(call: exp.Expression) -> exp.Expression | None:
     """
     if not is_aggregate(call):
         return None
-    asked = _Asked.of(call, lambda _: NULL, SourceText("", ""))
+    asked = AskedAggregate.of(call, lambda _: NULL, SourceText("", ""))
     is_listed = asked.name in ("collect_list", "first", "last", "string_agg") and not asked.order
     return asked.arguments[0] if is_listed and asked.arguments else None
 
@@ -92,7 +83,7 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAg
 
     Raises ProgramError at the place of an unsupported clause or an argument of the wrong type.
     """
-    asked = _Asked.of(call, value, source)
+    asked = AskedAggregate.of(call, value, source)
     rule = _own if aggregate_called(asked.name) else _RULES.get(asked.name)
     if rule is None:
         hint = _REFUSED.get(asked.name) or did_you_mean(asked.name, _RULES)
@@ -110,7 +101,7 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> LoweredAg
     return _filtered(result, asked)
 
 
-def _filtered(found: LoweredAggregates, asked: _Asked) -> LoweredAggregates:
+def _filtered(found: LoweredAggregates, asked: AskedAggregate) -> LoweredAggregates:
     """Restrict an aggregate to the rows where FILTER's condition is true, by NULL in its columns elsewhere."""
     if asked.condition is None:
         return found
@@ -121,130 +112,6 @@ def _filtered(found: LoweredAggregates, asked: _Asked) -> LoweredAggregates:
     inputs = found.inputs or (Typed(exp.Boolean(this=True), replace(condition.type, nullable=False)),)
     calls = tuple(replace(made, inputs=tuple(range(len(inputs)))) for made in found.calls)
     return replace(found, inputs=tuple(case([(condition, i)], None) for i in inputs), calls=calls)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A call of an aggregate: its name, arguments and clauses."""
-
-    call: exp.Expression
-    name: str
-    arguments: tuple[exp.Expression, ...]
-    value: Value
-    source: SourceText
-    is_distinct: bool = False
-    order: tuple[exp.Ordered, ...] = ()
-    condition: exp.Expression | None = None
-
-    @classmethod
-    def of(cls, node: exp.Expression, value: Value, source: SourceText) -> _Asked:
-        """Take a node apart."""
-        if isinstance(node, exp.Filter):
-            return replace(cls.of(node.this, value, source), condition=node.expression.this)
-        if isinstance(node, exp.WithinGroup):
-            return replace(cls.of(node.this, value, source), order=tuple(node.expression.expressions))
-        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
-            return cls.of(node.this, value, source)
-        if isinstance(node, exp.Anonymous):
-            name, arguments = _ANONYMOUS.get(node.name.lower(), node.name.lower()), list(node.expressions)
-        else:
-            name = aggregate_name(node)
-            arguments = [a for key in node.arg_types for a in listed(node.args.get(key))]
-        first = arguments[0] if arguments else None
-        order: list[exp.Ordered] = []
-        if isinstance(first, exp.Order):
-            order, first = first.expressions, first.this
-            arguments[0] = first
-        is_distinct = isinstance(first, exp.Distinct)
-        if isinstance(first, exp.Distinct):
-            arguments[:1] = first.expressions
-        return cls(node, name, tuple(arguments), value, source, is_distinct, tuple(order))
-
-    def error(self, message: str, hint: str = "") -> Exception:
-        """Return the error about the call."""
-        return self.source.error(self.call, message, hint)
-
-    def take(self, least: int, most: int) -> None:
-        """Raise ProgramError unless the number of arguments is allowed."""
-        count = len(self.arguments)
-        if not least <= count <= most:
-            wanted = str(least) if least == most else f"{least} to {most}"
-            raise self.error(f"{self.name} takes {wanted} argument{'s' * (most != 1)}, not {count}")
-
-    def any(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument of any type."""
-        result = self.value(node)
-        return coerced(NULL, Type.BOOLEAN) if result.is_null else result
-
-    def ordered(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument of any ordered type."""
-        result = self.any(node)
-        if not result.type.type.is_ordered:
-            raise self._mismatch(node, "values that have an order", result)
-        return result
-
-    def one_of(self, node: exp.Expression, what: str, fits: Callable[[Type], bool], otherwise: Type) -> Typed:
-        """Return the value of an argument of a type that `fits`; texts and a bare NULL get the type `otherwise`."""
-        result = self.value(node)
-        if result.is_null or (result.type.type is Type.STRING and otherwise.is_numeric):
-            return coerced(result, otherwise)
-        if not fits(result.type.type):
-            raise self._mismatch(node, what, result)
-        return coerced(result, as_signed(result.type.type))
-
-    def typed(self, node: exp.Expression, type_: Type) -> Typed:
-        """Return the value of an argument, coerced as arguments of functions are."""
-        result = self.value(node)
-        try:
-            return to(result, type_)
-        except Mismatch as mismatch:
-            raise self.source.error(node, f"{self.name}: {mismatch}") from None
-
-    def double(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument as a DOUBLE."""
-        return coerced(self.number(node), Type.FLOAT64)
-
-    def number(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument that is a number."""
-        return self.one_of(node, "a number", lambda type_: type_.is_numeric, Type.FLOAT64)
-
-    def number_or_time(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument that is a number, a date or a time."""
-        times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
-        return self.one_of(node, "a number, a date or a time", lambda t: t.is_numeric or t in times, Type.FLOAT64)
-
-    def number_or_interval(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument that is a number, or an interval; an instant is one in seconds since 1970."""
-        result = self.one_of(
-            node, "a number, an interval or a TIMESTAMP", lambda t: t.is_numeric or t in _ADDED, Type.FLOAT64
-        )
-        return coerced(result, Type.FLOAT64) if result.type.type is Type.TIMESTAMP else result
-
-    def integer(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument that is an integer."""
-        return self.one_of(node, "an integer", lambda type_: type_.is_integer, Type.INT64)
-
-    def condition_of(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument that is a condition."""
-        result = self.value(node)
-        if result.type.type is Type.STRING:
-            return coerced(result, Type.BOOLEAN)
-        return self.one_of(node, "a condition", lambda type_: type_ is Type.BOOLEAN, Type.BOOLEAN)
-
-    def constant(self, node: exp.Expression, target: Type, what: str) -> object:
-        """Return the value of an argument that is the same for all rows; None for NULL."""
-        result = self.value(node)
-        fits = result.is_null or result.type.type is target or (target.is_numeric and result.type.type.is_numeric)
-        if result.expression.find(exp.Column) or not fits:
-            raise self.source.error(node, f"{what} of {self.name} is a constant of type {written(target)}")
-        return None if result.is_null else evaluate(coerced(result, target).expression, {}, {})
-
-    def _mismatch(self, node: exp.Expression, what: str, found: Typed) -> Exception:
-        shown = f"{self.source.written(node)} is {written(found.type.type)}"
-        return self.source.error(node, f"{self.name} takes {what}, and {shown}")
-
-
-_ADDED = (*INTERVALS, Type.TIMESTAMP)
 
 
 def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
@@ -279,10 +146,10 @@ def with_modifier(result: Typed, inputs: Sequence[Typed]) -> Typed:
     return replace(result, modifier=within(inputs[0].modifier)) if is_list else result
 
 
-Rule = Callable[[_Asked], LoweredAggregates]
+Rule = Callable[[AskedAggregate], LoweredAggregates]
 
 
-def _count(asked: _Asked) -> LoweredAggregates:
+def _count(asked: AskedAggregate) -> LoweredAggregates:
     if len(asked.arguments) == 1 and isinstance(asked.arguments[0], exp.Star):
         return _one("count")
     asked.take(1, 1 << 10)
@@ -294,7 +161,7 @@ def _has_order(inputs: Sequence[Typed]) -> bool:
     return all(typed.type.type.is_ordered for typed in inputs)
 
 
-def _count_if(asked: _Asked) -> LoweredAggregates:
+def _count_if(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(1, 1)
     condition = asked.condition_of(asked.arguments[0])
     return _one(
@@ -302,7 +169,7 @@ def _count_if(asked: _Asked) -> LoweredAggregates:
     )
 
 
-def _sum(asked: _Asked) -> LoweredAggregates:
+def _sum(asked: AskedAggregate) -> LoweredAggregates:
     """Return the sum; one that does not fit is NULL for `try_sum`."""
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
@@ -319,7 +186,7 @@ def _sum(asked: _Asked) -> LoweredAggregates:
     return replace(total, result=result)
 
 
-def _is_tried(asked: _Asked) -> bool:
+def _is_tried(asked: AskedAggregate) -> bool:
     return asked.name.startswith("try_")
 
 
@@ -329,7 +196,7 @@ def _interval(units: Typed, type_: Type, is_tried: bool = False) -> Typed:
     return (attempt if is_tried else apply)(name, units)
 
 
-def _avg(asked: _Asked) -> LoweredAggregates:
+def _avg(asked: AskedAggregate) -> LoweredAggregates:
     """Return the mean; one that does not fit is NULL for `try_avg`."""
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
@@ -351,14 +218,14 @@ def _mean_interval(span: Typed, is_tried: bool) -> LoweredAggregates:
     return LoweredAggregates((attempt("units_of_interval", span),), calls, mean)
 
 
-Taken = Callable[[_Asked, exp.Expression], Typed]
+Taken = Callable[[AskedAggregate, exp.Expression], Typed]
 """How an argument is taken."""
 
 
 def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
     """Return a single aggregate whose arguments are read by these methods; arguments up to `most` are ignored."""
 
-    def rule(asked: _Asked) -> LoweredAggregates:
+    def rule(asked: AskedAggregate) -> LoweredAggregates:
         asked.take(len(takes), max(most, len(takes)))
         return _one(function, *(take(asked, argument) for take, argument in zip(takes, asked.arguments, strict=False)))
 
@@ -367,13 +234,13 @@ def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
 
 def _of_doubles(function: str, count: int) -> Rule:
     """Return a function of this many columns of DOUBLE."""
-    return _of(function, *[_Asked.double] * count)
+    return _of(function, *[AskedAggregate.double] * count)
 
 
 def _of_maps(rule: Rule) -> Rule:
     """Return a rule whose first argument may have maps, too."""
 
-    def over_entries(asked: _Asked) -> LoweredAggregates:
+    def over_entries(asked: AskedAggregate) -> LoweredAggregates:
         maps: list[Type] = []
 
         def value(node: exp.Expression) -> Typed:
@@ -391,13 +258,13 @@ def _of_maps(rule: Rule) -> Rule:
     return over_entries
 
 
-def _collect(asked: _Asked) -> LoweredAggregates:
+def _collect(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(1, 1)
     function = "collect_set" if asked.is_distinct else asked.name
     return _one(function, asked.ordered(asked.arguments[0]))
 
 
-def _collect_union(asked: _Asked) -> LoweredAggregates:
+def _collect_union(asked: AskedAggregate) -> LoweredAggregates:
     """Return the different elements of all arrays, without NULL."""
     asked.take(1, 1)
     (argument,) = asked.arguments
@@ -413,7 +280,7 @@ def _collect_union(asked: _Asked) -> LoweredAggregates:
 _NO_ARRAY = Type.array(Type.BOOLEAN.or_null)
 
 
-def _extreme_by(asked: _Asked) -> LoweredAggregates:
+def _extreme_by(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(2, 3)
     value, key = map(asked.ordered, asked.arguments[:2])
     if not asked.arguments[2:]:
@@ -440,13 +307,13 @@ def _several_by(falls: bool, value: Typed, key: Typed, count: int) -> LoweredAgg
     return replace(found, result=result)
 
 
-def _string_agg(asked: _Asked) -> LoweredAggregates:
+def _string_agg(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(1, 2)
     text, *separators = asked.arguments
     result = asked.value(text)
     type_ = Type.BINARY if result.type.type is Type.BINARY else Type.STRING
     if result.type.type.is_composite:
-        raise asked._mismatch(text, "texts", result)
+        raise asked.mismatch(text, "texts", result)
     separator = asked.constant(separators[0], type_, "the delimiter") if separators else None
     if asked.is_distinct and any(ordered.this != text for ordered in asked.order):
         raise asked.error("with DISTINCT, the texts themselves are ordered", "order by the first argument")
@@ -465,7 +332,7 @@ def direction(ordered: exp.Ordered) -> str:
     return f"{way} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
 
 
-def _bitmap(asked: _Asked) -> LoweredAggregates:
+def _bitmap(asked: AskedAggregate) -> LoweredAggregates:
     """Return a bitmap of positions, or the union or intersection of bitmaps."""
     asked.take(1, 1)
     (argument,) = asked.arguments
@@ -477,7 +344,7 @@ def _bitmap(asked: _Asked) -> LoweredAggregates:
     return replace(found, result=lambda results: apply(asked.name, *results))
 
 
-def _percentile(asked: _Asked) -> LoweredAggregates:
+def _percentile(asked: AskedAggregate) -> LoweredAggregates:
     """`percentile(x, part)`, optionally with frequencies."""
     asked.take(2, 3)
     column, part, *frequencies = asked.arguments
@@ -486,11 +353,13 @@ def _percentile(asked: _Asked) -> LoweredAggregates:
     return _at_parts(asked, "percentile", column, part)
 
 
-def _of_counted(asked: _Asked, node: exp.Expression, part: exp.Expression, count: exp.Expression) -> LoweredAggregates:
+def _of_counted(
+    asked: AskedAggregate, node: exp.Expression, part: exp.Expression, count: exp.Expression
+) -> LoweredAggregates:
     """One or several percentiles of values with frequencies."""
     value, times = asked.double(node), asked.value(count)
     if not times.is_null and not times.type.type.is_integer:
-        raise asked._mismatch(count, "an integer as frequency", times)
+        raise asked.mismatch(count, "an integer as frequency", times)
     number = coerced(times, Type.INT64)
     is_below = operators.comparison(exp.LT, number, constant(0, Type.INT64))
     failed = coerced(must("raised", constant("a frequency is not below zero", Type.STRING)), Type.INT64)
@@ -507,7 +376,7 @@ def _of_counted(asked: _Asked, node: exp.Expression, part: exp.Expression, count
 
 
 def _at_parts(
-    asked: _Asked, function: str, node: exp.Expression, part: exp.Expression, falls: bool = False
+    asked: AskedAggregate, function: str, node: exp.Expression, part: exp.Expression, falls: bool = False
 ) -> LoweredAggregates:
     """One or several percentiles of a column; those of intervals are intervals."""
     result = asked.value(node)
@@ -527,7 +396,9 @@ def _of_spans(found: LoweredAggregates, type_: Type) -> LoweredAggregates:
     return replace(found, inputs=inputs, result=result)
 
 
-def _at_parts_of(asked: _Asked, function: str, column: Typed, node: exp.Expression, falls: bool) -> LoweredAggregates:
+def _at_parts_of(
+    asked: AskedAggregate, function: str, column: Typed, node: exp.Expression, falls: bool
+) -> LoweredAggregates:
     if not isinstance(node, exp.Array):
         return _one(function, column, parameters=(_part(asked, node), falls))
     if not node.expressions:
@@ -541,7 +412,7 @@ def _all_or_null(results: Sequence[Typed]) -> Typed:
     return case([(is_null(results[0]), coerced(NULL, (result := RULES["array"](*results)).type.type))], result)
 
 
-def _median(asked: _Asked) -> LoweredAggregates:
+def _median(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(1, 1)
     return _at_parts(asked, "percentile", asked.arguments[0], exp.Literal.number("0.5"))
 
@@ -549,7 +420,7 @@ def _median(asked: _Asked) -> LoweredAggregates:
 def _within_group(function: str) -> Rule:
     """`percentile_cont(part) WITHIN GROUP (ORDER BY x)`."""
 
-    def rule(asked: _Asked) -> LoweredAggregates:
+    def rule(asked: AskedAggregate) -> LoweredAggregates:
         asked.take(1, 1)
         if len(asked.order) != 1:
             raise asked.error(f"{asked.name} takes one column to order by", "WITHIN GROUP (ORDER BY column)")
@@ -560,7 +431,7 @@ def _within_group(function: str) -> Rule:
     return rule
 
 
-def _approx_percentile(asked: _Asked) -> LoweredAggregates:
+def _approx_percentile(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(2, 3)
     column, part, *accuracy = asked.arguments
     for node in accuracy:
@@ -570,7 +441,7 @@ def _approx_percentile(asked: _Asked) -> LoweredAggregates:
     return _at_parts(asked, "percentile_disc", column, part)
 
 
-def _approx_count(asked: _Asked) -> LoweredAggregates:
+def _approx_count(asked: AskedAggregate) -> LoweredAggregates:
     """Return the exact count; the error that it may have is checked alone."""
     asked.take(1, 2)
     column, *errors = asked.arguments
@@ -581,7 +452,7 @@ def _approx_count(asked: _Asked) -> LoweredAggregates:
     return _one("count_distinct", asked.ordered(column))
 
 
-def _part(asked: _Asked, node: exp.Expression) -> float:
+def _part(asked: AskedAggregate, node: exp.Expression) -> float:
     """Return the fraction of a percentile."""
     part = asked.constant(node, Type.FLOAT64, "the percentage")
     if not isinstance(part, float) or not 0 <= part <= 1:
@@ -591,7 +462,7 @@ def _part(asked: _Asked, node: exp.Expression) -> float:
     return part
 
 
-def _mode(asked: _Asked) -> LoweredAggregates:
+def _mode(asked: AskedAggregate) -> LoweredAggregates:
     if asked.order:
         asked.take(0, 0)
         (ordered, *others) = asked.order
@@ -604,7 +475,7 @@ def _mode(asked: _Asked) -> LoweredAggregates:
     return _one("mode", asked.ordered(asked.arguments[0]), parameters=(False,))
 
 
-def _own(asked: _Asked) -> LoweredAggregates:
+def _own(asked: AskedAggregate) -> LoweredAggregates:
     """Return a user-defined aggregate."""
     own = aggregate_called(asked.name)
     assert own is not None
@@ -617,34 +488,6 @@ def _own(asked: _Asked) -> LoweredAggregates:
     return _one(own.accumulator, *(asked.typed(argument, column.type) for argument, column in pairs))
 
 
-_NAMES: dict[type[exp.Expression], str] = {
-    exp.AnyValue: "any_value",
-    exp.Any: "bool_or",
-    exp.ApproxDistinct: "approx_count_distinct",
-    exp.ApproxQuantile: "approx_percentile",
-    exp.ArgMax: "max_by",
-    exp.ArgMin: "min_by",
-    exp.ArrayAgg: "collect_list",
-    exp.ArrayUniqueAgg: "collect_set",
-    exp.BitwiseAndAgg: "bit_and",
-    exp.BitwiseOrAgg: "bit_or",
-    exp.BitwiseXorAgg: "bit_xor",
-    exp.FirstValue: "first",
-    exp.GroupConcat: "string_agg",
-    exp.LastValue: "last",
-    exp.LogicalAnd: "bool_and",
-    exp.LogicalOr: "bool_or",
-    exp.Stddev: "stddev_samp",
-    exp.Variance: "var_samp",
-    exp.VariancePop: "var_pop",
-}
-"""Spark's name of a function, where sqlglot's is another."""
-_ANONYMOUS = {
-    "every": "bool_and",
-    "mean": "avg",
-    "some": "bool_or",
-    "std": "stddev_samp",
-}
 _ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
 _RULES: dict[str, Rule] = {
     "count": _count,
@@ -652,13 +495,13 @@ _RULES: dict[str, Rule] = {
     "approx_count_distinct": _approx_count,
     **dict.fromkeys(("sum", "try_sum"), _sum),
     **dict.fromkeys(("avg", "try_avg"), _avg),
-    "min": _of("min", _Asked.ordered),
-    "max": _of("max", _Asked.ordered),
-    **dict.fromkeys(("first", "any_value"), _of_maps(_of("min", _Asked.ordered, most=2))),
-    "last": _of_maps(_of("max", _Asked.ordered, most=2)),
-    "bool_and": _of("min", _Asked.condition_of),
-    "bool_or": _of("max", _Asked.condition_of),
-    **{name: _of(name, _Asked.integer) for name in ("bit_and", "bit_or", "bit_xor")},
+    "min": _of("min", AskedAggregate.ordered),
+    "max": _of("max", AskedAggregate.ordered),
+    **dict.fromkeys(("first", "any_value"), _of_maps(_of("min", AskedAggregate.ordered, most=2))),
+    "last": _of_maps(_of("max", AskedAggregate.ordered, most=2)),
+    "bool_and": _of("min", AskedAggregate.condition_of),
+    "bool_or": _of("max", AskedAggregate.condition_of),
+    **{name: _of(name, AskedAggregate.integer) for name in ("bit_and", "bit_or", "bit_xor")},
     **dict.fromkeys(("bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg"), _bitmap),
     **{name: _of_doubles(name, 1) for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")},
     **{name: _of_doubles(name, 1) for name in ("skewness", "kurtosis")},
@@ -686,5 +529,5 @@ _REFUSED = {
     "count_min_sketch": "exact counts are maintained: GROUP BY",
 }
 """Aggregates that are no others under another name, with what to write instead."""
-_CALLED = {*_ANONYMOUS, *_RULES, *_REFUSED}
+_CALLED = {*ANONYMOUS, *_RULES, *_REFUSED}
 """The names of aggregates that sqlglot may not know."""

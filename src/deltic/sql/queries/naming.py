@@ -13,7 +13,8 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.expressions.trees import listed
 from deltic.errors import DelticError
 from deltic.functions.intervals import written
-from deltic.sql.aggregates import aggregate_name, direction
+from deltic.sql.aggregate_calls import aggregate_name
+from deltic.sql.aggregates import direction
 from deltic.sql.names import field_name
 from deltic.sql.queries.default_arguments import with_defaults
 from deltic.sql.queries.subqueries import used_by
