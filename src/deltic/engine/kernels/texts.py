@@ -16,6 +16,8 @@ from deltic.engine.kernels.declaring import compiled, inlined, kernel
 from deltic.engine.kernels.memory import load_u8, load_word, store_u8
 from deltic.engine.kernels.types import U64, Int, Ints, Words1
 
+# The number of texts that are hashed before the first of them is looked up.
+_BLOCK = 128
 _ID_MASK = np.uint64((1 << 40) - 1)
 _TAG_MASK = ~_ID_MASK
 _FACTOR = np.uint64(0xC6A4A7935BD1E995)
@@ -68,6 +70,23 @@ def _are_equal(a: Int, at_a: Int, b: Int, at_b: Int, length: Int) -> bool:
 
 
 @compiled
+def _begin_block(data: Int, offsets: Ints, first: Int, seed: U64, table: Words1, ends: Ints, hashes: Words1) -> None:
+    """Write the hashes of the block of texts from `first` on, and read their slots and the ends of the texts in these.
+
+    The reads depend on no other, so the processor waits for all of them at once, and the look-ups find them in its
+    cache. Compilers drop reads whose values are unused, so their sum is the last element.
+    """
+    count, mask, total = min(_BLOCK, offsets.size - 1 - first), np.uint64(table.size - 1), np.uint64(0)
+    for i in range(count):
+        hashes[i] = hash_of(data, offsets[first + i], offsets[first + i + 1], seed)
+    for i in range(count):
+        total += table[hashes[i] & mask]
+    for i in range(count):
+        total += np.uint64(ends[min(np.int64(table[hashes[i] & mask] & _ID_MASK), ends.size - 1)])
+    hashes[-1] = total
+
+
+@compiled
 def _slot_of(data: Int, start: Int, end: Int, hashed: U64, table: Words1, ends: Ints, stored: Int) -> tuple[Int, Int]:
     """Return the id of a text, -1 if it has none, and its slot or the free slot for it."""
     mask = np.uint64(table.size - 1)
@@ -88,9 +107,11 @@ def _slot_of(data: Int, start: Int, end: Int, hashed: U64, table: Words1, ends: 
 def find(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, stored: Int, missing: Int) -> Ints:
     """Return the ids of texts, `missing` for those without one."""
     ids = np.empty(offsets.size - 1, np.int64)
+    hashes = np.empty(_BLOCK + 1, np.uint64)
     for i in range(ids.size):
-        start, end = offsets[i], offsets[i + 1]
-        number, _ = _slot_of(data, start, end, hash_of(data, start, end, seed), table, ends, stored)
+        if i % _BLOCK == 0:
+            _begin_block(data, offsets, i, seed, table, ends, hashes)
+        number, _ = _slot_of(data, offsets[i], offsets[i + 1], hashes[i % _BLOCK], table, ends, stored)
         ids[i] = number if number >= 0 else missing
     return ids
 
@@ -102,9 +123,11 @@ def number(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, store
     The last element is the new number of ids.
     """
     ids = np.empty(offsets.size, np.int64)
+    hashes = np.empty(_BLOCK + 1, np.uint64)
     for i in range(ids.size - 1):
-        start, end = offsets[i], offsets[i + 1]
-        hashed = hash_of(data, start, end, seed)
+        if i % _BLOCK == 0:
+            _begin_block(data, offsets, i, seed, table, ends, hashes)
+        start, end, hashed = offsets[i], offsets[i + 1], hashes[i % _BLOCK]
         known, slot = _slot_of(data, start, end, hashed, table, ends, stored)
         if known < 0:
             place = ends[count]
@@ -123,8 +146,11 @@ def number(data: Int, offsets: Ints, seed: U64, table: Words1, ends: Ints, store
 def enter(seed: U64, table: Words1, ends: Ints, stored: Int, count: Int) -> None:
     """Enter the first `count` texts, which are all different, into an empty table."""
     mask = np.uint64(table.size - 1)
+    hashes = np.empty(_BLOCK + 1, np.uint64)
     for i in range(count):
-        hashed = hash_of(stored, ends[i], ends[i + 1], seed)
+        if i % _BLOCK == 0:
+            _begin_block(stored, ends[: count + 1], i, seed, table, ends, hashes)
+        hashed = hashes[i % _BLOCK]
         slot = hashed & mask
         while table[slot] != 0:
             slot = (slot + np.uint64(1)) & mask
