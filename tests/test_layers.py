@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -227,6 +228,18 @@ def test_the_oracle_is_no_part_of_what_it_checks():
 )
 def test_the_checker_sees_every_form_of_import(module: str, source: str, expected: list[str]):
     assert violations(source, module.rpartition(".")[0], module) == expected
+
+
+def test_tests_patch_no_private_method():
+    """A method that a test replaces is public: who changes it sees that it is a seam. Constants may be private."""
+    pattern = re.compile(r"""setattr\((?:\*\()?[\w.]+, ["']_[a-z]|setattr\(["'][\w.]+\._[a-z]\w*["'],""")
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for folder in ("tests", "theory/tests", "extensions")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for match in pattern.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def test_importing_deltic_is_light():

@@ -146,7 +146,7 @@ FIRST = (1, 0)
 ENGINE_MUTATIONS = {
     "counts forgotten": (relation.State, "change_set", lambda f: _without_counts),
     "later derivations forgotten": (settle, "settle", _settled_once),
-    "only the first iteration": (epoch._Epoch, "first", lambda f: lambda self: FIRST if f(self) == FIRST else None),
+    "only the first iteration": (epoch.RecursionEpoch, "first", lambda f: lambda self: FIRST if f(self) == FIRST else None),
     "constants in no epoch": (boundary, "constant_change", lambda f: lambda *args: None),
     "undefined values kept": (programs._Assembler, "_arithmetic", _defined_divisions),
     "the first condition alone": (scalar, "keep", lambda f: lambda conditions, columns: f(conditions[:1], columns)),
@@ -157,7 +157,7 @@ ENGINE_MUTATIONS = {
 @pytest.mark.parametrize("name", ENGINE_MUTATIONS)
 def test_random_programs_detect_a_wrong_step_of_the_engine(name, monkeypatch):
     """In vectorised iterations; that compiled ones do the same is tested by tests/engine/test_thin.py."""
-    monkeypatch.setattr(epoch._Epoch, "_is_small", lambda self, now: False)
+    monkeypatch.setattr(epoch.RecursionEpoch, "is_small", lambda self, now: False)
     owner, attribute, wrong = ENGINE_MUTATIONS[name]
     monkeypatch.setattr(owner, attribute, wrong(getattr(owner, attribute)))
     assert programs_disagree()

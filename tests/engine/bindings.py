@@ -34,7 +34,7 @@ class Watch:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.grown = {"queries": 0, "loops": 0}
         self._seen: dict[object, tuple[object, object]] = {}
-        run, enter = Evaluation.run, CompiledLoop._enter
+        run, enter = Evaluation.run, CompiledLoop.take_queue
 
         def checked_run(evaluation: Evaluation, *args: Any, **more: Any) -> Iterator[Any]:
             self._check_query(evaluation)
@@ -45,7 +45,7 @@ class Watch:
             self._check_loop(loop)
 
         monkeypatch.setattr(Evaluation, "run", checked_run)
-        monkeypatch.setattr(CompiledLoop, "_enter", checked_enter)
+        monkeypatch.setattr(CompiledLoop, "take_queue", checked_enter)
 
     def _is_known(self, who: object, moment: object, present: object, what: str) -> bool:
         """Whether it was looked at since anything has grown."""

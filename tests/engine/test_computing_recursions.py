@@ -141,8 +141,8 @@ def counted(monkeypatch):
         monkeypatch.setattr(owner, name, call)
 
     counting(EpochRunner, "attempt", "epochs")
-    counting(EpochRunner, "_grow", "epochs")
-    counting(epoch._Epoch, "_settle", "iterations")
+    counting(EpochRunner, "grow", "epochs")
+    counting(epoch.RecursionEpoch, "settle", "iterations")
     return counts
 
 

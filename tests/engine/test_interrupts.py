@@ -86,7 +86,7 @@ def test_an_interrupt_in_the_midst_of_an_epoch_leaves_the_state_before_it(compil
     driver.insert(e=CHAIN)
     before = state_of(engine)
     calls = []
-    original = CompiledLoop._iterate if compiled else Boundary.change_tables
+    original = CompiledLoop.run_rounds if compiled else Boundary.change_tables
 
     def interrupted(self, *args):
         if not calls:
@@ -95,7 +95,7 @@ def test_an_interrupt_in_the_midst_of_an_epoch_leaves_the_state_before_it(compil
         return original(self, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(*(CompiledLoop, "_iterate") if compiled else (Boundary, "change_tables"), interrupted)
+        patch.setattr(*(CompiledLoop, "run_rounds") if compiled else (Boundary, "change_tables"), interrupted)
         with pytest.raises(KeyboardInterrupt):
             driver.apply({"e": [((15, 16), -1)]})
     assert len(calls) == 1

@@ -109,13 +109,13 @@ def test_an_order_that_an_update_builds_is_no_cost_of_the_update(monkeypatch):
         clock.append(clock[-1] + 1.0)
         build(state, arrangement)
 
-    build, clock = State._build, [0.0]
+    build, clock = State.build, [0.0]
     for module in (refreshed_step, query):
         monkeypatch.setattr(module, "processor_time", lambda: clock[-1])
     pipeline = pipeline_of("auto")
     pipeline.sql(f"{TABLES}; CREATE VIEW v AS SELECT a.k, b.k AS other FROM a, b WHERE x = y AND a.k + b.k > 3")
     apply(pipeline, {"a": ([(i, i) for i in range(9)], []), "b": ([(i, i) for i in range(9)], [])})
-    monkeypatch.setattr(State, "_build", slowly)
+    monkeypatch.setattr(State, "build", slowly)
     for table in ("a", "b"):
         assert not apply(pipeline, {table: ([(1, 7)], [])}).report.components
     assert len(clock) > 1

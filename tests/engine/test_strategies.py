@@ -85,7 +85,7 @@ def test_an_abandoned_update_leaves_no_trace(strategy, seeds, monkeypatch):
     """After a random abandonment all is as it was, rows, iterations and counts; later epochs build on it."""
     rng = random.Random(1)
     abandoned, kept = [], []
-    original, bootstrap = refresh.Recursive._act, refresh.bootstrap
+    original, bootstrap = refresh.Recursive.act, refresh.bootstrap
 
     def begin_anew(component, lower, check):
         assert state_of(component) == kept[-1]
@@ -103,7 +103,7 @@ def test_an_abandoned_update_leaves_no_trace(strategy, seeds, monkeypatch):
         abandoned.append("abandoned" in (found or ""))
         return found
 
-    monkeypatch.setattr(refresh.Recursive, "_act", act)
+    monkeypatch.setattr(refresh.Recursive, "act", act)
     make = functools.partial(IncrementalEngine, strategy=strategy, refresh=NEVER_ABANDONED)
     for seed in seeds:
         found = Case.random(seed).disagreement(make)

@@ -123,18 +123,18 @@ def test_a_kept_plan_gives_what_one_made_for_the_values_gives(runs: list[tuple[s
         for text, args in (run, (with_literals(*run), None)):
             given_ = outcome(kept, text, args)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(planning, "_kept", lambda *_: None)
+                patch.setattr(planning, "kept_plan", lambda *_: None)
                 assert given_ == outcome(made, text, args), (text, args)
 
 
 def test_a_statement_is_planned_once_for_all_values_of_a_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    p, planned, step = pipeline(), [], planning._step
+    p, planned, step = pipeline(), [], planning.step_of
 
     def counted(statement: Statement, catalog: Catalog) -> planning.Step:
         planned.append(statement)
         return step(statement, catalog)
 
-    monkeypatch.setattr(planning, "_step", counted)
+    monkeypatch.setattr(planning, "step_of", counted)
     for number in range(5):
         p.sql("INSERT INTO t (id, name) VALUES (:id, :name)", {"id": 10 + number, "name": f"n{number}"})
         p.execute("UPDATE t SET name = ? WHERE id = ?", [f"m{number}", 10 + number])

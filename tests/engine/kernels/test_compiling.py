@@ -183,8 +183,8 @@ def test_no_kernel_raises_what_only_numba_could_make() -> None:
 def test_objects_belong_to_the_sources_that_they_are_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["iterate.iterate", "join.search", "settle.crossings"]
     before = [object_of(name) for name in names]
-    source = files._source
-    monkeypatch.setattr(files, "_source", lambda m: source(m) + b"# changed" * (m == "arithmetic"))
+    source = files.source_of
+    monkeypatch.setattr(files, "source_of", lambda m: source(m) + b"# changed" * (m == "arithmetic"))
     changed = [object_of.__wrapped__(name) != path for name, path in zip(names, before, strict=True)]
     assert changed == [True, True, False]
 

@@ -92,7 +92,7 @@ def test_only_what_the_log_has_is_read(sale):
 def test_a_slot_that_was_not_advanced(sale, monkeypatch):
     """The position says what was read."""
     connect, opened = sale
-    monkeypatch.setattr("deltic.pipeline.connectors.replication.ReplicationSlot._advance", lambda *_: None)
+    monkeypatch.setattr("deltic.pipeline.connectors.replication.ReplicationSlot.advance", lambda *_: None)
     with opened() as pipeline:
         refreshed(pipeline, connect)
         run(connect, "UPDATE sale SET id = 2000 WHERE id = 4")

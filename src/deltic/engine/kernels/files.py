@@ -62,7 +62,7 @@ def object_of(name: str) -> Path:
     """Return the file with the object code of a kernel, by all sources that it is made of, and by its compiler."""
     digest = sha256(f"{sys.platform} {architecture()} {_version('numba')} {_version('llvmlite')}".encode())
     for module in ("compiling", "intrinsics", "machine_code", *sorted(modules_of(name))):
-        digest.update(_source(module))
+        digest.update(source_of(module))
     return caches.directory() / f"{name}-{digest.hexdigest()[:16]}"
 
 
@@ -78,11 +78,11 @@ def modules_of(name: str) -> set[str]:
     result, waiting = set[str](), {name.partition(".")[0]}
     while waiting:
         result.add(one := waiting.pop())
-        names = (names.decode() for pair in _IMPORTS.findall(_source(one)) for names in pair)
+        names = (names.decode() for pair in _IMPORTS.findall(source_of(one)) for names in pair)
         waiting |= {name for some in names for name in some.split(", ") if name} - result
     return result
 
 
 @cache
-def _source(module: str) -> bytes:
+def source_of(module: str) -> bytes:
     return (SOURCES / f"{module}.py").read_bytes()

@@ -294,7 +294,7 @@ class CompiledLoop:
 
         Raises DomainOverflow if a computed value has no place.
         """
-        self._enter(epoch.queue)
+        self.take_queue(epoch.queue)
         progress = np.zeros(kernel.AT.COLUMNS, np.int64)
         progress[kernel.AT.QUERY] = kernel.NONE
         self.kind.begin(self, epoch, progress)
@@ -311,7 +311,7 @@ class CompiledLoop:
     def _iterate_all(self, epoch: CompiledEpoch, progress: Ints) -> None:
         status = kernel.PAUSED
         while status in (kernel.PAUSED, kernel.LARGE, kernel.ASKS):
-            status = self._iterate(epoch, progress)
+            status = self.run_rounds(epoch, progress)
             if status == kernel.OVERFLOW:
                 epoch.check(int(progress[kernel.AT.NOW]))
                 raise next(overflow for binding in self._bindings for overflow in binding.tables.overflows())
@@ -326,7 +326,7 @@ class CompiledLoop:
             postponed.check()
             epoch.check(int(progress[kernel.AT.NOW]))
 
-    def _enter(self, queue: PendingQueue) -> None:
+    def take_queue(self, queue: PendingQueue) -> None:
         """Ensure that the tables fit the present layouts, and take over the pending rows."""
         if not self._is_built():
             self._build()
@@ -342,7 +342,7 @@ class CompiledLoop:
         present = [a for state in self.states.values() for a in self.kind.own(state)]
         return len(present) == len(self.own) and all(map(operator.is_, present, self.own))
 
-    def _iterate(self, epoch: CompiledEpoch, progress: Ints) -> int:
+    def run_rounds(self, epoch: CompiledEpoch, progress: Ints) -> int:
         status, keys, rows, weights, size = self.kind.iterate(self, epoch, progress)
         self.heap = Heap(keys, rows, weights, size)
         return int(status)

@@ -37,7 +37,7 @@ def update(component: RecursiveComponent, lower: Mapping[str, State], check: Che
     Rows that only moved to another iteration are no change. If there are no others, the old version is the new one.
     """
     started = StoreSnapshot.of(component.states.values()).runs()
-    epoch = _Epoch(component, check)
+    epoch = RecursionEpoch(component, check)
     for evaluation in component.outer:
         delta = lower[evaluation.query.delta.relation].delta
         if delta is not None:
@@ -54,7 +54,7 @@ def bootstrap(component: RecursiveComponent, lower: Mapping[str, State], check: 
     old = {name: state.whole() for name, state in component.closing.items()}
     for arrangement, *_ in started.saved:
         arrangement.runs = arrangement.before = ()
-    epoch = _Epoch(component, check, begins=True)
+    epoch = RecursionEpoch(component, check, begins=True)
     for evaluation in component.bases:
         whole = lower[evaluation.query.delta.relation].whole()
         if len(whole):
@@ -72,7 +72,7 @@ def _let_change(state: State, change: Run | None, started: Mapping[int, Sequence
         arrangement.before = tuple(before)
 
 
-class _Epoch:
+class RecursionEpoch:
     """One epoch of a component, which runs its own rounds. With `begins`, it computes from nothing."""
 
     def __init__(self, component: RecursiveComponent, check: Check, begins: bool = False) -> None:
@@ -135,7 +135,7 @@ class _Epoch:
 
     def take(self, now: RoundId) -> int:
         """Run small rounds in compiled code, then one vectorised round."""
-        if self._is_small(now):
+        if self.is_small(now):
             self._run_compiled()
             following = self.first()
             if following is None:
@@ -143,7 +143,7 @@ class _Epoch:
             now = following
             self.termination.check(now.iteration)
         self._check(now.iteration)
-        changes = self._settle(now)
+        changes = self.settle(now)
         for name, change in changes.items():
             for evaluation in self.component.inner.get(name, ()):
                 self.derive(evaluation, change, now.iteration)
@@ -155,7 +155,7 @@ class _Epoch:
         self._checked(now)
         self.environment.check()
 
-    def _settle(self, now: RoundId) -> dict[str, Run]:
+    def settle(self, now: RoundId) -> dict[str, Run]:
         """Settle a round. Return its changes by relation, which have been added to the rows."""
         changes: dict[str, Run] = {}
 
@@ -171,7 +171,7 @@ class _Epoch:
         settle_round(self.queue.names(now), taken, self.settlers, now.iteration, enter).wait_in(self.queue)
         return changes
 
-    def _is_small(self, now: RoundId) -> bool:
+    def is_small(self, now: RoundId) -> bool:
         """Return whether so few rows are pending that compiled code should continue."""
         if self.component.compiled is None or self._patience > 0:
             self._patience -= 1

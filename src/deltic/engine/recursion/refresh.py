@@ -36,7 +36,7 @@ class Recursive(RefreshedStep):
 
     def run(self) -> ComponentReport:
         """Update the component, and set the `delta` of its relations."""
-        return self._reported(self.changes(), self._act)
+        return self._reported(self.changes(), self.act)
 
     def begin(self) -> ComponentReport | None:
         """Compute the component from all that is below it. None if nothing is below it and nothing is due."""
@@ -60,7 +60,7 @@ class Recursive(RefreshedStep):
         """Compute the component from nothing."""
         bootstrap(self.component, self.lower, reach)
 
-    def _act(self) -> str | None:
+    def act(self) -> str | None:
         """Update the component, or recompute it and return the reason."""
         if all(not state.contents.runs for state in self.component.states.values()):
             return self.recompute("it was empty")

@@ -130,7 +130,7 @@ class State:
         """Return the arrangement in this order, with the version before the present change. Builds it if necessary."""
         result = self.declare(order)
         if not result.is_built:
-            self._build(result)
+            self.build(result)
         return result
 
     def evolved(self, relation: Relation) -> State:
@@ -181,7 +181,7 @@ class State:
         """Forget the restored column orders that no query needs."""
         self._spare = {}
 
-    def _build(self, arrangement: Arrangement) -> None:
+    def build(self, arrangement: Arrangement) -> None:
         self.relayout()
         before, now = self._versions()
         same = arrangement.order == self.canonical

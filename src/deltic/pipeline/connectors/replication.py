@@ -55,7 +55,7 @@ class ReplicationSlot(DatabaseQuery):
                 result = self._since(database, table, position, held, relation)
                 if result is not None:
                     log = result.position["log"]
-                    return replace(result, done=partial(self._advance, log)) if log > slot else result
+                    return replace(result, done=partial(self.advance, log)) if log > slot else result
         return self._whole(table, slot, held)
 
     def _slot(self, table: CatalogTable, database: Database) -> tuple[int, int]:
@@ -119,7 +119,7 @@ class ReplicationSlot(DatabaseQuery):
         for (data,) in cursor.stream(_PEEK, [name, words.quoted(name)], binary=True):
             yield data
 
-    def _advance(self, log: int) -> None:
+    def advance(self, log: int) -> None:
         """Let the server free the log before a place. If it fails, the next refresh does it."""
         try:
             with self._connected() as database:

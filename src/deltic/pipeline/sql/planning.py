@@ -134,7 +134,7 @@ def planned(
 
 
 def _planned(text: str, file: str, definitions: Definitions, args: Args | None, outside: bool) -> Iterator[Step]:
-    if (known := _kept(text, file, definitions, args)) is not None:
+    if (known := kept_plan(text, file, definitions, args)) is not None:
         yield known
         return
     begun = definitions
@@ -157,7 +157,7 @@ def _planned(text: str, file: str, definitions: Definitions, args: Args | None, 
             yield definitions
             begun = definitions
         with knowing(definitions.functions, definitions.sql.functions):
-            step = statement if isinstance(statement, TransactionBracket) else _step(statement, catalog)
+            step = statement if isinstance(statement, TransactionBracket) else step_of(statement, catalog)
         yield step
     if definitions is not begun:
         _check(definitions)
@@ -172,7 +172,7 @@ def _check(definitions: Definitions) -> None:
 
 def effects(text: str, file: str, definitions: Definitions, args: Args | None = None) -> list[Effect]:
     """Return what a text's statements change in tables; raises ProgramError for one that changes none."""
-    if isinstance(kept := _kept(text, file, definitions, args), Effect):
+    if isinstance(kept := kept_plan(text, file, definitions, args), Effect):
         return [kept]
     result = []
     with knowing(definitions.functions, definitions.sql.functions), knowing_variables(definitions.variables):
@@ -188,7 +188,7 @@ def asked(
     text: str, file: str, definitions: Definitions, args: Args | None = None
 ) -> PlannedQuery | ExplainedRows | Rows:
     """Return the last of a text's questions about rows and definitions; raises ProgramError for another statement."""
-    if isinstance(kept := _kept(text, file, definitions, args), PlannedQuery):
+    if isinstance(kept := kept_plan(text, file, definitions, args), PlannedQuery):
         return kept
     steps = []
     with knowing(definitions.functions, definitions.sql.functions), knowing_variables(definitions.variables):
@@ -197,7 +197,7 @@ def asked(
             if not is_of_rows and not isinstance(statement, Select | Show | Describe):
                 message = "a question is SELECT, SHOW or DESCRIBE"
                 raise statement.error(message, "pipeline.execute takes changes, pipeline.sql any statement")
-            steps.append(_step(statement, definitions.catalog))
+            steps.append(step_of(statement, definitions.catalog))
     result = steps[-1] if steps else _rows(relations_table(definitions.catalog, "table"))
     assert isinstance(result, PlannedQuery | ExplainedRows | Rows)
     return result
@@ -213,7 +213,7 @@ def asked_query(
 
 def keeps_plan(text: str, file: str, definitions: Definitions, args: Args | None) -> bool:
     """Return whether a text is planned once for all values of the types of these."""
-    return _kept(text, file, definitions, args) is not None
+    return kept_plan(text, file, definitions, args) is not None
 
 
 def check_preparable(text: str, file: str) -> None:
@@ -227,7 +227,7 @@ def check_preparable(text: str, file: str) -> None:
         raise ProgramError([source.at(place.start if place else 0, place.end + 1 if place else 0, message, hint)])
 
 
-def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
+def kept_plan(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
     """Return the plan of a text that is one change or query, made once for these definitions; None where none is kept.
 
     Literals of a text without parameters are values of parameters where that is possible.
@@ -240,7 +240,7 @@ def _kept(text: str, file: str, definitions: Definitions, args: Args | None) -> 
 
 
 def _kept_of_values(text: str, file: str, definitions: Definitions, args: Args | None) -> Effect | PlannedQuery | None:
-    """As `_kept`, of parameters alone."""
+    """As `kept_plan`, of parameters alone."""
     bindings = ParameterValues.of(args)
     if bindings is None:
         return None
@@ -265,7 +265,7 @@ def _planned_with(
             statements = parse(text, file, bindings.stand_ins)
             if len(statements) != 1 or not is_plain(statements[0], bindings.values):
                 return None
-            step = _step(statements[0], definitions.catalog)
+            step = step_of(statements[0], definitions.catalog)
     except DelticError:
         return None
     assert isinstance(step, Effect | PlannedQuery)
@@ -304,7 +304,7 @@ def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> 
     return name in begun.catalog.tables and name not in now.catalog.tables
 
 
-def _step(statement: Statement, catalog: Catalog) -> Step:
+def step_of(statement: Statement, catalog: Catalog) -> Step:
     if isinstance(statement, Change):
         return _effect(statement, catalog)
     assert isinstance(statement, Question)

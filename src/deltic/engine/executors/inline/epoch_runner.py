@@ -57,7 +57,7 @@ class EpochRunner:
         snapshot = self.store.snapshot(relations)
         self.faults.clear()
         try:
-            changes = epoch(partial(self._grow, growth, snapshot))
+            changes = epoch(partial(self.grow, growth, snapshot))
             self.faults.refuse(self.program.views_over)
             postponed.check()
             return snapshot, changes
@@ -71,7 +71,7 @@ class EpochRunner:
                 raise
             return None
 
-    def _grow(
+    def grow(
         self, growth: Growth, snapshot: StoreSnapshot, overflow: DomainOverflow, relations: Sequence[State]
     ) -> None:
         """Undo the change of relations, make room for a value, and repack. Raises Renumbered."""
