@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.reading.rows import Rows
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.shards import Shards
+    from deltic.pipeline.spark.declarative import materialized_view
     from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
     from deltic.progress import watch_progress
 
@@ -80,6 +81,7 @@ __all__ = [
     "function",
     "functor",
     "kafka_rows",
+    "materialized_view",
     "operator",
     "register",
     "watch_progress",
@@ -110,6 +112,7 @@ _LATER = {
     "function": ("deltic.pipeline.python.functions", "function"),
     "functor": ("deltic.pipeline.python.functions", "functor"),
     "kafka_rows": ("deltic.pipeline.streaming.changes", "kafka_rows"),
+    "materialized_view": ("deltic.pipeline.spark.declarative", "materialized_view"),
     "operator": ("deltic.pipeline.python.operators", "operator"),
     "register": ("deltic.pipeline.streaming.changes", "register"),
     "watch_progress": ("deltic.progress", "watch_progress"),

@@ -1,8 +1,9 @@
-"""The example of Spark Declarative Pipelines. Catches a body that such a pipeline refuses, or that reads all anew."""
+"""Views of Spark Declarative Pipelines. Catches what such a pipeline refuses, and rewritten files that did not change."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,14 +21,13 @@ pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.slow
-@pytest.mark.spark
-def test_the_example(tmp_path, monkeypatch):
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A function that adds sales and runs the pipeline of the example; it returns the log."""
     example = tmp_path / "example"
     shutil.copytree(ROOT / "examples" / "declarative", example)
     spec = example / "spark-pipeline.yml"
     spec.write_text(spec.read_text().replace("/tmp/deltic-example", str(tmp_path)))
-    (tmp_path / "sale").mkdir()
     monkeypatch.setenv("SHOP_DATA", str(tmp_path))
     environment = {
         **os.environ,
@@ -37,11 +37,47 @@ def test_the_example(tmp_path, monkeypatch):
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
     program = Path(pyspark.__file__).parents[4] / "bin" / "spark-pipelines"
-    command = [str(program), "run", "--spec", str(spec), "--conf", f"spark.sql.warehouse.dir={tmp_path}/warehouse"]
-    pq.write_table(pa.table({"id": [1, 2], "shop": ["a", "b"], "price": [3, 4]}), tmp_path / "sale" / "1.parquet")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert "Run is COMPLETED" in done.stdout + done.stderr, done.stderr[-3000:]
-    found = pq.read_table(tmp_path / "warehouse" / "takings").to_pylist()
-    assert sorted(tuple(row.values()) for row in found) == [("a", 3, 1), ("b", 4, 1)]
+    settings = [f"spark.sql.warehouse.dir={tmp_path}/warehouse", "spark.sql.catalogImplementation=hive"]
+    command = [str(program), "run", "--spec", str(spec), *(part for one in settings for part in ("--conf", one))]
+    (tmp_path / "sale").mkdir()
+
+    def run(file: str, sales: list[dict[str, object]]) -> str:
+        pq.write_table(pa.Table.from_pylist(sales), tmp_path / "sale" / file)
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        )
+        log = done.stdout + done.stderr
+        assert "Run is COMPLETED" in log, log[-3000:]
+        return log
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_runs_write_what_changed(tmp_path, run):
+    """Spark's own view reads that of Deltic, of which a run writes the files with changed rows."""
+    takings = tmp_path / "example" / "transformations" / "takings.py"
+    target = 'deltic.External("parquet", path=DATA / "takings", rows=100, by="shop")'
+    takings.write_text(takings.read_text().replace('DATA / "takings"', target))
+    run("1.parquet", [{"id": n, "shop": f"s{n:03}", "price": 2} for n in range(1000)])
+    before = _files(tmp_path / "takings")
+    assert len(before) == 10
+    log = run("2.parquet", [{"id": 1000 + n, "shop": "s007", "price": 5} for n in range(3)])
+    after = _files(tmp_path / "takings")
+    assert len(after - before) == 1
+    assert re.search(r"Deltic: takings.*1 file, [\d,]+ bytes; 9 files kept", log)
+    assert not (tmp_path / "warehouse" / "takings").exists()
+    best = pq.read_table(tmp_path / "warehouse" / "best").to_pylist()
+    assert {"shop": "s007", "total": 17, "sales": 4} in best
     with deltic.Pipeline(state=tmp_path / "state") as pipeline:
         assert pipeline.refresh().report is None
+
+
+def test_a_target_that_spark_cannot_read():
+    with pytest.raises(deltic.DelticError, match="published as parquet or delta"):
+        deltic.materialized_view(deltic.External("database", url="sqlite:///x.db", table="t"))
+
+
+def _files(folder: Path) -> set[str]:
+    return {path.name for path in folder.glob("part-*")}
