@@ -146,7 +146,11 @@ FIRST = (1, 0)
 ENGINE_MUTATIONS = {
     "counts forgotten": (relation.State, "change_set", lambda f: _without_counts),
     "later derivations forgotten": (settle, "settle", _settled_once),
-    "only the first iteration": (epoch.RecursionEpoch, "first", lambda f: lambda self: FIRST if f(self) == FIRST else None),
+    "only the first iteration": (
+        epoch.RecursionEpoch,
+        "first",
+        lambda f: lambda self: FIRST if f(self) == FIRST else None,
+    ),
     "constants in no epoch": (boundary, "constant_change", lambda f: lambda *args: None),
     "undefined values kept": (programs._Assembler, "_arithmetic", _defined_divisions),
     "the first condition alone": (scalar, "keep", lambda f: lambda conditions, columns: f(conditions[:1], columns)),

@@ -1,4 +1,4 @@
-"""Views of Spark Declarative Pipelines. Catches what such a pipeline refuses, and rewritten files that did not change."""
+"""Views of Spark Declarative Pipelines. Catches what such a pipeline refuses, and files rewritten without need."""
 
 from __future__ import annotations
 

@@ -85,4 +85,5 @@ def modules_of(name: str) -> set[str]:
 
 @cache
 def source_of(module: str) -> bytes:
+    """Return the text of a module of kernels."""
     return (SOURCES / f"{module}.py").read_bytes()

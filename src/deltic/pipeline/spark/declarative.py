@@ -1,7 +1,7 @@
 """Views of Spark Declarative Pipelines that Deltic updates: it writes the files with changed rows, and Spark none.
 
 AutoCDC would merge changes into a table, but its targets need row-level operations, and no table format has them on a
-version of Spark that has AutoCDC. So the view of the pipeline is a view of the catalog over files that Deltic publishes.
+version of Spark that has AutoCDC. So the pipeline has a view of the catalog over the files that Deltic publishes.
 """
 
 from __future__ import annotations

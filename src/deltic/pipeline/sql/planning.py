@@ -305,6 +305,7 @@ def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> 
 
 
 def step_of(statement: Statement, catalog: Catalog) -> Step:
+    """Return what a change or a question does."""
     if isinstance(statement, Change):
         return _effect(statement, catalog)
     assert isinstance(statement, Question)
