@@ -48,14 +48,19 @@ class ListedFunction:
         """The tiers that compute it, the last resort last."""
         if not self.in_table:
             return tuple(dict.fromkeys(self.beside.values()))
-        result = {"core" if entry == "core" else FUNCTIONS[entry].tier for entry in self.entries} or {"core"}
+        result = {"core" if entry == "core" else FUNCTIONS[entry].tier for entry in self._computing} or {"core"}
         return tuple(tier for tier in TIERS if tier in result)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """The reasons where Python computes it."""
-        own = (FUNCTIONS[entry].reason for entry in self.entries if entry != "core")
+        own = (FUNCTIONS[entry].reason for entry in self._computing if entry != "core")
         return tuple(dict.fromkeys(filter(None, own)))
+
+    @property
+    def _computing(self) -> tuple[str, ...]:
+        """The entries that compute its values; an error is computed for rows without one alone."""
+        return tuple(entry for entry in self.entries if entry != "raised") or self.entries
 
 
 @cache

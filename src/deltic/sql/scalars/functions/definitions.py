@@ -197,6 +197,28 @@ _DEFINITIONS: dict[str, str] = {
     "map_keys (value map_or_null)": "try_spark_map_keys(value)",
     "map_values (value map_or_null)": "try_spark_map_values(value)",
     "map_entries (value map_or_null)": "try_spark_map_entries(value)",
+    # vectors
+    "vector_inner_product (a vector, b vector)": (
+        "if(size(a) <> size(b), float(raise_error('the vectors differ in length')),"
+        " float(try_spark_inner_product(a, b)))"
+    ),
+    "vector_l2_distance (a vector, b vector)": (
+        "if(size(a) <> size(b), float(raise_error('the vectors differ in length')), float(try_spark_l2_distance(a, b)))"
+    ),
+    "vector_cosine_similarity (a vector, b vector)": (
+        "if(size(a) <> size(b), float(raise_error('the vectors differ in length')), float(try_spark_inner_product(a, b)"
+        " / nullif(sqrt(try_spark_inner_product(a, a) * try_spark_inner_product(b, b)), 0D)))"
+    ),
+    "vector_norm (value vector)": "float(try_spark_norm(value, float(2)))",
+    "vector_norm (value vector, degree float!)": (
+        "if(degree NOT IN (float(1), float(2), float('inf')),"
+        " float(raise_error('the degree of a norm is 1, 2 or inf')), float(try_spark_norm(value, degree)))"
+    ),
+    "vector_normalize (value vector)": "vector_normalize(value, float(2))",
+    "vector_normalize (value vector, degree float!)": (
+        "if(isnotnull(vector_norm(value, degree)) AND (try_spark_norm(value, degree) > 0 OR size(value) = 0),"
+        " transform(value, x -> float(x / try_spark_norm(value, degree))), NULL)"
+    ),
 }
 
 Taken = TypeVar("Taken", bound=Callable[[Typed, str], Typed])
@@ -313,6 +335,14 @@ def definition_of(name: str, arguments: Sequence[Typed]) -> FunctionDefinition |
 @kind("array")
 def _array(value: Typed, _: str) -> Typed:
     array_of(value)
+    return value
+
+
+@kind("vector")
+def _vector(value: Typed, function: str) -> Typed:
+    """An array of FLOATs, to which nothing else is converted."""
+    if value.is_null or array_of(value).element.type is not Type.FLOAT32:
+        raise Mismatch(f"{function} takes an ARRAY<FLOAT> here")
     return value
 
 

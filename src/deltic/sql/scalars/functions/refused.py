@@ -14,7 +14,6 @@ _XPATHS = (
     *(f"xpath_{type_}" for type_ in ("boolean", "double", "float", "int", "long", "number", "short", "string")),
 )
 _XML = ("from_xml", "to_xml", "schema_of_xml")
-_VECTORS = ("vector_cosine_similarity", "vector_inner_product", "vector_l2_distance", "vector_norm", "vector_normalize")
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANGES),
@@ -32,7 +31,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("aes_encrypt", "aes_decrypt", "try_aes_decrypt"), "encrypt values before they are inserted"),
     **dict.fromkeys(_XPATHS, "keep the values in columns of their own, or as JSON for get_json_object"),
     **dict.fromkeys(_XML, "keep JSON as a STRING, and use from_json and to_json"),
-    **dict.fromkeys(_VECTORS, "write aggregate(zip_with(a, b, (x, y) -> double(x) * y), 0D, (s, x) -> s + x)"),
     "sentences": "split(text, '[.!?] *') gives sentences, split(text, ' ') words",
 }
 """Names and remedies."""
@@ -48,7 +46,7 @@ OF_THE_CLOCK: dict[str, str] = {
     **dict.fromkeys(("now", "current_timestamp"), ""),
     **dict.fromkeys(("current_date", "curdate"), "DATE"),
     "localtimestamp": "TIMESTAMP_NTZ",
-    "current_time": "TIME",
+    **dict.fromkeys(("current_time", "localtime"), "TIME"),
     "unix_timestamp": "BIGINT",
 }
 """Functions that tell the time, with what its instant is cast to; a query has them in its clauses alone."""
