@@ -33,6 +33,15 @@ def test_frames_and_tables(spark, tmp_path):
         assert told.endswith("USING spark OPTIONS (table 'orders', changed 'version')")
 
 
+@pytest.mark.parametrize("engine", ["auto", "local"])
+def test_names_that_spark_takes_for_fields(spark, engine):
+    frame = spark.sql("SELECT 1L AS `net.price`, 'nut' AS `a``b`, INTERVAL '1' YEAR AS term")
+    pipeline = deltic.Pipeline(spark, engine=engine)
+    pipeline.table("orders", source=frame)
+    assert pipeline.refresh().sources["orders"].how == {"auto": "loaded, by tasks", "local": "compared"}[engine]
+    assert pipeline["orders"].to_spark().select("`net.price`", "`a``b`").collect() == [(1, "nut")]
+
+
 @pytest.mark.slow
 def test_names_of_two_and_three_parts(spark, tmp_path):
     spark.sql(f"CREATE DATABASE shop LOCATION '{tmp_path}/shop'")

@@ -61,8 +61,10 @@ def _without_empty_chunks(table: pa.Table) -> pa.Table:
 
 
 def _with_columns(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
-    """Some columns in place of others; Spark Connect refuses to put none there."""
-    return frame.withColumns(columns) if columns else frame
+    """Replace columns. `withColumns` would take the name `net.price` of another column for a field of `net`."""
+    from pyspark.sql.functions import col
+
+    return frame.select(*(columns.get(name, col(quoted(name))).alias(name) for name in frame.columns))
 
 
 @contextmanager

@@ -151,9 +151,12 @@ def _found(spark: SparkSession, messages: Sequence[Message], tasks: Sequence[Tas
 def run_over(frame: DataFrame, task: Over, what: str) -> list[Message]:
     """Run a task over each part of a DataFrame, as one job. Return its messages, which are for the driver.
 
-    Raises the errors of `collected`.
+    Columns travel under numbers: PySpark takes the column `net.price` for a field of `net`. Raises the errors of
+    `collected`.
     """
-    return list(_letters(collected(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA), what).to_batches()))
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+    made = numbered.mapInArrow(partial(_over_named, frame.columns, task), _SPARK_SCHEMA)
+    return list(_letters(collected(made, what).to_batches()))
 
 
 def collected(frame: DataFrame, what: str) -> pa.Table:
@@ -203,6 +206,11 @@ def _over_batches(
             yield from task(of_shard.pop(number))
 
     return _batched(worked, batches)
+
+
+def _over_named(names: list[str], task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run a task over batches whose columns get these names."""
+    return _batched(task, (batch.rename_columns(names) for batch in batches))
 
 
 def _batched(task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
