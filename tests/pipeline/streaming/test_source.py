@@ -17,6 +17,7 @@ import deltic
 from deltic import DelticError, Durability, Pipeline, StreamError
 from deltic.errors import StateError, UnsupportedError
 from deltic.pipeline.durability.following import FollowedState, definitions_of
+from deltic.pipeline.streaming import source
 from deltic.pipeline.streaming.source import ChangeReader, StreamOptions
 
 PROGRAM = """
@@ -40,9 +41,9 @@ def shop(tmp_path):
         yield pipeline
 
 
-def reader_of(shop, view):
+def reader_of(shop, view, **options):
     """What plans a stream in a process of Spark."""
-    asked = StreamOptions({"path": str(shop.place), "view": view, "form": "weight"})
+    asked = StreamOptions({"path": str(shop.place), "view": view, "form": "weight", **options})
     return ChangeReader(asked, asked.fields)
 
 
@@ -132,12 +133,23 @@ def test_who_follows_too_slowly_goes_on_by_a_difference(shop):
         reader_of(shop, "takings").latestOffset({"epoch": 6})
 
 
-def test_the_rows_of_a_view_are_sent_before_their_epoch_is_gone(shop):
-    reader = reader_of(shop, "all_sales")
+@pytest.mark.parametrize("parts", [1, 3])
+def test_the_rows_of_a_view_are_sent_before_their_epoch_is_gone(shop, parts):
+    reader = reader_of(shop, "all_sales", numpartitions=str(parts))
     end = reader.latestOffset({"epoch": None})
     forget_epochs_before_the_third(shop)
-    (part,) = reader.partitions({"epoch": None}, end)
-    assert summed([batch.to_pylist() for batch in reader.read(part)]) == {("a", 1): 1, ("a", 5): 2, ("b", 2): 1}
+    batches = [batch for part in reader.partitions({"epoch": None}, end) for batch in reader.read(part)]
+    assert summed([batch.to_pylist() for batch in batches]) == {("a", 1): 1, ("a", 5): 2, ("b", 2): 1}
+
+
+def test_executors_read_the_rows_of_a_large_view(shop, monkeypatch):
+    reader = reader_of(shop, "all_sales", numpartitions="3")
+    parts = reader.partitions({"epoch": None}, {"epoch": 2})
+    monkeypatch.setattr(source, "SENT", len(parts[0].value) - 1)
+    parts = reader.partitions({"epoch": None}, {"epoch": 2})
+    assert [part.value for part in parts] == [(2, 0, 3), (2, 1, 3), (2, 2, 3)]
+    batches = [batch for part in parts for batch in reader.read(part)]
+    assert summed([batch.to_pylist() for batch in batches]) == {("a", 1): 1, ("a", 5): 2, ("b", 2): 1}
 
 
 def test_definitions_are_read_without_rows(shop):

@@ -33,6 +33,8 @@ FORMS = ("weight", "feed")
 # The rows of one partition, unless numPartitions says otherwise.
 _ROWS = 1 << 20
 _BATCH = 1 << 16
+SENT = 1 << 27
+"""The most compressed bytes of a view with which a stream begins that are sent; executors read larger ones."""
 
 Offset = dict[str, int | None]
 """{"epoch": N}: all up to epoch N was given; None for a stream that begins with the rows of the view."""
@@ -198,11 +200,15 @@ class ChangeReader(DataSourceStreamReader):
         return _sent(rows)
 
     def _first(self, followed: FollowedState) -> list[InputPartition]:
-        """Return the rows of the view. Executors read many, in parts; few are sent, so that their epoch may go."""
-        parts = _parts(self._asked, followed)
-        if len(parts) > 1:
-            return parts
-        return _sent([_signed(followed.part(self._asked.view, 0, 1, counted=True), followed.epoch, self._schema)])
+        """Return the rows of the view. Up to SENT bytes are sent, so that their epoch may go; else executors read."""
+        parts, sent, size = _parts(self._asked, followed), list[InputPartition](), 0
+        for number in range(len(parts)):
+            rows = followed.part(self._asked.view, number, len(parts), counted=True)
+            sent += (made := _sent([_signed(rows, followed.epoch, self._schema)]))
+            size += sum(len(part.value) for part in made)
+            if size * len(parts) > SENT * (number + 1):
+                return parts
+        return sent
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Return the changes of a part, on an executor."""
@@ -264,4 +270,4 @@ def _sent(tables: list[pa.Table]) -> list[InputPartition]:
     """Parts that have their rows with them."""
     rows = pa.concat_tables(tables) if tables else pa.table({})
     slices = (rows.slice(start, _ROWS) for start in range(0, len(rows), _ROWS))
-    return [InputPartition(to_stream(part, _BATCH).to_pybytes()) for part in slices]
+    return [InputPartition(to_stream(part, _BATCH, "zstd").to_pybytes()) for part in slices]
