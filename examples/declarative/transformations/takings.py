@@ -14,7 +14,7 @@ PROGRAM = Path(os.environ["SHOP_PROGRAM"])
 
 @deltic.materialized_view(DATA / "takings", comment="What each shop has taken in")
 def takings() -> deltic.Pipeline:
-    """The pipeline that has the view: a run reads the files of new sales, and writes those with changed rows."""
+    """The pipeline that has the view: a run reads the files of new sales, and writes the changes."""
     return deltic.Pipeline(state=DATA / "state", program=PROGRAM)
 
 

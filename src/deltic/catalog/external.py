@@ -35,6 +35,7 @@ KINDS: Mapping[str, _Kind] = {
     "json": _Kind(("path",), source=("coerce", "new_columns")),
     "arrow": _Kind(("path",), source=("coerce", "new_columns")),
     "delta": _Kind(("path",), source=("coerce", "new_columns"), target=("by", "rows")),
+    "merge_on_read": _Kind(("path",), source=None, target=()),
     "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse", "coerce", "new_columns")),
     "database": _Kind(
         ("url", "table"),

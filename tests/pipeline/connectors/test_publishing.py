@@ -79,6 +79,20 @@ def of_delta(path):
     return as_bag(tuple(row.values()) for row in found.to_pylist())
 
 
+def of_merged(path):
+    """The rows of a folder that readers merge: those of its files, and the changes since."""
+    listed = json.loads((path / "_deltic.json").read_text())["files"]
+    result = sum((of_parquet(path / name) for name in listed["rows"]), Counter())
+    if listed["changes"]:
+        for row in pq.read_table(path / listed["changes"]).to_pylist():
+            result[repr(tuple(row.values())[:-1]).replace("-0.0", "0.0")] += row["__weight__"]
+    assert all(count >= 0 for count in result.values())
+    return +result
+
+
+READERS = {"parquet": of_parquet, "by": of_parquet, "delta": of_delta, "merge_on_read": of_merged}
+
+
 def targets(folder, kind):
     """A target, and what reads it as rows that tests compare."""
     database = folder / f"shop.{kind}"
@@ -86,6 +100,7 @@ def targets(folder, kind):
         "parquet": External("parquet", path=folder / "takings", rows=4),
         "by": External("parquet", path=folder / "takings", rows=4, by=["shop"]),
         "delta": External("delta", path=folder / "takings", rows=4),
+        "merge_on_read": External("merge_on_read", path=folder / "takings"),
         "sqlite": External("database", url=f"sqlite:///{database}", table="takings", key="shop"),
         "duckdb": External("database", url=f"duckdb:///{database}", table="takings", key="shop"),
     }[kind]
@@ -100,11 +115,10 @@ def check(pipeline, folder, kind):
         other.refresh()
         assert shown(other, "takings") == shown(pipeline, "takings")
     else:
-        read = of_delta if kind == "delta" else of_parquet
-        assert read(folder / "takings") == shown(pipeline, "takings")
+        assert READERS[kind](folder / "takings") == shown(pipeline, "takings")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "by", "sqlite", DUCKDB, DELTA])
+@pytest.mark.parametrize("kind", ["parquet", "by", "merge_on_read", "sqlite", DUCKDB, DELTA])
 @pytest.mark.parametrize("steps", [10, pytest.param(50, marks=pytest.mark.slow)])
 def test_random_changes(tmp_path, kind, steps):
     rng, state = random.Random(f"{kind} {steps}"), tmp_path / "state"
@@ -122,15 +136,14 @@ def test_random_changes(tmp_path, kind, steps):
     pipeline.close()
 
 
-@pytest.mark.parametrize("kind", ["parquet", DELTA])
+@pytest.mark.parametrize("kind", ["parquet", "merge_on_read", DELTA])
 def test_bags_and_composite_values(tmp_path, kind):
     rng, pipeline = random.Random(kind), deltic.Pipeline()
     pipeline.sql(PROGRAM)
     pipeline.publish("cheap", targets(tmp_path, kind))
     for _ in range(5):
         pipeline.refresh()
-        read = of_delta if kind == "delta" else of_parquet
-        assert read(tmp_path / "takings") == shown(pipeline, "cheap")
+        assert READERS[kind](tmp_path / "takings") == shown(pipeline, "cheap")
         change(pipeline, rng)
 
 
@@ -151,7 +164,7 @@ def killed_at(folder, at, how, kind):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("every", [29, pytest.param(11, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["parquet", DELTA])
+@pytest.mark.parametrize("kind", ["parquet", "merge_on_read", DELTA])
 def test_crashes_between_all_steps(tmp_path, kind, every):
     at = 1
     while killed_at(tmp_path / f"{at}", at, "killed", kind):

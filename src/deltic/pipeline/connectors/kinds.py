@@ -61,6 +61,10 @@ def target_of(publication: Publication, spark: Any) -> ViewTarget:
             from deltic.pipeline.connectors.delta_target import DeltaTarget
 
             return DeltaTarget(place)
+        case "merge_on_read":
+            from deltic.pipeline.connectors.merge_on_read import MergeOnReadTarget
+
+            return MergeOnReadTarget(place)
         case "database":
             from deltic.pipeline.connectors.database import DatabaseTarget
 

@@ -1,43 +1,41 @@
-"""Views of Spark Declarative Pipelines that Deltic updates: it writes the files with changed rows, and Spark none.
+"""Views of Spark Declarative Pipelines that Deltic updates: it writes the changed rows, and Spark writes none.
 
 AutoCDC would merge changes into a table, but its targets need row-level operations, and no table format has them on a
-version of Spark that has AutoCDC. So the pipeline has a view of the catalog over the files that Deltic publishes.
+version of Spark that has AutoCDC. So the pipeline has a view of the catalog, which merges files of Deltic on reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltic.catalog import External
+from deltic.circuit.tables import WEIGHT
 from deltic.engine.files.address import absolute
 from deltic.errors import DelticError
 from deltic.extras import required
-from deltic.pipeline.connectors.source import filled
+from deltic.pipeline.connectors.merge_on_read import MergeOnReadTarget
 from deltic.pipeline.spark.spark import quoted
 
 if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline
 
-_FORMATS = ("parquet", "delta")
-
 
 def materialized_view(
-    to: External | str | Path, *, name: str | None = None, comment: str | None = None
+    to: str | Path, *, name: str | None = None, comment: str | None = None
 ) -> Callable[[Callable[[], Pipeline]], None]:
     """Return a decorator that defines a view of Spark Declarative Pipelines, beside `dp.materialized_view`.
 
     The function returns the pipeline that has the view `name`, which is the function's own name by default. Each run
-    refreshes this pipeline, publishes the view to the folder or Delta table `to`, and creates a view of that name over
-    the files in Spark's catalog. Deltic writes only the files with changed rows, and Spark writes none.
+    refreshes this pipeline, writes the changes of the view to the folder or address `to`, and creates a view of that
+    name in Spark's catalog, which merges rows and changes. Nobody else may refresh the pipeline: a view of the catalog
+    reads the files of its run, which are removed by the second run after it.
 
     The refresh takes place where Spark reads the definitions. So a dry run refreshes too, and what the same run writes
-    to other tables is read by the next one. Raises DelticError for a target that is neither.
+    to other tables is read by the next one.
     """
-    place = to if isinstance(to, External) else External("parquet", path=absolute(to))
-    if place.kind not in _FORMATS:
-        raise DelticError(f"{place}: a view of a declarative pipeline is published as {' or '.join(_FORMATS)}")
+    place = External("merge_on_read", path=absolute(to))
 
     def define(function: Callable[[], Pipeline]) -> None:
         elements = required("pyspark.pipelines.graph_element_registry", "a declarative pipeline")
@@ -45,7 +43,9 @@ def materialized_view(
         with function() as pipeline:
             pipeline.publish(view, place)
             _log(str(pipeline.refresh()))
-        registry.register_sql(_definition(view, place, comment), Path(function.__code__.co_filename))
+            columns = pipeline.views[view].names
+        text = _definition(view, comment, spark_query(MergeOnReadTarget(place), columns))
+        registry.register_sql(text, Path(function.__code__.co_filename))
 
     return define
 
@@ -57,7 +57,35 @@ def _log(report: str) -> None:
         log(f"Deltic: {line}")
 
 
-def _definition(view: str, place: External, comment: str | None) -> str:
-    """Return the view over the published files, in Spark SQL."""
+def spark_query(target: MergeOnReadTarget, columns: Sequence[str]) -> str:
+    """Return the query over the files of a target. DelticError for a path that Spark takes for a pattern."""
+    if set(target.address) & set("*?[]{}\\"):
+        raise DelticError(f"{target.address}: Spark reads a pattern in it; publish to a path without *?[]{{}}\\")
+    rows, changes = target.paths()
+    files = None if changes is None else f"parquet.{quoted(changes)}"
+    return _merging([quoted(name) for name in columns], f"parquet.{quoted(rows)}", files)
+
+
+def _merging(columns: Sequence[str], rows: str, changes: str | None) -> str:
+    """Return the query of Spark that merges rows and their changes, each at a path; columns are quoted.
+
+    Rows that no change names are taken as they are: a scan with an anti-join. The others are counted.
+    """
+    names = ", ".join(columns)
+    if changes is None:
+        return f"SELECT {names} FROM {rows}"
+    same = " AND ".join(f"r.{name} <=> c.{name}" for name in columns)
+    own = ", ".join(f"r.{name}" for name in columns)
+    return (
+        f"SELECT {own} FROM {rows} AS r LEFT ANTI JOIN {changes} AS c ON {same} UNION ALL "
+        f"SELECT {names} FROM (SELECT {names}, sum({WEIGHT}) AS {WEIGHT} FROM ("
+        f"SELECT {own}, 1L AS {WEIGHT} FROM {rows} AS r LEFT SEMI JOIN {changes} AS c ON {same} UNION ALL "
+        f"SELECT {names}, {WEIGHT} FROM {changes}) GROUP BY {names}) "
+        f"LATERAL VIEW explode(array_repeat(0, CAST({WEIGHT} AS INT))) AS __copy__"
+    )
+
+
+def _definition(view: str, comment: str | None, query: str) -> str:
+    """Return the definition of a view of Spark's catalog."""
     told = "" if comment is None else " COMMENT '" + comment.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return f"CREATE VIEW {quoted(view)}{told} AS SELECT * FROM {place.kind}.{quoted(filled(place['path']))}"
+    return f"CREATE VIEW {quoted(view)}{told} AS {query}"
