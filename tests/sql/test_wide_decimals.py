@@ -66,6 +66,7 @@ COMPUTED = [
     "SELECT sum(x * y) AS a FROM t",
     "SELECT k, sum(x * (1 - y)) AS a FROM t GROUP BY k",
     "SELECT CAST(x AS DECIMAL(30, 0)) AS a, CAST(y AS BIGINT) AS b, CAST(x AS DOUBLE) AS c FROM t",
+    "SELECT CAST(TRY_CAST(k / 2 AS DECIMAL(38, 20)) AS INT) AS a, CAST(0BD + k AS INT) AS b FROM r",
     "SELECT round(x, 1) AS a, x div 3 AS b FROM t",
     "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) AS a, max_by(k, x) AS b, mode(y) AS c FROM t",
     "SELECT k, collect_list(x) AS a FROM r GROUP BY k",

@@ -1,7 +1,7 @@
 """Java's regular expressions in Python's `re`, for patterns that RE2 does not support, and patterns from data.
 
 Both have look-around, back references, possessive quantifiers and atomic groups. A pattern with features that only Java
-has, such as Unicode classes, is undefined here.
+has, such as intersections of sets, is undefined here.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from functools import lru_cache, partial
 from typing import Any
 
 from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.java_classes import members_of, with_letters
 from deltic.values.types import Type
 
+_ESCAPED = r"\\(?:(?P<letters>[pP](?:\{[\w=]+\}|\w))|(?P<sign>.))"
 _OF_JAVA = re.compile(
-    r"(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|\\(?P<sign>.)|\(\?<(?=[A-Za-z])|(?P<unknown>\(\?[a-z]*[ud])|(?P<bare>[.$])",
+    rf"(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|{_ESCAPED}|\(\?<(?=[A-Za-z])|(?P<unknown>\(\?[a-z]*[ud])|(?P<bare>[.$])",
     re.DOTALL,
 )
-_SIGN = re.compile(r"\\(?P<sign>.)", re.DOTALL)
+_SIGN = re.compile(_ESCAPED, re.DOTALL)
+_FOLDING = re.compile(r"\(\?[a-z]*i")
 _SIGNS = {"z": r"\Z", "Z": r"(?=\n?\Z)", "h": r"[ \t\u00a0]", "e": r"\x1b"}
 """What has another name in Python."""
 _BARE = {".": r"[^\n\r\x85\u2028\u2029]", "$": r"(?=(?:\r\n|[\n\r\x85\u2028\u2029])?\Z)"}
@@ -31,9 +34,9 @@ _BARE_OF_RE2 = {
     "s": r"[\t-\r ]",
     "S": r"[^\t-\r ]",
 }
-_ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[xud]|&&|\\[Qp]|\[\[")
+_ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[xud]|&&|\\Q|\[\[")
 """What Java's regular expressions have and RE2's do not, or see differently."""
-_UNKNOWN = frozenset("pPGXRkQENHVux")
+_UNKNOWN = frozenset("pPGXRkQENHV")
 PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9]+)|(?P<wrong>[\\$])", re.DOTALL)
 """A sign that stands for itself, the number of a group, and what Java rejects, in a replacement."""
 
@@ -42,16 +45,25 @@ PART_OF_REPLACEMENT = re.compile(r"\\(?P<sign>.)|\$(?P<group>[0-9]+)|(?P<wrong>[
 def compiled(pattern: str) -> re.Pattern[str] | None:
     """A pattern of Java's; None where it is none, or has what Python lacks."""
     try:
-        pattern = re.sub(r"^\(\?iu\)", "(?i)", pattern)  # which folds letters of ASCII alone here
+        pattern = re.sub(r"^\(\?iu\)", "(?i)", with_letters(pattern))  # which folds letters of ASCII alone here
         return re.compile(_OF_JAVA.sub(partial(_for_python, pattern), pattern), re.ASCII)
     except (re.error, OverflowError):
         return None
+
+
+def _letters(pattern: str, part: re.Match[str], is_inside: bool) -> str:
+    """Return a class of letters as a set, or as a part of one."""
+    if _FOLDING.search(pattern):
+        raise re.error("a class of letters has cases of its own")
+    return members_of(part["letters"], is_inside)
 
 
 def _for_python(pattern: str, part: re.Match[str]) -> str:
     found = part.groupdict()
     if (inside := found.get("set")) and not ("[" in inside[1:] or "&&" in inside):
         return _SIGN.sub(partial(_for_python, pattern), inside)
+    if found["letters"]:
+        return _letters(pattern, part, "set" not in found)
     if inside or found.get("unknown") or found["sign"] in _UNKNOWN:
         raise re.error(f"{part[0]} has no like in Python")
     if bare := found.get("bare"):
@@ -63,7 +75,7 @@ def for_re2(pattern: str, is_searched: bool) -> str | None:
     """Return a pattern of Java's as RE2 reads it; None where RE2 has no such, as for `$`, except where a pattern that
     is only searched ends with it.
     """
-    folds, rest = pattern.startswith("(?iu)"), pattern.replace("(?iu)", "(?i)", 1)
+    folds, rest = pattern.startswith("(?iu)"), with_letters(pattern).replace("(?iu)", "(?i)", 1)
     if _ELSEWHERE.search(rest) or (not folds and "(?i" in rest and not rest.isascii()):
         return None
 
@@ -71,7 +83,10 @@ def for_re2(pattern: str, is_searched: bool) -> str | None:
         if part["set"]:
             if r"\S" in part["set"]:
                 raise re.error(r"no set of RE2 has \S with a vertical tab")
-            return part["set"].replace(r"\s", r"\t-\r ")
+            inside: str = part["set"].replace(r"\s", r"\t-\r ")
+            return _SIGN.sub(lambda sign: _letters(rest, sign, True) if sign["letters"] else sign[0], inside)
+        if part["letters"]:
+            return _letters(rest, part, False)
         sign = part["bare"] or part["sign"]
         if sign == "." and part["bare"] is None:
             return part[0]

@@ -42,10 +42,11 @@ def converted(array: Array, source: Type, target: Type, cuts_first: bool) -> Res
     wide = _small(_wide(array) if array.dtype == np.uint64 else array)
     if target.kind is Kind.DECIMAL:
         return fitting(rescaled(wide, scale, target.scale), target)
-    whole = _cut(wide, 10**scale) if scale else wide
+    unit = 10**scale
+    whole = _cut(_wide(wide) if unit >= _ROOM else wide, unit) if scale else wide
     low, high = target.range
     outside = np.asarray((whole < low) | (whole > high), bool)
-    least = low * 10**scale
+    least = low * unit
     if not cuts_first and (wide.dtype == object or least >= -(1 << 63)):
         outside |= np.asarray(wide < least, bool)
     return np.where(outside, 0, whole).astype(target.kind.value), outside

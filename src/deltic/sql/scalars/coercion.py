@@ -25,6 +25,7 @@ from deltic.circuit.expressions.casts import (
 )
 from deltic.functions import call, is_call
 from deltic.functions.function import PREFIX
+from deltic.sql.collations import Collation
 from deltic.sql.scalars.composites import called, rebuilt
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import Typed, defined, in_common
@@ -275,7 +276,7 @@ def unified(values: Sequence[Typed]) -> list[Typed] | None:
     target = type_in_common(values)
     if target is None:
         return None
-    is_lost = target is not Type.STRING and any(value.collation for value in values)
+    is_lost = target is not Type.STRING and any(isinstance(value.modifier, Collation) for value in values)
     modifier = None if is_lost else in_common(values)
     return [replace(coerced(value, target), modifier=modifier) for value in values]
 

@@ -65,7 +65,7 @@ def pattern_of(argument: Typed, name: str) -> Typed:
     if not is_literal(own.expression):
         return own
     shared = for_re2(written := own.expression.name, True)
-    if compiled(written) is None and not takes_pattern(written if shared is None else shared):
+    if compiled(written) is None and (shared is None or not takes_pattern(shared)):
         raise Mismatch(f"the pattern of {name} is no regular expression")
     return own
 
