@@ -286,8 +286,9 @@ def demo(
 ) -> None:
     """Keep recursive views over real Python code fresh while the code is edited."""
     from deltic.demo.main import run as run_demo
+    from deltic.engine.files.address import path_here
 
-    raise typer.Exit(run_demo(str(repo) if repo else None, str(out), commits, as_json, master, engine))
+    raise typer.Exit(run_demo(str(repo) if repo else None, str(path_here(out)), commits, as_json, master, engine))
 
 
 def main() -> None:

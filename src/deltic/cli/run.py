@@ -13,6 +13,7 @@ import typer
 from deltic.cli.progress import progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.cli.run_options import ON_STDOUT, ReportOptions, RunOptions, ShardOptions, SparkOptions
+from deltic.engine.files.address import path_here
 from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
@@ -174,7 +175,7 @@ def _settings(options: RunOptions) -> JobSettings:
         options.program,
         files.facts,
         files.changes,
-        Path("out") if files.out == ON_STDOUT else files.out,
+        Path("out") if files.out == ON_STDOUT else path_here(files.out),
         files.output_format,
         files.reject_limit if files.on_error == "skip" else None,
         options.views.conflicts,

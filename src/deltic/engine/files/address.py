@@ -42,6 +42,19 @@ def local_path(place: str | Path) -> Path | None:
     return _DBFS / rest.removeprefix("/")
 
 
+def path_here(place: str | Path) -> Path:
+    """Return the path of a file that is on this machine, given as a path or a `file:` or `dbfs:` address.
+
+    Raises DelticError for other addresses, of which a Path would be a folder named `s3:`.
+    """
+    address = str(place)
+    scheme = _SCHEME.match(address)
+    path = local_path(address) if scheme is None or scheme[1].lower() in ("file", "dbfs") else None
+    if path is None:
+        raise DelticError(f"{address}: programs and files of rows have paths on this machine, and no other address")
+    return path
+
+
 def absolute(place: str | Path) -> str:
     """Return the address in a form that is valid in any working directory."""
     path = local_path(place)

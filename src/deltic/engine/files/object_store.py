@@ -129,14 +129,14 @@ class Obstore:
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, "no such object", path) from None
         except (exceptions.BaseError, ValueError) as error:
-            raise OSError(errno.EIO, _first_lines(str(error)), redacted(path)) from None
+            raise OSError(errno.EIO, first_lines(str(error)), redacted(path)) from None
 
 
 def _version(meta: Any) -> Version:
     return {name: meta[name] for name in ("e_tag", "version") if meta.get(name) is not None}
 
 
-def _first_lines(text: str) -> str:
+def first_lines(text: str) -> str:
     """Return a library's message about a request, without the debugging output that follows."""
     return redacted_reason(text.partition("\n\nDebug source")[0].strip())
 
@@ -228,7 +228,7 @@ def _bucket(url: str) -> ObjectStore:
     try:
         return Obstore(store.from_url(url, **_options(url)))
     except (ValueError, OSError, store_errors()) as error:
-        raise DelticError(f"{url}: {_first_lines(str(error))}") from cause(error)
+        raise DelticError(f"{url}: {first_lines(str(error))}") from cause(error)
 
 
 def store_errors() -> type[Exception]:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import pyarrow.parquet as pq
 
 from deltic.engine.files.address import local_path
-from deltic.engine.files.object_store import file_system, os_errors
+from deltic.engine.files.object_store import file_system, first_lines, os_errors
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.layout import FileKind, FileLayout
 from deltic.pipeline.io.locate import is_hidden
@@ -33,7 +33,7 @@ Stamps = Mapping[str, Sequence[int]]
 
 def reason_of(error: OSError, address: str) -> str:
     """Return why a place cannot be read. Where a local path names nothing, say what it may be."""
-    reason = f"it cannot be read: {error.strerror or error}"
+    reason = f"it cannot be read: {error.strerror or first_lines(str(error))}"
     if not isinstance(error, FileNotFoundError) or local_path(address) is None:
         return reason
     if "*" in address:

@@ -11,6 +11,7 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.json
 
+from deltic.engine.files.address import path_here
 from deltic.errors import CatalogError
 from deltic.pipeline.io.files import File
 from deltic.pipeline.io.text import check_delimiter
@@ -18,7 +19,7 @@ from deltic.pipeline.io.text import check_delimiter
 
 def rows_of_file(name: str, file: File, key: Container[str]) -> pa.Table:
     """Read a file into an Arrow table; raises CatalogError where it cannot be read."""
-    path = Path(file.path)
+    path = path_here(file.path)
     suffix = path.suffix.lower()
     known = (*_DELIMITERS, *_READERS)
     if suffix not in known:

@@ -9,6 +9,7 @@ from functools import reduce
 from pathlib import Path
 
 from deltic.catalog.altering import origin
+from deltic.engine.files.address import path_here
 from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
@@ -31,7 +32,7 @@ def program_of(
     if is_text:
         language = language or ("datalog" if _DIRECTIVE.search(str(given)) else "sql")
         return program_definitions(str(given), f"<{language}>", language, before, options)
-    path = Path(given)
+    path = path_here(given)
     front = front_end_of(path, language)
     return program_definitions(read_program(path), str(path), front.name, before, options)
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.files.address import path_here
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.directives import Output
@@ -41,7 +42,7 @@ class File:
 
         Raises DataError with the places of malformed rows.
         """
-        path = Path(self.path)
+        path = path_here(self.path)
         if not path.exists():
             raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
         source = TableInput(
@@ -53,7 +54,7 @@ class File:
 def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: str | None, headers: bool) -> None:
     """Write rows, or changes with their weights, to a file, which appears when it is complete; raises DelticError."""
 
-    target = Path(path)
+    target = path_here(path)
     kind, usual = form_of(Path(f"x{target.suffix}"))
     chosen: Any = wanted or (kind and kind.value)
     if chosen is None:

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from deltic.catalog.columns import remedy, value_type
 from deltic.circuit.custom import CustomOperator, OfPython
 from deltic.circuit.python import Nulls, PythonFunction
+from deltic.engine.files.address import path_here
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.names import check_choice
 from deltic.values.types import ValueType
@@ -108,7 +109,7 @@ def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
 
     Raises DataError for a file without any, and CatalogError for other values.
     """
-    result = _in_module(Path(given)) if isinstance(given, str | Path) else list(given)
+    result = _in_module(path_here(given)) if isinstance(given, str | Path) else list(given)
     for each in result:
         check_made(each)
     return result
