@@ -21,7 +21,7 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.spark.placement import ShardPlace
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.engine.protocol import Engine
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine, from_arrow

@@ -11,7 +11,7 @@ import pytest
 
 from deltic.engine.files import blocks
 from deltic.engine.files.address import files_at
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.engine.files.object_store import Fsspec, Obstore
 from deltic.engine.files.remote import RemoteFiles
 from deltic.errors import StateError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deltic.engine.files.blocks import BLOCK
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.engine.files.remote import RemoteFiles
 from tests.objects import Objects
 

@@ -23,7 +23,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from deltic.engine.files import files
+from deltic.engine.files import local
 from deltic.errors import DelticError
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.options import Durability, Resources
@@ -125,7 +125,7 @@ class Killed(BaseException):
     """The process is no more."""
 
 
-class Faulty(files.SystemCalls):
+class Faulty(local.SystemCalls):
     """A disk that fails at one of its calls.
 
     `how`: with an error ("full", "broken"), the process with it ("killed", in the middle of a write "torn"), or the
@@ -203,12 +203,12 @@ class Faulty(files.SystemCalls):
 @contextlib.contextmanager
 def disk(system):
     """Let files be on this disk."""
-    made = files.SystemCalls
-    files.SystemCalls = lambda: system
+    made = local.SystemCalls
+    local.SystemCalls = lambda: system
     try:
         yield system
     finally:
-        files.SystemCalls = made
+        local.SystemCalls = made
 
 
 # Processes

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.errors import BrokenError, CatalogError, ChangeError, DelticError, StateError
 from deltic.pipeline.durability import manifest
 from deltic.pipeline.durability.log import segments

@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from deltic.engine.files.files import Files, LocalFiles
+from deltic.engine.files.files import Files
+from deltic.engine.files.local import LocalFiles
 from deltic.errors import DelticError, StateError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)")

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from deltic.catalog import External
 from deltic.engine.files.address import local_path
-from deltic.engine.files.files import LocalFiles, SystemCalls
+from deltic.engine.files.local import LocalFiles, SystemCalls
 from deltic.errors import DelticError, UnsupportedError
 from deltic.pipeline.connectors.buckets import (
     BucketPlan,

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from deltic.catalog import External
 from deltic.engine.comparing import netted
-from deltic.engine.files.files import Files, LocalFiles
+from deltic.engine.files.files import Files
+from deltic.engine.files.local import LocalFiles
 from deltic.errors import CatalogError, ChangeError, DataError, DelticError
 from deltic.html import facts
 from deltic.pipeline.connectors.copies import FOLDER, FileCopies

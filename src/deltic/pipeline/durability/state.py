@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from deltic.engine.files.address import files_at
-from deltic.engine.files.files import Files, LocalFiles, holder, make_private
+from deltic.engine.files.files import Files, holder
+from deltic.engine.files.local import LocalFiles, make_private
 from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json, Saved
 from deltic.errors import StateError

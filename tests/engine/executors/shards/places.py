@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from deltic.engine.executors.shards import compaction, staged_rows, tasks
-from deltic.engine.files.files import Files, LocalFiles
+from deltic.engine.files.files import Files
+from deltic.engine.files.local import LocalFiles
 from deltic.engine.files.remote import RemoteFiles
 from tests.objects import Objects
 

@@ -19,7 +19,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards import compaction
 from deltic.engine.executors.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.errors import BusyError, DelticError
 from tests.engine.executors.shards.jobs import run_here
 from tests.engine.executors.spark.engines import spark_engine

@@ -16,7 +16,7 @@ import pytest
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards.copies import Copies
-from deltic.engine.executors.shards.plan import Search, Send
+from deltic.engine.executors.shards.plan_steps import Search, Send
 from tests.conformance.engines import Driver, in_tasks, on_shards
 from tests.engine.reopening import saved
 

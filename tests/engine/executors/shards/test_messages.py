@@ -23,7 +23,7 @@ from deltic.engine.executors.shards import tasks
 from deltic.engine.executors.shards.encoded_rows import ITERATION, EncodedRows
 from deltic.engine.executors.shards.files import MESSAGES, RUNS
 from deltic.engine.executors.shards.messages import DIRECT, DRIVER, Mailbox, Message, sent, streams_of, together_few
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import Interner
 from deltic.errors import StateError

@@ -12,7 +12,7 @@ import pytest
 from deltic.circuit.tables import WEIGHT
 from deltic.datalog import check, lower, parse
 from deltic.engine.executors.shards.lay_out import lay_out
-from deltic.engine.executors.shards.plan import Search, searches_of
+from deltic.engine.executors.shards.plan_steps import Search, searches_of
 from deltic.engine.executors.shards.restrict import restrict
 from deltic.program.compiling import program_of
 from tests.conformance.engines import on_shards

@@ -21,7 +21,7 @@ from deltic.engine.batches import ConcatenatedBatch, TableBatch, with_weights
 from deltic.engine.executors.shards import staged_rows
 from deltic.engine.executors.shards.files import MESSAGES
 from deltic.engine.executors.shards.staged_rows import StagedRows
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.executors.shards.jobs import run_here

@@ -23,7 +23,7 @@ from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards import tasks
 from deltic.engine.executors.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.files import blocks
-from deltic.engine.files.files import LocalFiles, SystemCalls
+from deltic.engine.files.local import LocalFiles, SystemCalls
 from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.storage import run

@@ -19,7 +19,7 @@ from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.executors.spark.placed import PlacedExecutor
 from deltic.engine.executors.spark.placement import HeldState, Home, Placement, home_of
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from tests.engine.executors.shards.jobs import run_here
 
 

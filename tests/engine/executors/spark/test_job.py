@@ -15,7 +15,7 @@ from deltic.engine.executors.shards.compaction import _arrangements
 from deltic.engine.executors.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.executors.shards.messages import DIRECT
 from deltic.engine.executors.spark.job import run_each, run_job
-from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.local import LocalFiles
 from deltic.errors import DelticError
 from tests.differential.compare import first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case

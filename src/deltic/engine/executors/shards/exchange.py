@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from deltic.engine.batches import TableBatch
 from deltic.engine.executors.shards.encoded_rows import ITERATION, EncodedRows, Rows
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.plan import Iterate, Key
+from deltic.engine.executors.shards.plan import Key
+from deltic.engine.executors.shards.plan_steps import Iterate
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.storage.arrow import Encoded, encode_batch
 from deltic.engine.storage.interner import Interner

@@ -15,7 +15,8 @@ from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
-from deltic.engine.executors.shards.plan import Iterate, ShardPlan
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import Iterate
 from deltic.engine.executors.shards.rounds import in_rounds, report_of_rounds, termination_of
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.interrupts import postponed

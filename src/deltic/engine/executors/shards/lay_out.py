@@ -10,21 +10,8 @@ from types import MappingProxyType
 from deltic.engine.executors.shards.copies import small_relations
 from deltic.engine.executors.shards.cut import Piece, cut, is_copied
 from deltic.engine.executors.shards.needs import needs
-from deltic.engine.executors.shards.plan import (
-    EVERYWHERE,
-    Define,
-    Derive,
-    Iterate,
-    Key,
-    PlacedRelation,
-    Recur,
-    Search,
-    Send,
-    ShardPlan,
-    Step,
-    Take,
-    names_of,
-)
+from deltic.engine.executors.shards.plan import EVERYWHERE, Key, PlacedRelation, ShardPlan, names_of
+from deltic.engine.executors.shards.plan_steps import Define, Derive, Iterate, Recur, Search, Send, Step, Take
 from deltic.engine.executors.shards.recursion import MaintenanceChoice, RecursionPlacement, in_rounds, reads_of, way_of
 from deltic.engine.executors.shards.shard_keys import Homes, columns_of_key
 from deltic.engine.recursion.termination import computing

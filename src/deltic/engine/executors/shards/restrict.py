@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from deltic.engine.executors.shards.plan import (
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import (
     Define,
     Derive,
     Iterate,
@@ -14,7 +15,6 @@ from deltic.engine.executors.shards.plan import (
     Recur,
     Search,
     Send,
-    ShardPlan,
     Step,
     Take,
 )

@@ -14,7 +14,8 @@ import numpy as np
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.plan import Iterate, Search, ShardPlan, Step, Take
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import Iterate, Search, Step, Take
 from deltic.engine.executors.shards.rounds import Rounds
 from deltic.engine.executors.shards.steps import Moment, Steps
 from deltic.engine.executors.shards.times import by_time, derived_by_time, of_times

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from deltic.engine.executors.shards.exchange import Inbox, waiting_in
 from deltic.engine.executors.shards.messages import Message, sent
-from deltic.engine.executors.shards.plan import Iterate, Step
+from deltic.engine.executors.shards.plan_steps import Iterate, Step
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, handed_on, opened
 from deltic.engine.files.files import Files

@@ -18,7 +18,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from deltic.engine.executors.options import Options
-from deltic.engine.executors.shards.plan import Iterate, ShardPlan
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import Iterate
 from deltic.engine.executors.shards.task_memory import reason_in_rounds
 from deltic.engine.executors.shards.times import by_time, of_times
 from deltic.engine.operators.query import Environment

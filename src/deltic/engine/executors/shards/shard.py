@@ -14,7 +14,8 @@ from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.plan import Iterate, Present, ShardPlan, Step
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import Iterate, Present, Step
 from deltic.engine.executors.shards.round_steps import RoundSteps
 from deltic.engine.executors.shards.steps import Moment
 from deltic.engine.growth import Growth

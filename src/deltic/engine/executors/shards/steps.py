@@ -17,7 +17,8 @@ from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.executors.shards.encoded_rows import EncodedRows, Rows
 from deltic.engine.executors.shards.exchange import Inbox, Received, joined, messages_of
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.plan import (
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import (
     Define,
     Derive,
     Move,
@@ -25,7 +26,6 @@ from deltic.engine.executors.shards.plan import (
     Recur,
     Search,
     Send,
-    ShardPlan,
     Step,
     Take,
     searches_of,

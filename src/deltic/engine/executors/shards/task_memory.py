@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from deltic.engine.executors.shards.plan import Iterate, Recur, ShardPlan
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import Iterate, Recur
 from deltic.engine.operators.query import Environment, VisitLimit
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store

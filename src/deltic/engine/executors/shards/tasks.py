@@ -36,7 +36,8 @@ from deltic.engine.executors.shards.messages import (
     streams_of,
     together_few,
 )
-from deltic.engine.executors.shards.plan import Iterate, ShardPlan, Step, Take
+from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.plan_steps import Iterate, Step, Take
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
