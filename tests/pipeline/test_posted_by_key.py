@@ -52,7 +52,7 @@ def open_(place, executor="job", shards=3):
 
 def post(change, table, columns, weight, rows, rng, monkeypatch):
     """Rows as tasks write them, of three partitions, whose letters come in any order."""
-    found = change._definitions.catalog.tables[table]
+    found = change.reader.definitions.catalog.tables[table]
     by_key = weight is None or abs(weight) > 1
     site, letters = change._epochs.site(found), []
     assert site.has_keys
@@ -98,7 +98,7 @@ def columns_of(rows, names):
 def do(change, made, rng, monkeypatch, by_tasks):
     """One change, of rows here or of tasks."""
     kind, rows = made
-    table = change._definitions.catalog.tables["t"]
+    table = change.reader.definitions.catalog.tables["t"]
     if not by_tasks:
         given = [dict(zip((*COLUMNS, "op"), row, strict=True)) for row in rows] if kind == "change" else rows
         getattr(change, kind)("t", given)
@@ -193,7 +193,7 @@ def test_errors_of_all_shards_are_one(tmp_path, monkeypatch):
 
 def append_unordered(pipeline, rows):
     with pipeline.transaction() as change:
-        table = change._definitions.catalog.tables["t"]
+        table = change.reader.definitions.catalog.tables["t"]
         site, read = change._epochs.site(table).by_key(False), PostedRows("t", table.schema, None, table)
         read.is_ordered = False
         change.append("t", StagedRows(site, site.posting.over(rows.to_batches(), read)))

@@ -49,7 +49,7 @@ def post(change, table, rows):
     if not rows:
         return
     cut = len(rows) // 2
-    found = change._definitions.catalog.tables[table]
+    found = change.reader.definitions.catalog.tables[table]
     site = change._epochs.site(found)
     batch = pa.table([[row[i] for row in rows[cut:]] for i in range(2)], schema=site.schema.to_arrow())
     read = PostedRows(table, site.schema, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import time
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,34 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltic.catalog import CatalogTable
-from deltic.engine.batches import Changed, TableBatch
+from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange, RowChange
+from deltic.engine.keyed import KeyedChange, RowChange
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
-from deltic.errors import ChangeError, DataError, DefinitionsMovedError, DelticError, count_of
+from deltic.errors import ChangeError, DefinitionsMovedError, DelticError, count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.awaiting import finished
 from deltic.pipeline.epochs.clock import AnswerEngine
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.epochs.row_reader import RowReader, row_changes
 from deltic.pipeline.epochs.trial import trial
 from deltic.pipeline.io.rounding import RoundedValues, Rounding
-from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.pipeline.reading.rows import Delta
 from deltic.pipeline.reading.snapshot import Preview, change_of
-from deltic.pipeline.rows.coerce import optional_columns, to_table
-from deltic.pipeline.rows.tabular import updates, with_key_alone
-from deltic.pipeline.spark.posting import posted
-from deltic.progress import step_began, step_ended
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.parameters import Args
-from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,13 +79,13 @@ class Transaction:
         self.terms = terms
         self.operations: list[Operation] = []
         """The changes so far, in order; none after the end of the with-block."""
-        self._definitions = epochs.last.definitions
+        self.reader = RowReader(epochs.last.definitions, epochs.site)
+        """Reads rows as operations, by the definitions that the transaction has checked last."""
         self._phase = _Phase.UNUSED
         self._seen: int | None = None
         self._counted: tuple[int, ...] = ()
         self._result, self._number = _NO_RESULT, 0
         self._affected: tuple[int, ...] = ()
-        self._rounded: dict[str, Rounding] = {}
 
     def insert(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Insert rows: an Arrow table, a pandas or Spark DataFrame, or an iterable of tuples or dicts.
@@ -102,36 +95,32 @@ class Transaction:
         With `coerce`, values that do not fit are rounded: numbers to the nearest one, times to their dates; texts are
         read. `report.rounded` counts them. Raises DataError naming table, row and column when a row does not fit.
         """
-        self._add(table, rows, 1, coerce)
+        self._require(_Phase.OPEN)
+        self.operations += self.reader.insert(table, rows, coerce)
 
     def delete(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Delete rows, given in any of the forms of `insert`.
 
         Of a table with a key, rows may be given by the columns of their key alone.
         """
-        result = self._table(table)
-        if result.key and len(result.key) < len(result.schema):
-            rows, by_key = with_key_alone(rows, result)
-            if by_key:
-                self._by_key("delete", result, result.key_schema, rows, coerce)
-                return
-        self._add(table, rows, -1, coerce)
+        self._require(_Phase.OPEN)
+        self.operations += self.reader.delete(table, rows, coerce)
 
     def upsert(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Insert rows, or replace the rows that have their keys.
 
         Of rows with one key the last one counts. Raises DelticError for a table without a key.
         """
-        self._by_key("upsert", result := self._keyed(table), result.schema, rows, coerce)
+        self._require(_Phase.OPEN)
+        self.operations += self.reader.upsert(table, rows, coerce)
 
     def update(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Assign columns of the rows with these keys: dicts or a frame with the key and these columns.
 
         Raises DelticError for a table without a key.
         """
-        result = self._keyed(table)
-        for part, columns in updates(rows, result):
-            self._by_key("update", result, columns, part, coerce)
+        self._require(_Phase.OPEN)
+        self.operations += self.reader.update(table, rows, coerce)
 
     def change(self, table: str, rows: Any, coerce: bool = False) -> None:
         """Insert and delete rows by their column `__weight__`: 1 or -1.
@@ -141,8 +130,8 @@ class Transaction:
         key, `op` may be u, which replaces the row of the key, or d, which deletes it; the last one of a key counts.
         `coerce` is that of `insert`.
         """
-        result = self._table(table)
-        self.append(table, self._weighted("change", result, rows, None, coerce))
+        self._require(_Phase.OPEN)
+        self.operations += self.reader.change(table, rows, coerce)
 
     def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> None:
         """INSERT, DELETE, UPDATE and MERGE; each sees the earlier changes of the transaction.
@@ -156,7 +145,7 @@ class Transaction:
         self._require(_Phase.OPEN)
         result = effects(text, file, self._epochs.last.definitions, args)
         for effect in result:
-            self._refuse_refreshed(effect.table)
+            self.reader.refuse_refreshed(effect.table)
         self.operations += result
 
     def append(self, table: str, rows: Changed, rounded: Mapping[str, RoundedValues] = MappingProxyType({})) -> None:
@@ -165,22 +154,20 @@ class Transaction:
         `deltic.engine.keyed` has the columns for changes by key, in place of weights. The report counts the values
         that were `rounded`. Raises DelticError for a table with a source.
         """
-        self._refuse_refreshed(table)
+        self.reader.refuse_refreshed(table)
         if rounded:
-            self._rounded.setdefault(table, Rounding()).add(rounded)
+            self.reader.rounded.setdefault(table, Rounding()).add(rounded)
         self.refill(table, rows)
 
     def refill(self, table: str, rows: Changed) -> None:
         """As `append`, for a refresh from the table's source."""
         self._require(_Phase.OPEN)
-        batch = TableBatch(rows) if isinstance(rows, pa.Table) else rows
-        if batch.count():
-            self.operations.append(RowChange(table, batch))
+        self.operations += row_changes(table, rows)
 
     def add(self, effect: Effect) -> None:
         """Add the change that a statement of SQL makes to a table."""
         self._require(_Phase.OPEN)
-        self._refuse_refreshed(effect.table)
+        self.reader.refuse_refreshed(effect.table)
         self.operations.append(effect)
 
     def check(self) -> None:
@@ -196,7 +183,7 @@ class Transaction:
         """
         with self._tried() as (epoch, affected):
             self._seen = epoch.number - 1
-            published = PublishedEpoch(self._definitions, epoch.version)
+            published = PublishedEpoch(self.reader.definitions, epoch.version)
             return Preview(published, epoch.result, affected, self._engine_of, self._spark, what_ifs)
 
     def count(self) -> int:
@@ -285,7 +272,7 @@ class Transaction:
     def of(self, view: str) -> Delta:
         """Return how the transaction changed a view; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
-        catalog = self._definitions.catalog
+        catalog = self.reader.definitions.catalog
         return change_of(view, self._result, catalog.view_schemas, catalog.table_schemas, self._spark)
 
     @property
@@ -296,7 +283,7 @@ class Transaction:
 
     @cached_property
     def _report(self) -> EpochReport:
-        rounded = {f"{table}.{c}": of for table, each in self._rounded.items() for c, of in each.columns.items()}
+        rounded = {f"{table}.{c}": of for table, each in self.reader.rounded.items() for c, of in each.columns.items()}
         return replace(report_of(self._result, self._number), rounded=rounded)
 
     @property
@@ -381,7 +368,7 @@ class Transaction:
         """Return the deleted and inserted rows of a statement, over these tables and views."""
         from deltic.pipeline.sql.evaluation import changed_by
 
-        return changed_by(effect, self._definitions.catalog.tables[effect.table], version, self._engine_of)
+        return changed_by(effect, self.reader.definitions.catalog.tables[effect.table], version, self._engine_of)
 
     def _check_unmoved(self) -> None:
         """Raise ChangeError if another epoch was committed after a preview of this one."""
@@ -405,7 +392,7 @@ class Transaction:
     def _check_defined(self) -> None:
         """Raise DefinitionsMovedError if a table or view that it changes or reads was redefined."""
         last = self._epochs.last
-        now, then = last.definitions.catalog, self._definitions.catalog
+        now, then = last.definitions.catalog, self.reader.definitions.catalog
         for operation in self.operations:
             if isinstance(operation, RowChange | KeyedChange):
                 is_same = now is then or now.tables.get(operation.table) == then.tables[operation.table]
@@ -417,79 +404,11 @@ class Transaction:
                     f"{moved}: another thread has changed its definition while the transaction was open, which changes "
                     "or reads it; nothing of it was applied. Begin the transaction again"
                 )
-        self._definitions = last.definitions
-
-    def _add(self, table: str, rows: Any, weight: int, coerce: bool) -> None:
-        result, step, began = self._table(table), f"reading rows of {table}", time.perf_counter()
-        step_began(step)
-        batch = self._weighted("insert" if weight > 0 else "delete", result, rows, weight, coerce)
-        step_ended(step, len(batch) if isinstance(batch, pa.Table) else batch.count(), time.perf_counter() - began)
-        self.append(table, batch)
-
-    def _weighted(self, operation: str, table: CatalogTable, rows: Any, weight: int | None, coerce: bool) -> Changed:
-        """Return rows with this weight, or with their own weights. Tasks write the rows of a DataFrame if possible."""
-        rounding = self._rounding(table, coerce)
-        with _telling(operation):
-            optional = {} if weight == -1 else optional_columns(table)
-            if (result := posted(rows, table, table.schema, weight, self._epochs.site, rounding, optional)) is not None:
-                return result
-            is_signed = weight is None
-            key = table.key if is_signed else ()
-            result = to_table(table.name, table.schema, rows, is_signed, key, rounding=rounding, optional=optional)
-            return result if weight is None else TableBatch(result, weight)
-
-    def _rounding(self, table: CatalogTable, coerce: bool) -> Rounding | None:
-        """Return what rounds and counts the values of a table; None if values that do not fit are refused."""
-        return self._rounded.setdefault(table.name, Rounding()) if coerce else None
-
-    def _by_key(self, kind: Any, table: CatalogTable, columns: Schema, rows: Any, coerce: bool) -> None:
-        weight, updates = BY_KEY if kind == "delete" else UPSERT, tuple(columns.names) if kind == "update" else ()
-        rounding = self._rounding(table, coerce)
-        with _telling(kind):
-            if (result := posted(rows, table, columns, weight, self._epochs.site, rounding)) is not None:
-                if result.count():
-                    self.operations.append(RowChange(table.name, result, updates))
-                return
-            batch = to_table(table.name, columns, rows, rounding=rounding)
-        if len(batch):
-            self.operations.append(KeyedChange(kind, table.name, batch))
-
-    def _table(self, name: str) -> CatalogTable:
-        self._require(_Phase.OPEN)
-        catalog = self._definitions.catalog
-        if (result := catalog.shown_tables.get(name)) is None:
-            derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
-            result = find(name, "table", catalog.shown_tables, derived)
-        self._refuse_refreshed(name)
-        return result
-
-    def _refuse_refreshed(self, name: str) -> None:
-        """Raise DelticError for a table whose rows come from a source."""
-        if (source := self._definitions.sources.get(name)) is not None:
-            raise DelticError(f"table {name} has the rows of {source}: change these, and call `refresh`")
-
-    def _keyed(self, name: str) -> CatalogTable:
-        """Return a table with a key. DelticError for one without."""
-        result = self._table(name)
-        if not result.key:
-            raise DelticError(
-                f"table {name} has no key, by which its rows could be found: declare one, as in "
-                f'pipeline.table("{name}", …, key="{result.schema.names[0] if result.schema.names else "id"}")'
-            )
-        return result
+        self.reader.definitions = last.definitions
 
     def _require(self, phase: _Phase) -> None:
         if self._phase is not phase:
             raise DelticError(f"the transaction {self._phase.value}")
-
-
-@contextmanager
-def _telling(operation: str) -> Iterator[None]:
-    """Add the operation to the message of a DataError."""
-    try:
-        yield
-    except DataError as error:
-        raise error.of(operation) from error.__cause__
 
 
 def what_ifs(
