@@ -10,6 +10,8 @@ import pytest
 
 import deltic
 from deltic import DelticError, External
+from deltic.errors import CatalogError
+from deltic.pipeline.spark.spark import quoted_table
 
 
 def test_frames_and_tables(spark, tmp_path):
@@ -52,10 +54,23 @@ def test_names_of_two_and_three_parts(spark, tmp_path):
             pipeline.table(f"t{number}", source=External("spark", table=name))
         spark.sql("INSERT INTO shop.sale VALUES (2, 'b')")
         assert {told.inserted for told in pipeline.refresh().sources.values()} == {2}
+        assert pipeline.pending()["t0"] == "all rows: a table of parquet has no versions"
+        spark.sql("INSERT INTO shop.sale VALUES (3, 'c')")
+        hows = {told.how for told in pipeline.refresh().sources.values()}
+        assert hows == {"compared, by tasks: a table of parquet has no versions"}
         with pytest.raises(DelticError, match=r"table or view `spark_catalog`.`shop`.`none` cannot be found"):
             pipeline.table("none", source=External("spark", table="spark_catalog.shop.none"))
     finally:
         spark.sql("DROP DATABASE shop CASCADE")
+
+
+def test_names_of_tables():
+    names = ("shop-1.sale", "`shop-1`.sale", "cat.`a.b`.c", "delta.`/tmp/a``b`", "sale")
+    quoted = ["`shop-1`.`sale`", "`shop-1`.`sale`", "`cat`.`a.b`.`c`", "`delta`.`/tmp/a``b`", "`sale`"]
+    assert [quoted_table(name) for name in names] == quoted
+    for name in ("", "shop.", "shop..sale", "`shop", "a`b"):
+        with pytest.raises(CatalogError, match="is no name of a table; write parts with dots between them"):
+            quoted_table(name)
 
 
 def test_a_temporary_view_is_what_was_published(spark):

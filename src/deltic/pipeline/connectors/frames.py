@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,14 @@ from deltic.pipeline.connectors.target import PublishedRows, PublishedView, Targ
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.spark.posting import PostedRows, posted_by
-from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors, to_dataframe
+from deltic.pipeline.spark.spark import (
+    active_session,
+    arrow_schema_of,
+    quoted,
+    quoted_table,
+    spark_errors,
+    to_dataframe,
+)
 from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
@@ -30,8 +38,9 @@ if TYPE_CHECKING:
 class FrameSource:
     """A DataFrame, or a function that returns one. With a change column, a position is its greatest value."""
 
-    def __init__(self, place: External, frame: Callable[[], DataFrame], tasks: Tasks | None) -> None:
-        self._place, self._frame, self._tasks = place, frame, tasks
+    def __init__(self, place: External, frame: Callable[[], DataFrame], tasks: Tasks | None, reason: str = "") -> None:
+        """Of a source whose changes cannot be had for this reason."""
+        self._place, self._frame, self._tasks, self._reason = place, frame, tasks, reason
 
     def columns(self) -> Schema:
         return Schema.of_arrow(arrow_schema_of(self._frame()))
@@ -40,9 +49,16 @@ class FrameSource:
         return new_columns(table, {str(self._place): self.columns()})
 
     def pending(self, position: Json) -> str:
-        return pending(self._place, position)
+        return self._explained(pending(self._place, position))
 
     def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
+        result = self._new(table, position, held, wants_all)
+        return result if held.is_empty or wants_all else replace(result, how=self._explained(result.how))
+
+    def _explained(self, how: str) -> str:
+        return f"{how}: {self._reason}" if self._reason else how
+
+    def _new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         from pyspark.sql.functions import col, lit
 
         check_change_column(self._place, table)
@@ -102,7 +118,7 @@ def frame_source(place: External, given: Any, spark: Any, tasks: Tasks | None) -
 
 def _table(place: External, spark: Any) -> DataFrame:
     with spark_errors(lambda reason: CatalogError(f"{place}: {reason}")):
-        return active_session(spark).table(place["table"])
+        return active_session(spark).table(quoted_table(place["table"]))
 
 
 def _jdbc(place: External, spark: Any) -> DataFrame:

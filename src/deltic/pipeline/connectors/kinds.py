@@ -39,6 +39,10 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
             from deltic.pipeline.connectors.database import DatabaseQuery
 
             return DatabaseQuery(place)
+        case "spark" if not place.get("changed"):
+            from deltic.pipeline.connectors.spark_tables import spark_source
+
+            return spark_source(place, spark, tasks)
         case "database" | "spark" | "dataframe":
             from deltic.pipeline.connectors.frames import frame_source
 

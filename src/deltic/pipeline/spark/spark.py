@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.engine.executors.spark.job_descriptions import is_connect
-from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.extras import required
 from deltic.passwords import redacted_reason
 from deltic.values import from_arrow
@@ -134,6 +135,20 @@ def for_spark(table: pa.Table) -> pa.Table:
 def quoted(name: str) -> str:
     """Return a column's name in Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
+
+
+_PART = r"(?:`(?:[^`]|``)+`|[^`.]+)"
+
+
+def quoted_table(name: str) -> str:
+    """Return a table's name in Spark SQL, with each part in backticks: `shop-1.sale` has two parts.
+
+    Raises CatalogError if it is no name.
+    """
+    if not re.fullmatch(rf"{_PART}(?:\.{_PART})*", name):
+        hint = "write parts with dots between them, and a part that has a dot or a backtick as `a.b` or `a``b`"
+        raise CatalogError(f"{name!r} is no name of a table; {hint}")
+    return ".".join(part if part.startswith("`") else quoted(part.strip()) for part in re.findall(_PART, name))
 
 
 def adopt_session(spark: SparkSession | None) -> None:
