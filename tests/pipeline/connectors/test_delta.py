@@ -65,6 +65,26 @@ def test_random_commits(tmp_path, feed, partitions):
     pipeline.close()
 
 
+@pytest.mark.parametrize("feed", [True, False])
+def test_a_version_is_opened_once(tmp_path, monkeypatch, feed):
+    path, rng, opened, class_ = str(tmp_path / "orders"), random.Random(0), [], deltalake.DeltaTable
+    deltalake.write_deltalake(path, rows(rng, 9), configuration={"delta.enableChangeDataFeed": str(feed).lower()})
+    pipeline = deltic.Pipeline()
+    pipeline.table("orders", source=path)
+
+    def counted(*args, **options):
+        opened.append(options.get("version"))
+        return class_(*args, **options)
+
+    monkeypatch.setattr(deltalake, "DeltaTable", counted)
+    pipeline.refresh()
+    assert opened == [None]
+    class_(path).delete("id % 2 = 0")
+    pipeline.refresh()
+    assert opened == ([None] * 2 if feed else [None, None, 0])
+    assert Counter(pipeline["orders"]) == contents(path)
+
+
 def test_files_that_are_gone_are_made_good(tmp_path):
     path, rng = str(tmp_path / "orders"), random.Random(0)
     deltalake.write_deltalake(path, rows(rng, 60))

@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -67,7 +67,7 @@ class DeltaSource(VersionedSource):
         return reason
 
     def _of_feed(self, table: CatalogTable, before: int, now: Any, at: Json, how: str) -> SourceChange:
-        parts, size, reader, site = [nothing(table.schema)], 0, self._reader(table), None
+        parts, size, reader, site = [nothing(table.schema)], 0, self._reader(table, now), None
         for part in reader.feed(now, before + 1, now.version()):
             parts.append(part)
             size += part.nbytes
@@ -80,18 +80,19 @@ class DeltaSource(VersionedSource):
 
     def _of_changed_files(self, table: CatalogTable, before: int, now: Any, at: Json, how: str) -> SourceChange:
         then = self.open_table(before)
-        were, are = set(_fragments(then)), set(_fragments(now))
-        return self._of_files(self._reader(table), _shares(now, are - were), _shares(then, were - are, -1), at, how)
+        were, are, reader = set(_fragments(then)), set(_fragments(now)), self._reader(table, now, then)
+        return self._of_files(reader, _shares(now, are - were), _shares(then, were - are, -1), at, how)
 
     def all_rows(self, table: CatalogTable, now: Any, at: Json, held: HeldRows) -> SourceChange:
         try:
             shares = _shares(now, _fragments(now))
         except _failures():
             shares = [ReadUnit(_Whole(now.version()), sum(_sizes(now).values()))]
-        return self._of_all(self._reader(table), shares, at, held)
+        return self._of_all(self._reader(table, now), shares, at, held)
 
-    def _reader(self, table: CatalogTable) -> _Reader:
-        return _Reader(self._label, RowsOfSource(table, self._place))
+    def _reader(self, table: CatalogTable, *opened: Any) -> _Reader:
+        versions = {each.version(): each for each in opened}
+        return _Reader(self._label, RowsOfSource(table, self._place), versions)
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,11 @@ class _Reader:
 
     path: str
     rows: RowsOfSource
+    opened: Mapping[int, Any] = field(default_factory=dict, compare=False)
+    """The versions that this process has open. They do not travel."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Reader, (self.path, self.rows)
 
     def __call__(self, files: Files, shares: Sequence[_File | _Feed | _Whole]) -> Iterator[tuple[pa.Table, Any]]:
         with errors(self.path):
@@ -140,7 +146,8 @@ class _Reader:
                 yield with_weights(rows, weight), self.rows.taken()
 
     def _opened(self, shares: Iterable[_File | _Feed | _Whole]) -> dict[int, Any]:
-        return {version: _at(self.path, version) for version in {share.version for share in shares}}
+        versions = {share.version for share in shares}
+        return {version: self.opened.get(version) or _at(self.path, version) for version in versions}
 
     def parts(self, units: Sequence[_File | _Whole]) -> Iterator[tuple[pa.Table, int]]:
         """Yield the rows of units, part by part, with the weight of each part."""
