@@ -10,6 +10,7 @@ import inspect
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 import venv
 from pathlib import Path
@@ -85,11 +86,16 @@ def test_executors_without_deltic(cluster, tmp_path):
     assert len(told.splitlines()) < 8
 
 
+def add_others(packages):
+    """Let a Python find what the tests' one has; as a statement, since venv-pack refuses paths to elsewhere."""
+    Path(packages, "others.pth").write_text(f"import sys; sys.path.append({sysconfig.get_path('purelib')!r})\n")
+
+
 def without_deltic(folder):
     """A Python that has what Deltic requires, and not Deltic: a file of paths in it leads to others' packages."""
     venv.create(folder)
     packages = sysconfig.get_path("purelib", "venv", {"base": str(folder)})
-    Path(packages, "others.pth").write_text(sysconfig.get_path("purelib"))
+    add_others(packages)
     return str(folder / "bin/python"), packages
 
 
@@ -120,15 +126,33 @@ def test_a_program_that_is_submitted(cluster, tmp_path):
     assert f"found [(1, 5), (2, 4)] {tmp_path}/deltic.zip/deltic/__init__.py" in done.stdout
 
 
-@pytest.mark.parametrize("way", ["zip", "archive"])
+def of_conda(folder):
+    """An environment as conda makes it: a Python of its own, which has what Deltic requires, as above."""
+    version, base = f"python{sys.version_info[0]}.{sys.version_info[1]}", Path(sys.base_prefix)
+    left_out = shutil.ignore_patterns("site-packages", "test", "config-*", "__pycache__", "*.a")
+    shutil.copytree(base / "lib" / version, folder / "lib" / version, symlinks=True, ignore=left_out)
+    for name in ("conda-meta", "bin", f"lib/{version}/site-packages"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "conda-meta" / "history").touch()
+    shutil.copy(base / "bin" / version, folder / "bin" / "python")
+    packages = folder / "lib" / version / "site-packages"
+    add_others(packages)
+    return packages
+
+
+@pytest.mark.parametrize("way", ["zip", "venv_pack", "conda_pack"])
 def test_executors_that_are_sent_deltic(cluster, tmp_path, way):
-    python, packages = without_deltic(tmp_path / "env")
     zipped(tmp_path / "deltic.zip")
-    settings = {"python": python, "spark.submit.pyFiles": str(tmp_path / "deltic.zip")}
-    if way == "archive":
+    settings = {"python": "./env/bin/python", "spark.archives": f"{tmp_path}/env.tar.gz#env"}
+    if way == "zip":
+        python, _ = without_deltic(tmp_path / "env")
+        settings = {"python": python, "spark.submit.pyFiles": str(tmp_path / "deltic.zip")}
+    else:
+        tool, env = pytest.importorskip(way), tmp_path / "env"
+        packages = of_conda(env) if way == "conda_pack" else without_deltic(env)[1]
         shutil.unpack_archive(tmp_path / "deltic.zip", packages)
-        shutil.make_archive(str(tmp_path / "env"), "gztar", tmp_path / "env")
-        settings = {"python": "./env/bin/python", "spark.archives": f"{tmp_path}/env.tar.gz#env"}
+        tool.pack(prefix=str(env), output=str(tmp_path / "env.tar.gz"))
+        shutil.rmtree(env)
     driver = driver_of(tmp_path, cluster, spark_executorEnv_PYTHONPATH="", **settings)
     try:
         assert driver.run(one_epoch, str(tmp_path / "shards")) == [(1, 5), (2, 4)]
