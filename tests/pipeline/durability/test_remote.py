@@ -56,7 +56,7 @@ def place(monkeypatch):
 @pytest.fixture
 def quickly(monkeypatch):
     monkeypatch.setattr(lease, "BEAT", 0.05)
-    monkeypatch.setattr(lease, "EXPIRY", 0.4)
+    monkeypatch.setattr(lease, "EXPIRY", 1.0)
 
 
 def test_a_state_in_an_object_store(place):
