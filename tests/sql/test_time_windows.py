@@ -39,16 +39,18 @@ def hopping(rows, size, slide, origin):
 
 
 def sessions(rows, gap):
+    """Those of rows that each last for the gap of their x, in seconds."""
     found = Counter()
     for k in {row[0] for row in rows}:
-        mine = sorted((ts, x) for key, ts, x in rows if key == k and ts is not None)
         parts = []
-        for ts, x in mine:
-            if parts and ts - parts[-1][-1][0] <= gap * SECOND:
-                parts[-1].append((ts, x))
+        for ts, x in sorted((ts, x) for key, ts, x in rows if key == k and ts is not None and gap(x) > 0):
+            end = ts + gap(x) * SECOND
+            if parts and ts <= parts[-1][1]:
+                start, latest, total = parts.pop()
+                parts.append((start, max(latest, end), total + x))
             else:
-                parts.append([(ts, x)])
-        found.update((k, part[0][0], part[-1][0] + gap * SECOND, sum(x for _, x in part)) for part in parts)
+                parts.append((ts, end, x))
+        found.update((k, *part) for part in parts)
     return found
 
 
@@ -101,7 +103,7 @@ def test_windows_in_from():
 GROUPED = {
     "TUMBLE": ("INTERVAL '60' SECOND", lambda rows: hopping(rows, 60, 60, 0)),
     "HOP": ("INTERVAL '30' SECOND, INTERVAL '1' MINUTE", lambda rows: hopping(rows, 60, 30, 0)),
-    "SESSION": ("INTERVAL '40' SECOND", lambda rows: sessions(rows, 40)),
+    "SESSION": ("INTERVAL '40' SECOND", lambda rows: sessions(rows, lambda x: 40)),
 }
 
 
@@ -122,10 +124,25 @@ def test_an_offset_of_tumble():
 def test_sessions(gap):
     shown = "k, session_window.start AS a, session_window.end AS b, sum(x) AS s"
     query = f"SELECT {shown} FROM t GROUP BY session_window(ts, '{gap} seconds'), k"
-    follow(query, lambda rows: sessions(rows, gap), seed=gap)
+    follow(query, lambda rows: sessions(rows, lambda x: gap), seed=gap)
     call = f"SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL {gap} SECONDS)"
     query = f"SELECT k, window_start, window_end, sum(x) AS s FROM {call} GROUP BY k, window_start, window_end"
-    follow(query, lambda rows: sessions(rows, gap), seed=gap + 1)
+    follow(query, lambda rows: sessions(rows, lambda x: gap), seed=gap + 1)
+
+
+VARYING = {
+    "CASE WHEN x > 5 THEN '90 seconds' WHEN x > 2 THEN 'interval 20 seconds' END": lambda x: (
+        (x > 5) * 90 or (x > 2) * 20
+    ),
+    "INTERVAL 12 SECONDS * (x - 3)": lambda x: 12 * (x - 3),
+}
+
+
+@pytest.mark.parametrize("gap", VARYING)
+def test_sessions_whose_rows_have_gaps_of_their_own(gap):
+    shown = "k, session_window.start AS a, session_window.end AS b, sum(x) AS s"
+    query = f"SELECT {shown} FROM t GROUP BY k, session_window(ts, {gap})"
+    follow(query, lambda rows: sessions(rows, VARYING[gap]), seed=4)
 
 
 def test_gaps_of_sessions_may_be_long():
@@ -172,7 +189,9 @@ def test_what_a_window_is_called(query):
 
 
 REFUSED = {
-    "SELECT window(ts, '1 month') AS w FROM t": "is not a constant interval of weeks, days, hours or less",
+    "SELECT window(ts, '1 month') AS w FROM t": "'1 month' is not an interval of weeks, days, hours or less",
+    "SELECT window(ts, INTERVAL 1 DAY * x) AS w FROM t": "is not a constant interval",
+    "SELECT count(*) FROM t GROUP BY session_window(ts, CASE x WHEN 1 THEN '1' END)": ":88: '1' is not an interval",
     "SELECT window(x, '1 day') AS w FROM t": "a window is one of a TIMESTAMP, and x is int32",
     "SELECT window(ts, '1 day', '2 days') AS w FROM t": "the slide is longer than the window",
     "SELECT window(ts, '0 days') AS w FROM t": "the length of a window is above zero",

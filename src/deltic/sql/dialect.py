@@ -327,6 +327,18 @@ class DelticParser(SparkParser):
             result.set("side", None)
         return result
 
+    def _parse_unnest(self, *args: Any, **options: Any) -> exp.Unnest | None:
+        """Parse UNNEST; its alias names the numbers of WITH ORDINALITY, too, which sqlglot puts elsewhere."""
+        start = self._index
+        result = super()._parse_unnest(*args, **options)
+        name = result and result.args.get("offset")
+        if result is not None and isinstance(name, exp.Identifier):
+            if not any(token.token_type is TokenType.ORDINALITY for token in self._tokens[start : self._index]):
+                self.raise_error("ORDINALITY", self._prev)
+            result.args["alias"].append("columns", name)
+            result.set("offset", True)
+        return result
+
     def _parse_subquery(self, *args: Any, **options: Any) -> exp.Subquery | None:
         """Parse a query in parentheses; its alias may follow TABLESAMPLE."""
         result = super()._parse_subquery(*args, **options)

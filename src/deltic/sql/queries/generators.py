@@ -72,7 +72,7 @@ def exploded(
     """Multiply the rows by a generator, and return its columns. Raises ProgramError."""
     scope = values.scope
     generator = _read(node, scope, is_outer)
-    makers = {"stack": _stacked, "json_tuple": _fields}
+    makers = {"stack": _stacked, "json_tuple": _fields, "unnest": _unnested}
     shown = makers.get(generator.name, _exploded)(generator, values)
     if names and len(names) != len(shown):
         message = f"{scope.source.written(node)} makes {count_of(len(shown), 'column')}, not {len(names)}"
@@ -109,6 +109,27 @@ def _exploded(generator: _Generator, values: BlockValues) -> list[_Shown]:
         return [(f.name, exp.Dot(this=row.copy(), expression=exp.to_identifier(f.name, quoted=True))) for f in fields]
     shown = [("pos", _there(place, given) if generator.is_outer else place)] if generator.name == "posexplode" else []
     return [*shown, *((name, _call("get", part, place)) for name, part in parts)]
+
+
+def _unnested(generator: _Generator, values: BlockValues) -> list[_Shown]:
+    """UNNEST: a row for each place of the longest array, maybe with its number from 1."""
+    node, arrays = generator.node, []
+    for argument in generator.arguments:
+        whole = values.typed(prepared(argument, values))
+        if whole.type.type.kind is not Kind.ARRAY:
+            message = (
+                f"UNNEST takes arrays, and {values.scope.source.written(argument)} is {types.written(whole.type.type)}"
+            )
+            raise values.scope.source.error(argument, message)
+        arrays.append(values.place(argument, replace(whole, expression=column(values.column(whole, "array").name))))
+    sizes = [_call("size", array) for array in arrays]
+    place = _numbered(generator, values, _call("greatest", *sizes) if sizes[1:] else sizes[0])
+    names = [f"col{i}" for i in range(len(arrays))] if arrays[1:] else ["col"]
+    shown = [(name, _call("get", array, place)) for name, array in zip(names, arrays, strict=True)]
+    if not node.args.get("offset"):
+        return shown
+    number = exp.Add(this=place.copy(), expression=exp.Literal.number(1))
+    return [*shown, ("ordinality", exp.Cast(this=number, to=exp.DataType.build("BIGINT")))]
 
 
 def _stacked(generator: _Generator, values: BlockValues) -> list[_Shown]:
@@ -154,8 +175,8 @@ def _read(node: exp.Expression, scope: QueryScope, is_outer: bool) -> _Generator
     name = _name(node)
     plain = name.removesuffix("_outer")
     arguments = [_unnamed(argument, plain, scope) for argument in _arguments(node)]
-    if (len(arguments) != 1 and plain not in ("stack", "json_tuple")) or node.args.get("offset"):
-        raise scope.refuse(node, f"{name} of several arguments, or with ordinality", "write posexplode")
+    if len(arguments) != 1 and plain not in ("stack", "json_tuple", "unnest"):
+        raise scope.refuse(node, f"{name} of several arguments")
     return _Generator(node, plain, arguments, is_outer or name != plain)
 
 

@@ -75,7 +75,7 @@ _OTHERWISE = {
 """Functions that Spark calls by another name."""
 _OF_UNITS = {
     **dict.fromkeys(("date_add", "dateadd"), "timestampadd"),
-    **dict.fromkeys(("date_diff", "datediff"), "timestampdiff"),
+    **dict.fromkeys(("date_diff", "datediff", "timediff"), "timestampdiff"),
 }
 """Functions that are others where their first argument is a unit of time."""
 _SHOWN = {

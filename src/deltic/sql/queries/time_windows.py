@@ -16,7 +16,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.expressions.meaning import evaluate
-from deltic.circuit.operators.over import session
+from deltic.circuit.operators.over import PARTITION, SO_FAR, Frame, Unit, session
 from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
@@ -25,7 +25,8 @@ from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, coerced, constant
 from deltic.sql.scalars.functions.rules import apply
 from deltic.sql.scalars.functions.times import is_window, last_time
-from deltic.sql.scalars.operators import arithmetic
+from deltic.sql.scalars.operators import arithmetic, case
+from deltic.sql.scalars.typed import NULL, applied
 from deltic.sql.text import SourceText
 from deltic.values.types import Kind, Type
 
@@ -75,9 +76,12 @@ class TimeWindows:
             raise self._source.error(call, f"it is written {wanted}")
         time, *lengths = call.expressions
         result = _time_column(values, time)
-        spans = [_length(length, values) for length in lengths]
         if name == "session_window":
-            return sessions(values, result, _positive(spans[0], lengths[0], self._source), self._partition(call, keys))
+            partition = self._partition(call, keys)
+            if (gap := _span(lengths[0], values)).expression.find(exp.Column):
+                return varying_sessions(values, result, gap, partition)
+            return sessions(values, result, _positive(_length(lengths[0], values), call, self._source), partition)
+        spans = [_length(length, values) for length in lengths]
         size, slide, origin = [*spans, *[spans[0], 0][len(spans) - 1 :]]
         return hopping(values, result, _Hop(size, slide, origin).checked(call, self._source))
 
@@ -181,14 +185,42 @@ def hopping(values: BlockValues, time: Typed, hop: _Hop) -> TimeWindow:
 
 def sessions(values: BlockValues, time: Typed, gap: int, keys: Sequence[str]) -> TimeWindow:
     """Return the session of each row among rows of the same keys; a session ends one gap after its last row."""
-    scope = values.scope
-    name, frame = time.expression.name, session(gap)
-    made = {function: scope.nodes.fresh(function) for function in ("first_value", "last_value")}
-    calls = tuple(ops.WindowCall(function, (name,), own, frame=frame) for function, own in made.items())
-    partition = tuple(dict.fromkeys((*scope.bound_names, *keys)))
-    values.go_on(scope.nodes.builder.add(ops.Over(partition, (ops.Order(name),), calls), values.rows.node))
-    first, last = (Typed(column(own), time.type) for own in made.values())
+    first, last = _over(values, ("first_value", "last_value"), time, time, keys, session(gap))
     return TimeWindow(first, last, gap)
+
+
+def varying_sessions(values: BlockValues, time: Typed, gap: Typed, keys: Sequence[str]) -> TimeWindow:
+    """Return the session of each row where each row has a gap of its own; a row without one above zero is in none.
+
+    A row begins a session if it comes after the ends of all rows before it; the session ends with the last of its rows'
+    ends.
+    """
+    end = _placed(values, arithmetic(exp.Add, time, gap), "end")
+    values.filter(applied(exp.GT, end, time).expression)
+    (latest,) = _over(values, ("max",), end, time, keys, Frame(Unit.RANGE, None, -1))
+    begun = case([(applied(exp.LTE, time, latest), coerced(NULL, time.type.type))], time)
+    (start,) = _over(values, ("max",), _placed(values, begun, "begun"), time, keys, SO_FAR)
+    (last,) = _over(values, ("max",), end, time, [*keys, start.expression.name], PARTITION)
+    return TimeWindow(start, last, 0)
+
+
+def _over(
+    values: BlockValues, functions: Sequence[str], value: Typed, time: Typed, keys: Sequence[str], frame: Frame
+) -> list[Typed]:
+    """Return window functions of a column in the order of time, among rows of the same keys."""
+    scope = values.scope
+    made = {function: scope.nodes.fresh(function) for function in functions}
+    calls = tuple(ops.WindowCall(f, (value.expression.name,), own, frame=frame) for f, own in made.items())
+    partition = tuple(dict.fromkeys((*scope.bound_names, *keys)))
+    order = (ops.Order(time.expression.name),)
+    values.go_on(scope.nodes.builder.add(ops.Over(partition, order, calls), values.rows.node))
+    return [Typed(column(own), scope.nodes.column(values.rows.node, own).value_type) for own in made.values()]
+
+
+def _placed(values: BlockValues, value: Typed, name: str) -> Typed:
+    """Return the value as a new column of the rows."""
+    made = values.computed(value, name)
+    return Typed(column(made.name), made.value_type)
 
 
 # What is written
@@ -210,16 +242,27 @@ def _time_column(values: BlockValues, node: exp.Expression) -> Typed:
 
 def _length(node: exp.Expression, values: BlockValues) -> int:
     """Return the microseconds of a constant interval, or of a text that Spark reads as one."""
-    source = values.scope.source
-    written = exp.Interval(this=node.copy()) if isinstance(node, exp.Literal) and node.is_string else node
-    if isinstance(written, exp.Interval) and written is not node:
-        written.this.set("this", written.this.name.lower().removeprefix("interval "))
-    result = values.typed(written)
-    if result.type.type is not Type.DAY_TIME_INTERVAL or result.expression.find(exp.Column):
-        message = f"{source.written(node)} is not a constant interval of weeks, days, hours or less"
-        raise source.error(node, message, "write '10 minutes' or INTERVAL 10 MINUTES")
+    result = _span(node, values)
+    if result.expression.find(exp.Column):
+        message = f"{values.scope.source.written(node)} is not a constant interval"
+        raise values.scope.source.error(node, message, "write '10 minutes' or INTERVAL 10 MINUTES")
     span: timedelta = evaluate(result.expression, {}, {})
     return span // _MICROSECOND
+
+
+def _span(node: exp.Expression, values: BlockValues) -> Typed:
+    """Return an interval, in which texts are intervals, too: the whole, or what CASE and IF choose."""
+    around = exp.Paren(this=prepared(node, values))
+    for text in list(around.find_all(exp.Literal)):
+        is_chosen = isinstance(text.parent, exp.If | exp.Case) and text.arg_key in ("true", "false", "default")
+        if text.is_string and (text.parent is around or is_chosen):
+            text.replace(exp.Interval(this=(written := text.copy())))
+            written.set("this", text.name.lower().removeprefix("interval "))
+    result = values.typed(around.this)
+    if result.type.type is not Type.DAY_TIME_INTERVAL:
+        message = f"{values.scope.source.written(node)} is not an interval of weeks, days, hours or less"
+        raise values.scope.source.error(node, message, "write '10 minutes' or INTERVAL 10 MINUTES")
+    return result
 
 
 def _positive(length: int, node: exp.Expression, source: SourceText) -> int:

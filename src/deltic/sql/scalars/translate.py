@@ -527,7 +527,7 @@ class _Translation:
 
 _NAMED = ("mask",)
 """Functions whose arguments may have names, as in Spark."""
-_OF_UNITS = ("dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff")
+_OF_UNITS = ("dateadd", "date_add", "timestampadd", "datediff", "timediff", "date_diff", "timestampdiff")
 _NOW: dict[type[exp.Expression], str] = {
     exp.CurrentDate: "current_date",
     exp.CurrentTimestamp: "current_timestamp",
