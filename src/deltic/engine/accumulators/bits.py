@@ -37,4 +37,4 @@ def bits(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
         found = (has.astype(np.uint64) << _PLACES[:, 0].astype(np.uint64)).sum(axis=1, dtype=np.uint64)
         return numbers.stored(found.astype(numbers.dtype_of(type_)), type_, slots.interner), None
 
-    return result
+    return Result(result)

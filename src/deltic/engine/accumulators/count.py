@@ -15,12 +15,10 @@ from deltic.values.types import Type
 @reads("count")
 def count(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """Allocate one slot."""
-    slot = slots.count(call.columns)
-    return lambda totals: (totals[:, slot], None)
+    return Result.stored(slots.count(call.columns))
 
 
 @reads("count_distinct")
 def count_distinct(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """Allocate the slot of the number of distinct values."""
-    slot = slots.values(call.columns).present
-    return lambda totals: (totals[:, slot], None)
+    return Result.stored(slots.values(call.columns).present)

@@ -10,9 +10,11 @@ import numpy.typing as npt
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.sum import overflow
 from deltic.engine.accumulators.slots import Linear, Natural, NoResult, Result, Slots, Totals, reads
+from deltic.engine.kernels.results import MEAN
 from deltic.engine.kernels.totals import LIMBS
 from deltic.engine.operators import decimals, numbers
 from deltic.engine.storage.layout import Column
+from deltic.engine.storage.value_order import LARGE
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
@@ -57,6 +59,12 @@ def checked(found: Natural, what: str, type_: Type, slots: Slots, is_partial: bo
     return numbers.stored(values, type_, slots.interner), beyond
 
 
+def small(type_: Type) -> int:
+    """Return the magnitude from which on a decimal has too many digits, or is interned."""
+    bound: int = 10**type_.precision
+    return min(bound, LARGE)
+
+
 @reads("decimal_mean", "tried_decimal_mean")
 def decimal_mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """Allocate an exact sum and the number of values, whose quotient is the result."""
@@ -70,4 +78,4 @@ def decimal_mean(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) ->
         means = decimals.quotient(sums, np.where(some, totals[:, count], 1))
         return checked(means, "mean", result_type, slots, is_partial)
 
-    return result
+    return Result(result, (MEAN, slot, count, -1, small(result_type), 10**digits))

@@ -55,7 +55,7 @@ def rounded_by(slots: Slots, columns: Columns, type_: Type, divisors: Callable[[
         found[there] = rounded(totals[there, slot : slot + SLOTS], divisors(totals)[there])
         return numbers.stored(found, type_, slots.interner), None
 
-    return result
+    return Result(result)
 
 
 def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:

@@ -24,8 +24,7 @@ def extreme(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Resu
     """Allocate the slot of the extreme value."""
     accumulator = ACCUMULATORS[call.function]
     assert isinstance(accumulator, Extreme)
-    slot = slots.extreme(call.columns, accumulator.least)
-    return lambda totals: (totals[:, slot], None)
+    return Result.stored(slots.extreme(call.columns, accumulator.least))
 
 
 @reads("min_by", "max_by")
@@ -43,4 +42,4 @@ def extreme_by(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> R
         nulls[there] = False if found is None else found
         return values, nulls
 
-    return result
+    return Result(result)

@@ -67,7 +67,7 @@ def moments(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Resu
         nulls[totals[:, count] > 0] = [value is None for value in found]
         return numbers.stored(values, Type.FLOAT64, slots.interner), nulls
 
-    return result
+    return Result(result)
 
 
 def _sums(totals: Totals) -> list[int | None]:

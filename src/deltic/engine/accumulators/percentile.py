@@ -12,5 +12,4 @@ from deltic.values.types import Type
 @reads("percentile", "percentile_disc")
 def percentile(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     """Allocate the slots of values at ranks; the first one has the result."""
-    slot = slots.rank(call.columns, call)
-    return lambda totals: (totals[:, slot], None)
+    return Result.stored(slots.rank(call.columns, call))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.engine.kernels.results import LEFT, READ, VALUE, results_of
+from deltic.engine.kernels.types import Table
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.layout import Column, ColumnBlock
 from deltic.errors import EvaluationError
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Column as Field
@@ -56,8 +59,32 @@ class OrderedSlots:
     ranks: dict[GroupedAggregate, int] = field(default_factory=dict)
 
 
-# Reads a call's results from totals.
-Result = Callable[[Totals], Column]
+@dataclass(frozen=True)
+class Result:
+    """Reads a call's results from totals; `compiled` code reads it if the kind of this row of `kernels.results` says
+    so.
+    """
+
+    of: Callable[[Totals], Column]
+    compiled: tuple[int, ...] = (LEFT, 0, -1, -1, 0, 0)
+
+    @classmethod
+    def stored(cls, slot: int) -> Result:
+        """Return the value of a slot, as it is."""
+        return cls(lambda totals: (totals[:, slot], None), (VALUE, slot, -1, -1, 0, 0))
+
+    def or_null(self, count: int) -> Result:
+        """Return the same results, NULL where the number in a slot is not positive."""
+
+        def result(totals: Totals) -> Column:
+            values, nulls = self.of(totals)
+            nothing = totals[:, count] <= 0
+            return values, nothing if nulls is None else nothing | nulls
+
+        kind, slot, counted, _, *others = self.compiled
+        return Result(result, (kind, slot, counted, count, *others))
+
+
 # Allocates the slots of an accumulator of columns with these types.
 Read = Callable[["Slots", GroupedAggregate, Sequence[Type]], Result]
 READS: dict[str, Read] = {}
@@ -97,20 +124,28 @@ class Slots:
         self.ordered: dict[Columns, OrderedSlots] = {}
         self.results = [self._result(call) for call in calls]
 
+    @cached_property
+    def _reads(self) -> Table:
+        """How compiled code reads the results, see `kernels.results`."""
+        return np.array([result.compiled for result in self.results], np.int64).reshape(-1, READ.COLUMNS)
+
+    def read(self, totals: Totals) -> ColumnBlock:
+        """Return the stored values of each aggregate for groups of these totals.
+
+        Raises NoResult if a group has no value where one is required.
+        """
+        block = ColumnBlock(len(self.results), len(totals))
+        block.nullable[:] = self._reads[:, READ.NULLS] >= 0
+        for call in np.flatnonzero(results_of(totals, self._reads, block.into)).tolist():
+            block.put(call, *self.results[call].of(totals))
+        return block
+
     def _result(self, call: GroupedAggregate) -> Result:
         """Return how a call is read. Its result is NULL if all values are NULL, unless it counts."""
         accumulator = ACCUMULATORS[call.function]
         value = READS[accumulator.like](self, call, [self.schema.columns[c].type for c in call.columns])
         count = self.count([call.columns[i] for i in accumulator.needed(len(call.columns))])
-        if accumulator.counts or count == ROWS:
-            return value
-
-        def result(totals: Totals) -> Column:
-            values, nulls = value(totals)
-            nothing = totals[:, count] <= 0
-            return values, nothing if nulls is None else nothing | nulls
-
-        return result
+        return value if accumulator.counts or count == ROWS else value.or_null(count)
 
     def count(self, columns: Sequence[int]) -> int:
         """Return the slot of the number of rows without NULL in these columns."""

@@ -8,9 +8,11 @@ import numpy as np
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.sum import overflow
-from deltic.engine.accumulators.decimals import DECIMALS, checked, decimal_sums
+from deltic.engine.accumulators.decimals import DECIMALS, checked, decimal_sums, small
 from deltic.engine.accumulators.exact import rounded_by
 from deltic.engine.accumulators.slots import Linear, NoResult, Result, Slots, Totals, reads
+from deltic.engine.kernels.results import HALVES as HALVES_READ
+from deltic.engine.kernels.results import LIMBS
 from deltic.engine.kernels.totals import HALVES as HALVES_ADDED
 from deltic.engine.kernels.totals import NUMBER
 from deltic.engine.operators import numbers
@@ -27,12 +29,17 @@ def sum_(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
     (type_,) = types
     if type_.kind is Kind.DECIMAL:
         first = slots.sum(call.columns, DECIMALS)
-        return lambda totals: checked(decimal_sums(totals, first), "sum", type_, slots, is_partial=True)
+        return Result(
+            lambda totals: checked(decimal_sums(totals, first), "sum", type_, slots, is_partial=True),
+            (LIMBS, first, -1, -1, small(type_), 0),
+        )
     if type_.is_float:
         return rounded_by(slots, call.columns, type_, lambda totals: np.ones(len(totals), np.int64))
     slot = slots.sum(call.columns, WRAPPED)
+    if type_ is Type.INT64:
+        return Result.stored(slot)
     dtype = numbers.dtype_of(type_)
-    return lambda totals: (numbers.stored(totals[:, slot].astype(dtype), type_, slots.interner), None)
+    return Result(lambda totals: (numbers.stored(totals[:, slot].astype(dtype), type_, slots.interner), None))
 
 
 @reads("mean")
@@ -50,7 +57,7 @@ def _of_decimals(slots: Slots, slot: int, count: int, type_: Type) -> Result:
         found = [total / (n * 10**type_.scale) if n > 0 else 0.0 for total, n in pairs]
         return numbers.stored(np.array(found), Type.FLOAT64, slots.interner), None
 
-    return result
+    return Result(result)
 
 
 _HALF = 32
@@ -71,12 +78,14 @@ def checked_sum(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> 
     count, is_partial = slots.count(call.columns), slots.is_partial(call)
     if type_.kind is Kind.DECIMAL:
         slot, result = slots.sum(call.columns, DECIMALS), ACCUMULATORS[call.function].result(types)
-        return lambda totals: checked(
-            np.where(totals[:, count] > 0, decimal_sums(totals, slot), 0), "sum", result, slots, is_partial
+        return Result(
+            lambda totals: checked(
+                np.where(totals[:, count] > 0, decimal_sums(totals, slot), 0), "sum", result, slots, is_partial
+            ),
+            (LIMBS, slot, count, -1, small(result), 0),
         )
     if type_.bits <= _HALF:
-        slot = slots.sum(call.columns, WRAPPED)
-        return lambda totals: (totals[:, slot], None)
+        return Result.stored(slots.sum(call.columns, WRAPPED))
     slot = slots.sum(call.columns, HALVES)
 
     def result_of(totals: Totals) -> Column:
@@ -87,4 +96,4 @@ def checked_sum(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> 
             raise NoResult(int(np.flatnonzero(beyond)[0]), overflow("sum", Type.INT64))
         return (high << _HALF) | (low & _LOW), beyond if is_partial else None
 
-    return result_of
+    return Result(result_of, (HALVES_READ, slot, count, -1, 0, 0))

@@ -19,8 +19,8 @@ def whole(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result
     slot, present = slots.whole(call.columns, call), slots.values(call.columns).present
     accumulator = ACCUMULATORS[call.function]
     if slots.is_partial(call):
-        return lambda totals: (totals[:, slot], totals[:, slot + 1] > 0)
+        return Result(lambda totals: (totals[:, slot], totals[:, slot + 1] > 0))
     if not accumulator.counts:
-        return lambda totals: (totals[:, slot], None)
+        return Result.stored(slot)
     nothing = writer(accumulator.result(types), slots.interner)(accumulator.value({}, types, call.parameters))
-    return lambda totals: (np.where(totals[:, present] > 0, totals[:, slot], nothing), None)
+    return Result(lambda totals: (np.where(totals[:, present] > 0, totals[:, slot], nothing), None))

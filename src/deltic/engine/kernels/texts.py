@@ -82,7 +82,8 @@ def _begin_block(data: Int, offsets: Ints, first: Int, seed: U64, table: Words1,
     for i in range(count):
         total += table[hashes[i] & mask]
     for i in range(count):
-        total += np.uint64(ends[min(np.int64(table[hashes[i] & mask] & _ID_MASK), ends.size - 1)])
+        place: Int = min(np.int64(table[hashes[i] & mask] & _ID_MASK), ends.size - 1)
+        total += np.uint64(ends[place])
     hashes[-1] = total
 
 

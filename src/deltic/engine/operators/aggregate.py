@@ -77,7 +77,7 @@ class Aggregates(GroupTotals, RelationUpdater):
         self.totals.runs = add_runs(self.totals.runs, Run(words, weights=amounts))
         both = np.concatenate([old, old + change])
         try:
-            results = self.results(both)
+            results = self.slots.read(both)
         except NoResult as missing:
             self.report(missing, columns[: self.keys, np.concatenate([starts, starts])])
             return self.target.no_rows()

@@ -185,9 +185,9 @@ def _totals(slots: Slots, sums: dict[int, Values], low: Positions, high: Positio
     totals = np.zeros((len(low), slots.width), np.int64)
     for slot, sums_before in sums.items():
         totals[:, slot] = sums_before[high] - sums_before[low]
-    (result,) = slots.results
     try:
-        return result(totals)
+        (column,) = slots.read(totals)
+        return column
     except NoResult as missing:
         raise missing.error from None
 

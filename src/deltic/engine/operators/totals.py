@@ -18,7 +18,7 @@ from deltic.engine.operators.groups import GroupedRows, Positions
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.codec import decode
 from deltic.engine.storage.interner import is_wide
-from deltic.engine.storage.layout import AddressedColumns, Domain, Raw, limits, overflow, signed
+from deltic.engine.storage.layout import ColumnBlock, Domain, Raw, limits, overflow, signed
 from deltic.engine.storage.run import Words
 from deltic.engine.storage.state import State
 from deltic.engine.storage.value_order import LARGE
@@ -111,13 +111,6 @@ class GroupTotals:
         nulls = np.logical_or.reduce(result) if result else np.zeros(0, bool)
         return rows.where(~nulls) if nulls.any() else rows
 
-    def results(self, totals: Totals) -> AddressedColumns:
-        """Return the stored values of each aggregate for groups of these totals.
-
-        Raises NoResult if a group has no value where one is required.
-        """
-        return AddressedColumns.of(result(totals) for result in self.slots.results)
-
     def report(self, missing: NoResult, keys: Words | Sequence[Raw]) -> None:
         """Add the group of these keys, which lacks a required result, to the faults of the epoch."""
         shown = []
@@ -128,7 +121,7 @@ class GroupTotals:
         group = f" with {', '.join(shown)}" if shown else ""
         self.faults.add(self.target.relation.name, f"{missing.error}{group}", 1)
 
-    def rows(self, keys: Words, groups: Positions, results: AddressedColumns, at: Positions) -> Words:
+    def rows(self, keys: Words, groups: Positions, results: ColumnBlock, at: Positions) -> Words:
         """Return the packed rows of groups, whose results are `at` these positions.
 
         Raises DomainOverflow if a result has no place yet.

@@ -122,7 +122,7 @@ class RunningGroups(Examination):
             for result, sign in ((totals, -1), (new, 1)):
                 some = np.flatnonzero(result[:, ROWS] > 0)
                 packed = np.array(keys, np.uint64).reshape(len(keys), len(result))
-                words.append(self.groups.rows(packed, some, self.groups.results(result), some))
+                words.append(self.groups.rows(packed, some, self.groups.slots.read(result), some))
                 weights.append(np.full(len(some), sign))
         except NoResult as missing:
             self.groups.report(missing, keys)
