@@ -401,7 +401,7 @@ def test_an_epoch_with_a_new_plan_says_what_it_also_stores():
         change.insert("mark", [(n,) for n in range(100)])
     stored = "o-e-mark(z, w) :- e(z, w), mark(w)"
     assert [line.partition(";")[0] for line in change.report.plan] == [stored]
-    assert f"; the new plan also stores {stored}" in repr(change.report)
+    assert f"the new plan also stores {stored}" in repr(change.report)
     assert stored in change.report._repr_html_()
     with pipeline.transaction() as change:
         change.insert("mark", [(100,)])

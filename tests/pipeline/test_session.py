@@ -57,6 +57,18 @@ def test_the_report_counts_what_really_changed(pipeline):
     assert report.rows_visited > 0
 
 
+def test_the_first_line_of_a_report_fits_a_line():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (i BIGINT)")
+    for number in range(30):
+        pipeline.sql(f"CREATE VIEW a_long_name_{number} AS SELECT i, count(*) AS n FROM t GROUP BY i")
+    with pipeline.transaction() as change:
+        change.insert("t", [(1,)])
+    first = str(change.report).splitlines()[0]
+    assert first.startswith("a_long_name_0 +1 −0; a_long_name_1 +1 −0 and 28 other views (1 row in, ")
+    assert len(first) <= 120
+
+
 def test_order_inside_a_transaction_does_not_matter(pipeline):
     insert(pipeline, ("ada", "bob"))
     with pipeline.transaction() as change:

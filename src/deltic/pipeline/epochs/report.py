@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from deltic.engine.executors.placed import Placed
@@ -12,6 +13,9 @@ from deltic.engine.result import ComponentReport, EpochResult, Extension, Stratu
 from deltic.errors import count_of
 from deltic.html import facts, table
 from deltic.pipeline.io.rounding import RoundedValues
+
+_LINE, _VIEWS = 120, 60
+"""The characters of a line, and of the views in the first one."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +113,29 @@ class EpochReport:
         return "".join(parts)
 
     def __repr__(self) -> str:
-        views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
         numbers = f"{count_of(self.rows_in, 'row')} in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
-        extension = f"; {self.extension}" if self.extension else ""
         files = f", {self.bytes_read:,} bytes read, {self.bytes_written:,} written" if self.bytes_written else ""
-        late = "".join(f"; left out: {each}" for each in self.late)
-        late += "".join(f"; {column}: {each}" for column, each in self.rounded.items())
-        placement = f"; ran {self.placement.summary}" if self.placement else ""
-        ways = "".join(f"; {_named(c)} {c.way}" for c in self.components if c.way)
-        plan = f"; the new plan also stores {'; '.join(self.plan)}" if self.plan else ""
-        return f"{views} ({numbers}{files}){late}{extension}{placement}{ways}{plan}"
+        parts = [
+            f"{_fitting([f'{name} {changed}' for name, changed in self.changed.items()])} ({numbers}{files})",
+            *(f"left out: {each}" for each in self.late),
+            *(f"{column}: {each}" for column, each in self.rounded.items()),
+            *([str(self.extension)] if self.extension else []),
+            *([f"ran {self.placement.summary}"] if self.placement else []),
+            *(f"{_named(c)} {c.way}" for c in self.components if c.way),
+            *([f"the new plan also stores {'; '.join(self.plan)}"] if self.plan else []),
+        ]
+        line = "; ".join(parts)
+        return line if len(line) <= _LINE else ";\n  ".join(parts)
+
+
+def _fitting(views: Sequence[str]) -> str:
+    """Return the changes of as many views as fit a line, and the number of the others."""
+    if not views:
+        return "no view changed"
+    ends = accumulate(len(view) + len("; ") for view in views)
+    shown = max(1, sum(end <= _VIEWS for end in ends))
+    left = len(views) - shown
+    return "; ".join(views[:shown]) + (f" and {count_of(left, 'other view')}" if left else "")
 
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
