@@ -74,9 +74,9 @@ QUERIES: dict[str, tuple[int, Text]] = {
     "IN of texts": (2500, _where(lambda n: "s IN (" + ", ".join(f"'x{i}'" for i in range(n)) + ")")),
     "CASE": (375, _selected(_cases)),
     "CASE in ELSE": (75, _selected(lambda n: _list("CASE WHEN a = {0} THEN {0} ELSE ", "")(n) + "b" + " END" * n)),
-    "a + a": (500, _selected(_list("a", " + "))),
+    "a + a": (1250, _selected(_list("a", " + "))),
     "a + b * i": (250, _selected(_list("b * {}", " + "))),
-    "||": (500, _selected(_list("s", " || "))),
+    "||": (1250, _selected(_list("s", " || "))),
     "concat": (500, _selected(lambda n: f"concat({_list('s')(n)})")),
     "coalesce": (500, _selected(lambda n: f"coalesce({_list('a + {}')(n)})")),
     "abs(abs(a))": (125, _selected(_nested("abs(", " - 2)"))),
@@ -86,7 +86,7 @@ QUERIES: dict[str, tuple[int, Text]] = {
     "NOT": (125, _where(_nested("NOT ", "", "a = 1"))),
     "columns": (125, lambda n: f"SELECT {_list('a + {0} AS c{0}')(n)} FROM t"),
     "sums": (50, lambda n: f"SELECT {_list('sum(a + {0}) AS c{0}')(n)} FROM t GROUP BY b"),
-    "UNION ALL": (50, _list("SELECT a + {} AS a FROM t", " UNION ALL ")),
+    "UNION ALL": (125, _list("SELECT a + {} AS a FROM t", " UNION ALL ")),
     "UNION": (50, _list("SELECT a FROM t WHERE a <> {}", " UNION ")),
     "VALUES": (250, lambda n: f"SELECT x + 1 AS x FROM VALUES {_list('({})')(n)} AS v (x)"),
     "CTEs joined twice": (3, _ctes),
@@ -251,7 +251,8 @@ def _row(name: str, version: str, taken: list[list[float]]) -> list[str]:
     sizes, seconds, first = taken
     defined = [f"{second:.3f}" for second in seconds] + ["-"] * (len(TIMES) - len(seconds))
     fitted = [f"{slope(sizes, column):.2f}" for column in (seconds, first)]
-    return [name, version, f"{sizes[0]:,}", *defined, fitted[0], f"{first[-1]:.3f}", fitted[1]]
+    each = f"{1000 * seconds[-1] / sizes[-1]:.2f}"
+    return [name, version, f"{sizes[0]:,}", *defined, fitted[0], each, f"{first[-1]:.3f}", fitted[1]]
 
 
 def main() -> None:
@@ -267,8 +268,9 @@ def main() -> None:
     arguments = ["--only", options.only, "--limit", str(options.limit)]
     found: dict[str, dict[str, list[list[float]]]] = side_by_side(__file__, arguments, options.before)
     rows = [_row(case, version, found[version][case]) for case in found["now"] for version in found]
-    header = ["shape", "version", "n", *(f"{times}n" for times in TIMES), "slope", "first row", "slope"]
-    notes = "Seconds of the processor to define the shape at each size, and to insert the first row at the largest one."
+    header = ["shape", "version", "n", *(f"{times}n" for times in TIMES), "slope", "ms each", "first row", "slope"]
+    notes = """Seconds of the processor to define the shape at each size, and to insert the first row at the largest one.
+"ms each" is what each of n costs at the largest size: a term, a column, a branch of CASE or UNION, a rule."""
     report("slopes", "What a definition costs by the size of its text", header, rows, notes)
 
 

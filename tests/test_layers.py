@@ -244,6 +244,24 @@ def test_tests_patch_no_private_method():
 
 def test_importing_deltic_is_light():
     """A fresh interpreter, because this one has loaded everything already."""
-    program = "import json, sys, deltic; print(json.dumps(sorted(sys.modules)))"
-    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert HEAVY.isdisjoint(name.split(".")[0] for name in json.loads(loaded))
+    assert HEAVY.isdisjoint(name.split(".")[0] for name in _loaded_by("import deltic"))
+
+
+def test_a_session_runs_without_the_oracle():
+    """Catches a part of the oracle that computes answers: nothing could see its errors."""
+    session = """
+import deltic
+with deltic.Pipeline() as pipeline:
+    pipeline.sql("CREATE TABLE t (a INT PRIMARY KEY, b INT); CREATE VIEW v AS SELECT b, count(*) n FROM t GROUP BY b")
+    pipeline.sql("INSERT INTO t VALUES (1, 2), (3, 4); UPDATE t SET b = b + 1 WHERE a = 1; SELECT a + 1 FROM t")
+    pipeline.sql("EXPLAIN v; EXPLAIN WHY SELECT * FROM v; SELECT max(n) FROM v")
+"""
+    assert [name for name in _loaded_by(session) if "oracle" in name or "reference" in name] == []
+
+
+def _loaded_by(program: str) -> list[str]:
+    """The modules that a program loads in an interpreter of its own."""
+    text = f"{program}\nimport json, sys; print(json.dumps(sorted(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout
+    loaded: list[str] = json.loads(shown.splitlines()[-1])
+    return loaded

@@ -29,6 +29,7 @@ from deltic.engine.conflicts import Conflict, ConflictError, Conflicts
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
 from deltic.engine.result import EpochResult, Extension
+from deltic.engine.rowwise import shown
 from deltic.engine.version import Version, rows_shown
 from deltic.values import in_order
 from deltic.values.types import Schema
@@ -96,14 +97,6 @@ class ReferenceEngine(Engine):
     def explain(self, name: str, full: bool = False) -> str:
         message = f"{name} {self._running.schema(name)}, recomputed in every epoch by the reference interpreter"
         return f"{message}:\n{self.circuit}" if full else message
-
-
-def computed(circuit: Circuit, tables: Mapping[str, Changed]) -> Version:
-    """Return the version of a circuit whose tables have these rows, with weights, and nothing before."""
-    running = _Interpreted(circuit, ITERATION_LIMIT)
-    running.sums = running.changed(tables, "trust")
-    running.views = running.interpreter.step({name: running.rows_of(name, rows) for name, rows in running.sums.items()})
-    return running.version(1)
 
 
 class _Interpreted:
@@ -198,12 +191,12 @@ class ReferenceVersion(Version):
     ) -> pa.Table:
         rows = self.tables[name] if table else self._contents(name)
         schema = (self.table_schemas if table else self.schemas)[name]
-        result = _shown(rows, schema, counted)
+        result = shown(rows, schema, counted)
         return result if columns is None else result.select([*columns, *({WEIGHT} & {*result.column_names})])
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         result = self._found(self._contents(name), self.schemas[name], key)
-        return _shown(result, self.schemas[name], counted)
+        return shown(result, self.schemas[name], counted)
 
     def find(self, name: str, keys: Mapping[str, list[Any]], *, table: bool = False) -> dict[Row, int]:
         rows = self.tables[name] if table else self._contents(name)
@@ -214,13 +207,13 @@ class ReferenceVersion(Version):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         rows, schema = self.tables[name], self.table_schemas[name]
         wanted = keys.group_by(keys.column_names).aggregate([]).to_pylist()
-        result = [_shown(self._found(rows, schema, key), schema, False) for key in wanted]
-        return pa.concat_tables(result) if result else _shown(ZSet(), schema, False)
+        result = [shown(self._found(rows, schema, key), schema, False) for key in wanted]
+        return pa.concat_tables(result) if result else shown(ZSet(), schema, False)
 
     def count_each(self, name: str, keys: pa.Table, *, table: bool = False) -> npt.NDArray[np.int64]:
         rows = self.tables[name] if table else self._contents(name)
         schema = (self.table_schemas if table else self.schemas)[name]
-        result = [_shown(self._found(rows, schema, key), schema, False) for key in keys.to_pylist()]
+        result = [shown(self._found(rows, schema, key), schema, False) for key in keys.to_pylist()]
         return np.array([len(table) for table in result], np.int64)
 
     def entries(self, name: str) -> int:
@@ -241,12 +234,3 @@ class ReferenceVersion(Version):
             return bool(in_order(mine) == in_order(values.of_python(value, type_)))
 
         return rows.filter(lambda row: all(has(row, column, value) for column, value in key.items()))
-
-
-def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
-    """Return the rows once with their weights if `counted` or a weight is negative, else as often as they weigh."""
-    table = to_arrow(rows, schema)
-    weights = np.asarray(table.column(WEIGHT))
-    if counted or (weights < 0).any():
-        return table
-    return table.take(pa.array(np.repeat(np.arange(len(table)), weights))).drop_columns([WEIGHT])

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from deltic.catalog import CatalogTable, ViewDefinitions
 from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
-from deltic.circuit.operators import Constant, Filter, Map, Negate, Plus, Sink, Source
+from deltic.circuit.operators import Constant, Source
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch, with_weights
 from deltic.engine.protocol import Engine
-from deltic.engine.reference import computed
+from deltic.engine.rowwise import Computed, computed, is_by_rows
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema
@@ -31,7 +31,6 @@ from deltic.sql.statements.effect import Effect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LINEAR = frozenset({Source, Constant, Map, Filter, Plus, Negate, Sink})
 _FEW = 32
 """This many rows are computed one by one in less time than an engine by vectors takes to begin."""
 
@@ -80,17 +79,17 @@ def _evaluated(
     version: Version,
     engine_of: Callable[[Circuit], Engine],
     known: Mapping[str, pa.Table] = MappingProxyType({}),
-) -> Engine | Version:
+) -> Engine | Computed:
     """Return what has the views of definitions, over a version with the rows that are `known` of some tables.
 
     The engine that `engine_of` makes knows the time already. A few rows that are only mapped and filtered are computed
-    by the reference interpreter.
+    one by one.
     """
-    is_alone = len(definitions) == 1 and _is_linear(definitions[0].circuit)
+    is_alone = len(definitions) == 1 and is_by_rows(definitions[0].circuit)
     circuit = definitions[0].circuit if is_alone else circuit_of(definitions)
     sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
     read = {n: known[n] if n in known else rows_needed(circuit, n, version) for n in sources if n != CLOCK.name}
-    is_linear = is_alone or _is_linear(circuit)
+    is_linear = is_alone or is_by_rows(circuit)
     is_small = CLOCK.name not in sources and is_linear and _rows_read(circuit, read) <= _FEW
     tables = {name: TableBatch(rows) for name, rows in read.items()}
     if is_small:
@@ -98,11 +97,6 @@ def _evaluated(
     engine = engine_of(circuit)
     engine.apply(tables, "trust")
     return engine
-
-
-def _is_linear(circuit: Circuit) -> bool:
-    """Return whether each row of a circuit is computed by itself."""
-    return all(type(op) in _LINEAR for op in circuit.operators)
 
 
 def _rows_read(circuit: Circuit, read: Mapping[str, pa.Table]) -> int:
