@@ -269,7 +269,7 @@ def main() -> None:
     found: dict[str, dict[str, list[list[float]]]] = side_by_side(__file__, arguments, options.before)
     rows = [_row(case, version, found[version][case]) for case in found["now"] for version in found]
     header = ["shape", "version", "n", *(f"{times}n" for times in TIMES), "slope", "ms each", "first row", "slope"]
-    notes = """Seconds of the processor to define the shape at each size, and to insert the first row at the largest one.
+    notes = """Seconds of the processor to define the shape at each size, and to insert the first row at the largest.
 "ms each" is what each of n costs at the largest size: a term, a column, a branch of CASE or UNION, a rule."""
     report("slopes", "What a definition costs by the size of its text", header, rows, notes)
 
