@@ -125,7 +125,10 @@ def check_delta(lake: Lake) -> None:
     how = lake.do("bare", INSERT.format("{}", 4), on, INSERT.format("{}", 5))
     assert re.match("compared: .*change data", how, re.IGNORECASE), how
     assert lake.do("bare", UPDATE.format("{}", 1)) == "change feed of version"
-    assert lake.do("ids", "RESTORE TABLE {} TO VERSION AS OF 2") == "row tracking of version"
+    assert lake.do("ids", "RESTORE TABLE {} TO VERSION AS OF 2") == "compared: row tracking does not show RESTORE"
+    lake.spark.sql("ALTER TABLE shop.ids SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    again = ("ALTER TABLE {} DROP COLUMN name", "ALTER TABLE {} ADD COLUMN name STRING")
+    assert lake.do("ids", *again) == "compared: row tracking does not show ADD COLUMNS"
     assert lake.do("ids", "OPTIMIZE {}") == "row tracking of version"
     lake.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     how = lake.do("ids", OVERWRITE.format("{}", 7), "VACUUM {} RETAIN 0 HOURS")

@@ -5,6 +5,7 @@ Tables of Delta and Iceberg are read by what changed; all others are compared as
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -78,7 +79,7 @@ def spark_source(place: External, spark: Any, tasks: Tasks | None) -> ExternalSo
             table.refresh()
         if format_ == "delta":
             return SparkDelta(place, tasks, table)
-        if format_ == "iceberg" and table.is_called(details[_NAME]) and _SNAPSHOT in table.properties():
+        if format_ == "iceberg" and table.is_called(details.get(_NAME, "")) and _SNAPSHOT in table.properties():
             return SparkIceberg(place, tasks, table)
     reason = _WITHOUT_VERSIONS.get(format_, f"a table of {format_} has no versions")
     return FrameSource(place, table.read, tasks, reason)
@@ -92,7 +93,7 @@ class _Version:
     """A version of a table, and the properties that it has."""
 
     id: str
-    number: int | None
+    number: Any
     properties: Mapping[str, str]
 
 
@@ -156,6 +157,10 @@ class SparkVersions(VersionedSource):
         return SourceChange(changes, at, how, len(changes), rounded=rows.taken())
 
 
+_OF_COLUMNS = re.compile("COLUMN|RESTORE|CLONE")
+"""Operations of Delta that may give rows other values in a column of the same name."""
+
+
 class SparkDelta(SparkVersions):
     """A Delta table, by its change data feed, or by the ids of rows and the versions that wrote them."""
 
@@ -169,9 +174,12 @@ class SparkDelta(SparkVersions):
             span = {"startingVersion": before + 1, "endingVersion": now.number}
             feed = self._outside.read(options={"readChangeFeed": "true", **span})
             return "change feed", _weighted(feed).select(*names, WEIGHT)
-        if _is_on(now, "delta.enableRowTracking"):
-            return "row tracking", self._by_row_ids(names, before, now)
-        return "it has neither a change data feed nor row tracking"
+        if not _is_on(now, "delta.enableRowTracking"):
+            return "it has neither a change data feed nor row tracking"
+        done = {line["operation"] for line in self._outside.sql("DESCRIBE HISTORY", f"LIMIT {now.number - before}")}
+        if other := [name for name in sorted(done) if _OF_COLUMNS.search(name)]:
+            return f"row tracking does not show {other[0]}"
+        return "row tracking", self._by_row_ids(names, before, now)
 
     def _by_row_ids(self, names: list[str], before: int, now: _Version) -> DataFrame:
         """Return the rows of each version that the other one does not have, in the same state."""
@@ -202,7 +210,9 @@ class SparkIceberg(SparkVersions):
     def open_table(self) -> _Version:
         properties = self._outside.properties()
         number = properties[_SNAPSHOT]
-        return _Version(self._outside.details()[_LOCATION], int(number) if number != "none" else None, properties)
+        return _Version(
+            self._outside.details().get(_LOCATION, ""), int(number) if number != "none" else None, properties
+        )
 
     def changes(self, table: CatalogTable, before: int, now: _Version) -> tuple[str, DataFrame] | str:
         from pyspark.sql.functions import col
