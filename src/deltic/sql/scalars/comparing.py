@@ -132,6 +132,8 @@ def _in_collation(name: str, collation: Collation, arguments: list[Typed], value
         arguments = arguments[::-1]
     if name in ("locate", "position"):
         name, arguments = "locate", [*arguments, constant(1, Type.INT32)][:3]
+    if name == "replace":
+        arguments = [*arguments, constant("", Type.STRING)][:3]
     how = (collation.base, "", "") if collation.base == "UTF8_LCASE" else collation.icu
     given = [*arguments, *(constant(text, Type.STRING) for text in how)]
     function = FUNCTIONS[f"collated_{name}"]
