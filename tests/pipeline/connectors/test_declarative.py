@@ -18,6 +18,8 @@ import deltic
 
 pytest.importorskip("grpc", reason="the extra pyspark[pipelines]")
 pytest.importorskip("yaml")
+from pyspark.pipelines.graph_element_registry import graph_element_registration_context
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -68,3 +70,38 @@ def test_runs_write_the_changes(tmp_path, run):
     assert {"shop": "s007", "total": 17, "sales": 4} in best
     with deltic.Pipeline(state=tmp_path / "state") as pipeline:
         assert pipeline.refresh().report is None
+
+
+class Registry:
+    """Takes the definitions of a pipeline's views."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def register_sql(self, text: str, file: Path) -> None:
+        assert file == Path(__file__)
+        self.texts.append(text)
+
+
+def test_definitions(tmp_path):
+    registry = Registry()
+    program = "CREATE TABLE t (i BIGINT); CREATE VIEW v AS SELECT i, count(*) AS `n n` FROM t GROUP BY i"
+
+    def made() -> deltic.Pipeline:
+        pipeline = deltic.Pipeline(state=tmp_path / "state", program=program)
+        with pipeline.transaction() as change:
+            change.insert("t", [(i,) for i in range(100 if not registry.texts else 1)])
+        return pipeline
+
+    with graph_element_registration_context(registry):
+        for _ in range(2):
+            deltic.materialized_view(tmp_path / "v", name="v", comment="it's")(made)
+        with pytest.raises(deltic.DelticError, match=r"v: return the deltic\.Pipeline that has the view, not None"):
+            deltic.materialized_view(tmp_path / "v", name="v")(lambda: None)
+        with pytest.raises(deltic.DelticError, match="Spark reads a pattern in it"):
+            deltic.materialized_view(tmp_path / "[v]", name="v")(made)
+    first, second = registry.texts
+    start = f"CREATE VIEW `v` COMMENT 'it\\'s' AS SELECT `i`, `n n` FROM parquet.`{tmp_path}/v/rows-"
+    assert first.startswith(start)
+    assert first.endswith("-*.parquet`")
+    assert f"LEFT ANTI JOIN parquet.`{tmp_path}/v/changes-" in second

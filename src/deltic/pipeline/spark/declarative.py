@@ -40,7 +40,10 @@ def materialized_view(
     def define(function: Callable[[], Pipeline]) -> None:
         elements = required("pyspark.pipelines.graph_element_registry", "a declarative pipeline")
         registry, view = elements.get_active_graph_element_registry(), name or function.__name__
-        with function() as pipeline:
+        made = function()
+        if not hasattr(made, "publish"):
+            raise DelticError(f"{view}: return the deltic.Pipeline that has the view, not {made!r}")
+        with made as pipeline:
             pipeline.publish(view, place)
             _log(str(pipeline.refresh()))
             columns = pipeline.views[view].names
