@@ -75,15 +75,16 @@ class RefreshReport:
     failed: Mapping[str, SourceFailure] = field(default_factory=dict)
     """The tables whose sources were left out, and why."""
 
+    @property
+    def _entries(self) -> dict[str, Any]:
+        return {**self.failed, **self.sources, **self.published}
+
     def __repr__(self) -> str:
-        lines = [f"{name}: {entry}" for places in (self.failed, self.sources) for name, entry in places.items()]
-        lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
-        lines += [f"{name}: {entry}" for name, entry in self.published.items()]
-        return "\n".join(lines)
+        first = f"epoch {self.epoch}: {self.report or 'nothing was new'}"
+        return "\n".join([first, *(f"{name}: {entry}" for name, entry in self._entries.items())])
 
     def _repr_html_(self) -> str:
-        places = {**self.failed, **self.sources, **self.published}
-        shown = facts({name: str(entry) for name, entry in places.items()}, f"epoch {self.epoch}")
+        shown = facts({name: str(entry) for name, entry in self._entries.items()}, f"epoch {self.epoch}")
         return shown + ("" if self.report is None else self.report._repr_html_())
 
 
