@@ -65,6 +65,8 @@ def _with_columns(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
     """Replace columns. `withColumns` would take the name `net.price` of another column for a field of `net`."""
     from pyspark.sql.functions import col
 
+    if not columns:
+        return frame
     return frame.select(*(columns.get(name, col(quoted(name))).alias(name) for name in frame.columns))
 
 
