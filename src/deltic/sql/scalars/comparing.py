@@ -34,7 +34,7 @@ _LETTERS = {"initcap", "replace", "substring_index", "split_part", "translate", 
 """Functions that choose letters as these."""
 _PATTERNS = {
     *("rlike", "regexp", "regexp_like", "regexp_count", "regexp_extract", "regexp_extract_all", "regexp_instr"),
-    *("regexp_replace", "regexp_substr", "split", "str_to_map", "like"),
+    *("regexp_replace", "regexp_substr", "split", "str_to_map", "like", "ilike"),
 }
 """Functions of patterns, which follow their first argument."""
 _CASES = "upper", "ucase", "lower", "lcase", "initcap"
@@ -148,6 +148,8 @@ def _small(name: str, collation: Collation, arguments: list[Typed]) -> list[Type
     """Return the arguments of a function of patterns, for texts in which case does not count."""
     if collation.name != "UTF8_LCASE":
         raise Mismatch(f"{name}: UTF8_LCASE is taken here and no other collation")
+    if name == "ilike":
+        return arguments
     if name == "like":
         return [key(replace(argument, modifier=collation)) for argument in arguments]
     last = 3 if name == "str_to_map" else 2
