@@ -33,7 +33,7 @@ def test_what_is_written_follows_the_change(tmp_path):
         first = added(pipeline, [(i, "a") for i in range(10_000)])
         assert (first.how, first.rows, first.files) == ("all files written", 10_000, 1)
         told = [added(pipeline, [(i, "b")]) for i in (5, 77)]
-        assert [(each.how, each.rows, each.kept) for each in told] == [("changes", 2, 1), ("changes", 4, 1)]
+        assert [(each.how, each.rows, each.files) for each in told] == [("changes", 2, 1), ("changes", 4, 1)]
         assert all(each.bytes < 2000 < 20_000 < first.bytes for each in told)
         assert added(pipeline, [], [(5, "b"), (77, "b")]).rows == 0
         assert added(pipeline, [(i, "b") for i in range(1000)]).how == "all files written"
@@ -58,6 +58,14 @@ def test_files_of_others(tmp_path):
     (tmp_path / "v" / "rows-1.parquet").write_text("of another program")
     with pytest.raises(deltic.DelticError, match="there is something else"):
         opened(tmp_path, program)
+
+
+@pytest.mark.parametrize("kind", ["merge_on_read", "parquet"])
+def test_types_that_parquet_lacks(tmp_path, kind):
+    pipeline = deltic.Pipeline(program="CREATE TABLE n (i INTERVAL YEAR TO MONTH); CREATE VIEW v AS SELECT i FROM n")
+    pipeline.publish("v", External(kind, path=tmp_path / "v"))
+    with pytest.raises(deltic.UnsupportedError, match="Parquet lacks a type of the view"):
+        pipeline.refresh()
 
 
 def test_maps_are_written_whole(tmp_path):

@@ -82,7 +82,7 @@ def of_delta(path):
 def of_merged(path):
     """The rows of a folder that readers merge: those of its files, and the changes since."""
     listed = json.loads((path / "_deltic.json").read_text())["files"]
-    result = sum((of_parquet(path / name) for name in listed["rows"]), Counter())
+    result = of_parquet(path / listed["rows"])
     if listed["changes"]:
         for row in pq.read_table(path / listed["changes"]).to_pylist():
             result[repr(tuple(row.values())[:-1]).replace("-0.0", "0.0")] += row["__weight__"]

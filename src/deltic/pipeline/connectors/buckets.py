@@ -24,7 +24,7 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import with_weights
 from deltic.engine.comparing import netted
 from deltic.engine.files.files import Files
-from deltic.errors import CatalogError, DelticError
+from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.names import find
 from deltic.values.hashing import xxhash64
@@ -280,11 +280,21 @@ LISTING = "_deltic.json"
 
 def write_part(files: Files, bucket: int, rows: pa.Table, stored: pa.Table | None = None) -> BucketFile:
     """Write the rows of a bucket to a new file, durably; in the form of `stored`, if given."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(rows if stored is None else stored, sink)
     name = f"part-{bucket:05}-{uuid.uuid4()}.parquet"
-    size = files.write(name, [memoryview(sink.getvalue())])
+    size = write_parquet(files, name, rows if stored is None else stored)
     return BucketFile(name, len(rows), digest(row_hashes(rows, rows.column_names)), size)
+
+
+def write_parquet(files: Files, name: str, rows: pa.Table) -> int:
+    """Write rows to a file of Parquet, durably, and return its size. UnsupportedError for types that it lacks."""
+    sink = pa.BufferOutputStream()
+    try:
+        pq.write_table(rows, sink)
+    except pa.ArrowNotImplementedError as error:
+        raise UnsupportedError(
+            f"{files.place}: Parquet lacks a type of the view ({error}); cast it to a text"
+        ) from error
+    return files.write(name, [memoryview(sink.getvalue())])
 
 
 def read_listing(files: Files, name: str = LISTING) -> dict[str, Any] | None:

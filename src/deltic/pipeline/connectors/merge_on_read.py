@@ -17,7 +17,7 @@ from deltic.catalog import External
 from deltic.engine.comparing import netted
 from deltic.engine.files.address import files_at
 from deltic.errors import DelticError
-from deltic.pipeline.connectors.buckets import LISTING, marked, naming, read_listing
+from deltic.pipeline.connectors.buckets import LISTING, marked, naming, read_listing, write_parquet
 from deltic.pipeline.connectors.source import filled
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 
@@ -29,19 +29,19 @@ _SHARE = 8
 
 @dataclass(frozen=True)
 class MergedFiles:
-    """The files of a view: those of its rows, named `rows-*`, and that of the changes since, if there is one."""
+    """The files of a view: a folder with its rows, and the file of the changes since, if there is one."""
 
     schema: str
-    rows: tuple[str, ...]
+    rows: str
     count: int
     changes: str | None = None
-    read: tuple[str, ...] = ()
-    """The files of the previous publication."""
+    before: tuple[str, ...] = ()
+    """The folder and the file of the previous publication."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The files that readers merge."""
-        return (*self.rows, *((self.changes,) if self.changes else ()))
+        """The folder and the file that readers merge."""
+        return (self.rows, self.changes) if self.changes else (self.rows,)
 
 
 class MergeOnReadTarget:
@@ -63,15 +63,14 @@ class MergeOnReadTarget:
                 self._list(TargetMark("", -1), None)
             now = self._present()
             new, told = self._next(now, shown, delta)
-            self._list(shown.mark, replace(new, read=now.names if now else ()))
+            self._list(shown.mark, replace(new, before=now.names if now else ()))
             return told
 
     def paths(self) -> tuple[str, str | None]:
-        """Return the paths of the rows, a pattern, and of the changes, if there are any, after a publication."""
+        """Return the path of the folder of rows, and of the file of changes, if there is one, after a publication."""
         now = self._present()
         assert now is not None
-        rows = f"{self.address}/{now.rows[0].rpartition('-')[0]}-*.parquet"
-        return rows, now.changes and f"{self.address}/{now.changes}"
+        return f"{self.address}/{now.rows}", now.changes and f"{self.address}/{now.changes}"
 
     def _next(
         self, now: MergedFiles | None, shown: PublishedView, delta: pa.Table | None
@@ -79,7 +78,7 @@ class MergeOnReadTarget:
         if now is None or delta is None or (changes := self._since(now, shown, delta)) is None:
             return self._anew(shown)
         if not len(delta):
-            return now, PublishedRows("nothing was new", kept=len(now.names))
+            return now, PublishedRows("nothing was new")
         return self._changed(now, changes)
 
     def _present(self) -> MergedFiles | None:
@@ -88,8 +87,7 @@ class MergeOnReadTarget:
         if found is None or found["files"] is None:
             return None
         files = found["files"]
-        rows, read = tuple(files["rows"]), tuple(files["read"])
-        return MergedFiles(files["schema"], rows, files["count"], files["changes"], read)
+        return MergedFiles(**{**files, "before": tuple(files["before"])})
 
     def _since(self, now: MergedFiles, shown: PublishedView, delta: pa.Table) -> pa.Table | None:
         """Return the changes since the rows were written; None if all rows must be written again.
@@ -108,29 +106,31 @@ class MergeOnReadTarget:
 
     def _anew(self, shown: PublishedView) -> tuple[MergedFiles, PublishedRows]:
         """Write all rows."""
-        rows, made = shown.rows(), uuid.uuid4().hex
-        starts = range(0, max(len(rows), 1), _PART)
-        names = [f"rows-{made}-{number:05}.parquet" for number in range(len(starts))]
-        sizes = [self._write(name, rows.slice(start, _PART)) for name, start in zip(names, starts, strict=True)]
-        told = PublishedRows("all files written", len(rows), len(names), sum(sizes))
-        return MergedFiles(str(shown.schema), tuple(names), len(rows)), told
+        rows, folder = shown.rows(), f"rows-{uuid.uuid4().hex}"
+        parts = [rows.slice(start, _PART) for start in range(0, max(len(rows), 1), _PART)]
+        sizes = [write_parquet(self._files, f"{folder}/{number:05}.parquet", part) for number, part in enumerate(parts)]
+        told = PublishedRows("all files written", len(rows), len(parts), sum(sizes))
+        return MergedFiles(str(shown.schema), folder, len(rows)), told
 
     def _changed(self, now: MergedFiles, changes: pa.Table) -> tuple[MergedFiles, PublishedRows]:
         """Write the changes since the rows were written."""
         if not len(changes):
-            return replace(now, changes=None), PublishedRows("changes", kept=len(now.rows))
+            return replace(now, changes=None), PublishedRows("changes")
         name = f"changes-{uuid.uuid4().hex}.parquet"
-        size = self._write(name, changes)
-        return replace(now, changes=name), PublishedRows("changes", len(changes), 1, size, len(now.rows))
-
-    def _write(self, name: str, rows: pa.Table) -> int:
-        sink = pa.BufferOutputStream()
-        pq.write_table(rows, sink)
-        return self._files.write(name, [memoryview(sink.getvalue())])
+        size = write_parquet(self._files, name, changes)
+        return replace(now, changes=name), PublishedRows("changes", len(changes), 1, size)
 
     def _list(self, mark: TargetMark, files: MergedFiles | None) -> None:
         """Let readers find the files, and remove those that neither this publication nor the previous one has."""
         listed = {"stamp": mark.stamp, "epoch": mark.epoch, "files": files and asdict(files)}
         self._files.write(LISTING, [json.dumps(listed).encode()])
-        kept = {LISTING, *(files.names if files else ()), *(files.read if files else ())}
-        self._files.remove(*(name for name in self._files.names() if name not in kept))
+        kept = {LISTING, *(files.names if files else ()), *(files.before if files else ())}
+        for name in self._files.names():
+            if name not in kept:
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        if name.startswith("rows-"):
+            self._files.below(name).clear()
+        else:
+            self._files.remove(name)
