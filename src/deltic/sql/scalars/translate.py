@@ -519,7 +519,7 @@ class _Translation:
 
     def is_(self, node: exp.Expression) -> Typed:
         if isinstance(node.expression, exp.Null):
-            return conditions.is_null(self.of(node.this))
+            return conditions.is_null(functions.variants.variant(node.this, self.of) or self.of(node.this))
         if isinstance(node.expression, exp.Boolean):
             return conditions.is_boolean(self.of(node.this), bool(node.expression.this))
         raise self.unsupported(node)
