@@ -6,6 +6,8 @@ was before.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from deltic.datalog import check, lower, parse
@@ -14,6 +16,7 @@ from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.inline.epoch_runner import EpochRunner
 from deltic.engine.growth import Growth
 from deltic.engine.storage.layout import Domain, DomainOverflow
+from deltic.engine.storage.state import State
 from deltic.values.types import Type
 from tests.conformance.engines import Driver
 
@@ -96,3 +99,26 @@ def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch:
         assert driver.rows("p") == powers(numbers)
         assert runs.count("") == 1
         assert all(runs.count(f"v{i}") <= 2 for i in range(STEPS + 1))
+
+
+def test_a_number_that_wanders_begins_a_stratum_again_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = lower(
+        check([parse(".decl a(x: number)\n.input a\n.decl n(c: number)\n.output n\nn(c) :- c = sum x : a(x).")])
+    )
+    driver, grown = Driver(IncrementalEngine(circuit), circuit), list[str]()
+    monkeypatch.setattr(Growth, "make_room", _noting(Growth.make_room, grown))
+    total = 0
+    for x in range(1, 200):
+        driver.insert(a=[(-x,)])
+        total -= x
+        assert driver.rows("n") == {(total,)}
+    assert len(grown) <= 8, grown
+    assert grown
+
+
+def _noting(make_room: Callable[..., None], grown: list[str]) -> Callable[..., None]:
+    def noted(self: Growth, overflow: DomainOverflow, relations: Sequence[State] = ()) -> None:
+        grown.append(str(overflow))
+        make_room(self, overflow, relations)
+
+    return noted

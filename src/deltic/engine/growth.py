@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deltic.engine.storage.layout import Domain, DomainOverflow
+from deltic.engine.storage.state import State
 
 _ALL = 64
+# Wider rows of smaller relations cost less than one more growth, after which all queries that read them are bound.
+_FEW = 1 << 12
 
 
 class Growth:
@@ -17,8 +22,10 @@ class Growth:
     def __init__(self) -> None:
         self._grown: list[Domain] = []
 
-    def make_room(self, overflow: DomainOverflow) -> None:
-        """Make room for a value that had none."""
+    def make_room(self, overflow: DomainOverflow, relations: Sequence[State] = ()) -> None:
+        """Make room for a value of relations that had none. If these have rows, but few, there is room for more
+        values.
+        """
         domain, together = overflow.domain, [overflow.domain]
         if domain in self._grown:
             time, (least, greatest) = self._grown.count(domain), domain.range()
@@ -28,6 +35,8 @@ class Growth:
                 low, high = other.range()
                 other.extend_amply(low - is_below, high + is_above, time)
                 together.append(other)
+        elif relations and not domain.empty and all(0 < len(state.contents) < _FEW for state in relations):
+            domain.extend_amply(overflow.low, overflow.high, 1)
         else:
             domain.extend(overflow.low, overflow.high)
         self._grown += together

@@ -76,5 +76,5 @@ class EpochRunner:
     ) -> None:
         """Undo the change of relations, make room for a value, and repack. Raises Renumbered."""
         self.store.restore(snapshot, relations)
-        growth.make_room(overflow)
+        growth.make_room(overflow, relations)
         self.store.fit_within_epoch()
