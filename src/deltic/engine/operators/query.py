@@ -56,6 +56,15 @@ class VisitLimit:
     ring: Callable[[], None] = lambda: None
 
 
+def _are_far(runs: Sequence[Sequence[Run]]) -> bool:
+    """Return whether some run is in remote storage."""
+    for atom in runs:
+        for run in atom:
+            if run.is_far:
+                return True
+    return False
+
+
 def no_inner_engine(circuit: Circuit) -> Engine:
     """Fail: shards leave recursions inside recursions to one engine, so there is no inner engine here."""
     raise AssertionError(f"a recursion inside a recursion has no engine here:\n{circuit}")
@@ -261,10 +270,12 @@ class Evaluation:
         """Yield the derivations that the searches of its plan find."""
         by_intervals = None if recursive or delta.is_heavy else self.by_intervals()
         plan = by_intervals or self._plan_for(len(delta))
-        if not all(arrangement.is_built for arrangement in plan._probed):
-            if version is None and plan._finds_nothing(recursive):
-                return
-            plan.build()
+        for arrangement in plan._probed:
+            if not arrangement.is_built:
+                if version is None and plan._finds_nothing(recursive):
+                    return
+                plan.build()
+                break
         if plan.plan.intervals is None:
             source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
         else:
@@ -422,7 +433,7 @@ class Evaluation:
 
     def _have_near(self, runs: list[tuple[Run, ...]]) -> None:
         """Return runs; of far ones, the parts that the first segment's look-ups by its input may need."""
-        if not any(run.is_far for atom in runs[1:] for run in atom):
+        if not _are_far(runs):
             return
         (source,), accesses = runs[0], self.plan.segments[0].accesses
         intervals = self.plan.intervals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -105,7 +105,7 @@ def search(
 
     A large first atom is searched in pieces by several threads. The visited rows do not depend on the threads.
     """
-    weighted = sign < 0 or tables.counts or any(run.weights.size for atom in runs for run in atom)
+    weighted = sign < 0 or tables.counts or _have_weights(runs)
     cut = _pieces(runs[0], thresholds.piece)
     own = [tables] if len(cut) == 1 else [tables.with_own_position() for _ in cut]
     rooms: list[_Room] = []
@@ -120,6 +120,15 @@ def search(
         raise
     finally:
         visits.rows += sum(piece.visited for piece in pieces)
+
+
+def _have_weights(runs: Sequence[Sequence[Run]]) -> bool:
+    """Return whether some weight is not one."""
+    for atom in runs:
+        for run in atom:
+            if run.weights.size:
+                return True
+    return False
 
 
 def _pieces(runs: Sequence[Run], size: int) -> list[Callable[[], Sequence[Run]]]:
@@ -179,7 +188,7 @@ class _Piece:
     def _room(self, count: int) -> _Room:
         return (
             np.empty((self.words, count), np.uint64),
-            np.empty(count, np.int32) if any(self.timed) else NO_TIMES,
+            np.empty(count, np.int32) if True in self.timed else NO_TIMES,
             np.empty(count, np.int64) if self.weighted else NO_WEIGHTS,
         )
 
@@ -196,11 +205,16 @@ class _Piece:
 
 def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:
     """Return the kernel's table of all runs, and the range in it of each atom."""
-    table = descriptors([run for atom in runs for run in atom])
-    ends = [0, *accumulate(map(len, runs))]
-    if not any(timed):
+    table, ranges = descriptors([run for atom in runs for run in atom]), _ranges(tuple(map(len, runs)))
+    if True not in timed:
         table[:, TIMES] = 0
     else:
-        for start, end, keeps_times in zip(ends, ends[1:], timed, strict=False):
+        for (start, end), keeps_times in zip(ranges.tolist(), timed, strict=True):
             table[start:end, TIMES] *= keeps_times
-    return table, np.array(list(pairwise(ends)), np.int64)
+    return table, ranges
+
+
+@lru_cache(1 << 10)
+def _ranges(lengths: tuple[int, ...]) -> Table:
+    """Return the ranges of these lengths, one after the other: int64[n, 2]."""
+    return np.array([*pairwise([0, *accumulate(lengths)])], np.int64)

@@ -147,10 +147,12 @@ class Arrangement:
         A search tries all combinations of the runs of its atoms. So it would meet a row that a change replaces three
         times, and in n such atoms 3^n times: before the change, as removed, and as added.
         """
-        if len(self.runs) < 2 or len(self) > most:
-            return self.runs
-        if self._merged[0] is not self.runs:
-            self._merged = self.runs, (merge_all(self.runs),)
+        runs, (merged, result) = self.runs, self._merged
+        if len(runs) < 2 or merged is runs:
+            return result if merged is runs else runs
+        if runs[0].count > most or len(self) > most:
+            return runs
+        self._merged = runs, (merge_all(runs),)
         return self._merged[1]
 
     def compact(self) -> None:
