@@ -14,6 +14,7 @@ from deltic.functions.conversions import lists_of
 from deltic.functions.function import FUNCTIONS, Function, by_rows
 from deltic.functions.java_patterns import compiled
 from deltic.functions.limits import MOST_ELEMENTS, no_sequence, too_long
+from deltic.lazy import pa, pc
 from deltic.values.order import in_order
 from deltic.values.types import Column, Kind, Type
 
@@ -186,6 +187,21 @@ def _sized(operands: Sequence[str], types: Sequence[Type]) -> str:
     return f"CAST({name}({operands[0]}) AS INTEGER)"
 
 
+def _lengths(columns: Sequence[Any], count: int) -> Any:
+    """Return the lengths of arrays; None for maps."""
+    return pc.list_value_length(columns[0]) if pa.types.is_list(columns[0].type) else None
+
+
+def _elements(columns: Sequence[Any], count: int) -> Any:
+    """Return the elements of arrays at places from 0 on, NULL beyond the ends."""
+    arrays, places = (c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns)
+    if not pa.types.is_list(arrays.type):
+        return None
+    inside = pc.and_(pc.greater_equal(places, 0), pc.less(places, pc.list_value_length(arrays)))
+    starts = arrays.offsets[:count]
+    return arrays.values.take(pc.if_else(inside, pc.add_checked(starts, pc.if_else(inside, places, 0)), None))
+
+
 def _field_sql(operands: Sequence[str], types: Sequence[Type]) -> str:
     return f"struct_extract({operands[0]}, {operands[1]})"
 
@@ -204,8 +220,8 @@ FUNCTIONS |= by_rows(
             strict=False,
             nullable=False,
         ),
-        "size": Function(INT, _sized),
-        "get": Function(_element, "CASE WHEN {1} >= 0 THEN {0}[{1} + 1] END", tolerant=True),
+        "size": Function(INT, _sized, columns=_lengths),
+        "get": Function(_element, "CASE WHEN {1} >= 0 THEN {0}[{1} + 1] END", tolerant=True, columns=_elements),
         "at": Function(_element, "{0}[{1}]", tolerant=True),
         "value_at": Function(lambda node, types: types[0].value.type, python=_value_at, tolerant=True),
         "array_contains": Function(BOOL, python=_contains, tolerant=True),

@@ -46,13 +46,21 @@ def computed(
 
     The calls read the operands, of these types, as columns a0, a1, …; these may contain NULL.
     """
-    names = [f"a{i}" for i in range(len(operands))]
-    sql, _ = _sql(node, dict(zip(names, types, strict=True)))
+    return queried(sql_of(node, types, result), operands, result)
+
+
+def sql_of(node: exp.Expression, types: Sequence[Type], result: Type) -> str:
+    """Return the DuckDB SQL of nested calls of columns a0, a1, … of these types, for `queried`."""
+    sql, _ = _sql(node, {f"a{i}": type_ for i, type_ in enumerate(types)})
     is_span = result is Type.DAY_TIME_INTERVAL  # which DuckDB gives as months, days and nanoseconds
-    sql = f"epoch_us({sql})" if is_span else sql
+    return f"epoch_us({sql})" if is_span else sql
+
+
+def queried(sql: str, operands: Sequence[pa.ChunkedArray | pa.Array], result: Type) -> pa.Array:
+    """Return the values of an expression over columns a0, a1, …, in the Arrow type of its result."""
+    columns = {f"a{i}": operand for i, operand in enumerate(operands)}
     rows = len(operands[0]) if operands else 1
-    column = _queried(sql, pa.table({**dict(zip(names, operands, strict=True)), "row": pa.array(range(rows))}))
-    return column.cast(result.arrow)
+    return _queried(sql, pa.table({**columns, "row": pa.array(range(rows))})).cast(result.arrow)
 
 
 def _sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:

@@ -19,9 +19,11 @@ from deltic.circuit.expressions import (
     is_checked,
     is_literal,
     operands_of,
+    put,
     read_of,
     type_over,
 )
+from deltic.circuit.expressions.duckdb import sql_of
 from deltic.circuit.expressions.meaning import meaning
 from deltic.engine.operators.numbers import Array, Result
 from deltic.engine.operators.remembered import ValueCache
@@ -67,6 +69,8 @@ class Columns:
     """The values of functions on these rows, so that each is computed once."""
     arrays: dict[exp.Expression, Any] = field(default_factory=dict, init=False)
     """The same as Arrow columns, for functions with composite values."""
+    inner: dict[tuple[Type, bytes], Columns] = field(default_factory=dict, init=False)
+    """Columns of single operands, by their types and values."""
 
     def where(self, mask: Array) -> Columns:
         """Return the rows where the mask is true."""
@@ -92,6 +96,17 @@ class Columns:
         """Return the static properties of an operation."""
         return _node(expression, self.types, self.interner, self.nodes)
 
+    def of_one(self, of_one: CallOfOne, values: Array) -> Columns:
+        """Return values of the operand of nested calls as the column `a`. Other calls of the same values share it, and
+        with it the results of what they have in common.
+        """
+        key = of_one.type, values.tobytes()
+        if key not in self.inner:
+            given, types = {"a": (values, None)}, {"a": of_one.type}
+            made = Columns(given, types, len(values), self.interner, nodes=of_one.nodes, remembers=False)
+            self.inner[key] = made
+        return self.inner[key]
+
     def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
         """Return the values that an expression reads in one row, as Python values."""
         result = {}
@@ -103,6 +118,18 @@ class Columns:
             column = decode(values[index : index + 1], there, type_, self.interner)
             result[name] = from_arrow(column, type_)[0]
         return read_of(expression, result)
+
+
+@dataclass(frozen=True)
+class CallOfOne:
+    """Nested functions of one operand with few values: the innermost such operand, and the functions of a column `a`
+    of its type.
+    """
+
+    operand: exp.Expression
+    call: exp.Expression
+    type: Type
+    nodes: dict[int, ColumnOperation] = field(default_factory=dict)
 
 
 class ColumnOperation:
@@ -157,10 +184,25 @@ class ColumnOperation:
         return function.strict and not function.thorough and any(map(is_checked, self.operands[1:]))
 
     @cached_property
-    def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
-        """The innermost operand with few values, below nested functions of one operand; these functions of `a`; its
-        type.
-        """
+    def _by_duckdb(self) -> tuple[exp.Expression, list[exp.Expression]]:
+        """The nested calls that DuckDB computes, of columns a0, a1, …, and the operands in these."""
+        arguments: list[exp.Expression] = []
+        return _with_arguments(self.expression, arguments), arguments
+
+    @property
+    def arguments(self) -> list[exp.Expression]:
+        """The operands that DuckDB reads as columns a0, a1, …"""
+        return self._by_duckdb[1]
+
+    @cached_property
+    def sql(self) -> str:
+        """The SQL of DuckDB for nested calls of its `arguments`."""
+        call, arguments = self._by_duckdb
+        return sql_of(call, [self._type_of(argument) for argument in arguments], self.result)
+
+    @cached_property
+    def of_one(self) -> CallOfOne | None:
+        """Return the nested functions of one operand with few values; None if there are none."""
         inside, copied = self.expression, (call := self.expression.copy())
         result: tuple[exp.Expression, exp.Expression] | None = None
         while is_call(inside) and function_of(inside).strict:
@@ -174,7 +216,7 @@ class ColumnOperation:
             return None
         operand, place = result
         place.replace(column("a"))
-        return operand, call, self._type_of(operand)
+        return CallOfOne(operand, call, self._type_of(operand))
 
     @cached_property
     def listed(self) -> Array:
@@ -201,6 +243,19 @@ def _node(
     if result is None:
         result = nodes[id(expression)] = ColumnOperation(expression, names, interner, nodes)
     return result
+
+
+def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> exp.Expression:
+    """Return the calls with columns a0, a1, … in place of other operands, which are appended to `arguments`."""
+    copy = node.copy()
+    for operand, new in zip(operands_of(node), operands_of(copy), strict=True):
+        if is_call(operand) and function_of(operand).duckdb and function_of(node).reads_once:
+            put(new, _with_arguments(operand, arguments))
+        elif not is_literal(operand):
+            if operand not in arguments:
+                arguments.append(operand)
+            put(new, column(f"a{arguments.index(operand)}"))
+    return copy
 
 
 def _taken(column: Column, rows: Array) -> Column:

@@ -21,17 +21,15 @@ from deltic.circuit.expressions import (
     Fold,
     HigherOrder,
     Let,
-    column,
     element_type,
     is_division,
     is_literal,
     key_of,
     operands_in_turn,
     operands_of,
-    put,
 )
 from deltic.circuit.expressions.checks import undefined as undefined_error
-from deltic.circuit.expressions.duckdb import computed
+from deltic.circuit.expressions.duckdb import queried
 from deltic.circuit.expressions.meaning import meaning
 from deltic.depth import deep
 from deltic.engine.interrupts import postponed
@@ -242,12 +240,11 @@ def _call(node: ColumnOperation, columns: Columns) -> Result:
         return where_defined(any_null(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
     if not columns.remembers or node.of_one is None:
         return _of_all(node.expression, columns)
-    operand, call, type_ = node.of_one
-    ids, nulls = evaluate(operand, columns)
+    of_one = node.of_one
+    ids, nulls = evaluate(of_one.operand, columns)
 
     def compute(wanted: Array) -> Result:
-        own = Columns({"a": (wanted, None)}, {"a": type_}, len(wanted), columns.interner, remembers=False)
-        return _of_all(call, own)
+        return _of_all(of_one.call, columns.of_one(of_one, wanted))
 
     return where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
 
@@ -261,22 +258,25 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
 
 def _made(expression: exp.Expression, columns: Columns) -> Any:
     """Return the values of a function as an Arrow column, computed by columns, row by row or by DuckDB."""
-    function, result = function_of(expression), columns.node(expression).result
-    if function.columns is not None and (made := _by_columns(function.columns, expression, columns)) is not None:
-        return made.cast(result.arrow)
+    function, node = function_of(expression), columns.node(expression)
+    recurs = bool(function.duckdb) and any(_may_recur(operand, columns) for operand in node.operands)
+    if function.columns is not None and not recurs:
+        made = _by_columns(function.columns, expression, columns)
+        if made is not None:
+            return made.cast(node.result.arrow)
     if function.python is not None:
         return _one_by_one(expression, columns)
-    arguments: list[exp.Expression] = []
-    call = _with_arguments(expression, arguments)
-    operands = [_repeated(argument, columns) for argument in arguments]
-    types = [columns.node(argument).result for argument in arguments]
-    if not operands:
-        operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
-    return computed(call, operands, types, result)
+    operands = [_repeated(argument, columns) for argument in node.arguments]
+    return queried(node.sql, operands or [to_arrow([0] * columns.count, Type.INT64)], node.result)
 
 
 _MANY = 256
 """From this many rows on, equal arrays are written once."""
+
+
+def _may_recur(expression: exp.Expression, columns: Columns) -> bool:
+    """Return whether many rows may have the same arrays, as the elements of an array have."""
+    return columns.count >= _MANY and columns.node(expression).result.kind is Kind.ARRAY and not is_call(expression)
 
 
 def _repeated(expression: exp.Expression, columns: Columns) -> Any:
@@ -284,9 +284,9 @@ def _repeated(expression: exp.Expression, columns: Columns) -> Any:
 
     The elements of an array are as many rows, each with the whole of it: written out, that is quadratic.
     """
-    type_ = columns.node(expression).result
-    if columns.count < _MANY or type_.kind is not Kind.ARRAY or is_call(expression):
+    if not _may_recur(expression, columns):
         return _arrow(expression, columns)
+    type_ = columns.node(expression).result
     ids, nulls = evaluate(expression, columns)
     known, which = np.unique(ids, return_inverse=True)
     if 4 * len(known) > len(ids):
@@ -306,24 +306,6 @@ def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns
         return compute(arrays, columns.count)
     made = compute([array.filter(there) for array in arrays], int(there.sum()))
     return None if made is None else made.take(pa.array(np.cumsum(there) - 1, mask=~there))
-
-
-def _is_by_duckdb(expression: exp.Expression) -> bool:
-    """Return whether DuckDB computes the function for all operands."""
-    return is_call(expression) and bool(function_of(expression).duckdb)
-
-
-def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> exp.Expression:
-    """Return the calls with columns a0, a1, … in place of other operands, which are appended to `arguments`."""
-    copy = node.copy()
-    for operand, new in zip(operands_of(node), operands_of(copy), strict=True):
-        if _is_by_duckdb(operand) and function_of(node).reads_once:
-            put(new, _with_arguments(operand, arguments))
-        elif not is_literal(operand):
-            if operand not in arguments:
-                arguments.append(operand)
-            put(new, column(f"a{arguments.index(operand)}"))
-    return copy
 
 
 def _one_by_one(expression: exp.Expression, columns: Columns) -> Any:
