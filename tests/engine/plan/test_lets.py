@@ -40,7 +40,7 @@ class Counted:
         self.driver = Driver(self.engine, circuit)
         self.runs = 0
         runner = self.engine.executor.running.runner
-        for begins in ("attempt", "_grow"):
+        for begins in ("attempt", "grow"):
             monkeypatch.setitem(vars(runner), begins, self._counted(getattr(runner, begins)))
 
     def _counted(self, original: Callable[..., object]) -> Callable[..., object]:
