@@ -77,7 +77,7 @@ CASES: dict[str, tuple[str, Callable[[Row], Any]]] = {
     "parentheses": (f"SELECT {'(' * 1000}a{')' * 1000} AS x FROM t", lambda r: r[0]),
     "functions": (f"SELECT {'abs(' * 400}a - 2{')' * 400} AS x FROM t", lambda r: abs(r[0] - 2)),
     "functions of texts": (f"SELECT {'upper(' * 300}s{')' * 300} AS x FROM t", lambda r: r[2].upper()),
-    "NOT": (f"SELECT a FROM t WHERE {'NOT ' * 300} a = 1", lambda r: r[0] if r[0] == 1 else None),
+    "NOT": (f"SELECT a FROM t WHERE {'NOT ' * 1000} a = 1", lambda r: r[0] if r[0] == 1 else None),
     "struct": (f"SELECT size(array({'struct(' * 30}a{')' * 30})) + a AS x FROM t", lambda r: 1 + r[0]),
     "subqueries": (
         f"SELECT a FROM {'(SELECT a FROM ' * 150}t{') WHERE a > 2' * 150}",

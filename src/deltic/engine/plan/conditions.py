@@ -129,11 +129,9 @@ class ConditionAssembler(Assembler):
 
     def decide(self, condition: exp.Expression, negated: bool = False) -> Operand:
         """Append the instructions of a condition, or of its negation. Return the operand of its truth value."""
+        while isinstance(condition, exp.Paren | exp.Not):
+            condition, negated = condition.this, negated != isinstance(condition, exp.Not)
         match condition:
-            case exp.Paren():
-                return self.decide(condition.this, negated)
-            case exp.Not():
-                return self.decide(condition.this, not negated)
             case exp.And() | exp.Or():
                 left, right = (self.decide(part, negated) for part in (condition.this, condition.expression))
                 return self.apply(kernel.AND if isinstance(condition, exp.And) != negated else kernel.OR, left, right)
