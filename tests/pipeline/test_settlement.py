@@ -64,7 +64,7 @@ def tasks(monkeypatch):
 
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_each", run_each)
-    monkeypatch.setattr("deltic.pipeline.epochs.row_reader.posted", written)
+    monkeypatch.setattr("deltic.pipeline.epochs.row_operations.posted", written)
     monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 

@@ -27,7 +27,7 @@ from deltic.pipeline.epochs.clock import AnswerEngine
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
 from deltic.pipeline.epochs.operations import ChangeManager, Operation
 from deltic.pipeline.epochs.report import EpochReport, report_of
-from deltic.pipeline.epochs.row_reader import RowReader, row_changes
+from deltic.pipeline.epochs.row_operations import RowOperations, row_changes
 from deltic.pipeline.epochs.trial import trial
 from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.pipeline.reading.reading import PublishedEpoch
@@ -79,7 +79,7 @@ class Transaction:
         self.terms = terms
         self.operations: list[Operation] = []
         """The changes so far, in order; none after the end of the with-block."""
-        self.reader = RowReader(epochs.last.definitions, epochs.site)
+        self.reader = RowOperations(epochs.last.definitions, epochs.site)
         """Reads rows as operations, by the definitions that the transaction has checked last."""
         self._phase = _Phase.UNUSED
         self._seen: int | None = None

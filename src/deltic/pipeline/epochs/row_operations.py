@@ -23,10 +23,10 @@ from deltic.pipeline.spark.posting import posted
 from deltic.progress import step_began, step_ended
 from deltic.values.types import Schema
 
-Operations = list[Operation]
+_Operations = list[Operation]
 
 
-class RowReader:
+class RowOperations:
     """Reads rows as operations on the tables of `definitions`. `rounded` counts values that were rounded, by table.
 
     Each method is one of `Transaction`, which describes the forms of rows; it returns no operation for no rows.
@@ -36,10 +36,10 @@ class RowReader:
         self.definitions, self._site = definitions, site
         self.rounded: dict[str, Rounding] = {}
 
-    def insert(self, name: str, rows: Any, coerce: bool) -> Operations:
+    def insert(self, name: str, rows: Any, coerce: bool) -> _Operations:
         return self._signed("insert", self.table(name), rows, 1, coerce)
 
-    def delete(self, name: str, rows: Any, coerce: bool) -> Operations:
+    def delete(self, name: str, rows: Any, coerce: bool) -> _Operations:
         table = self.table(name)
         if table.key and len(table.key) < len(table.schema):
             rows, by_key = with_key_alone(rows, table)
@@ -47,16 +47,16 @@ class RowReader:
                 return self._by_key("delete", table, table.key_schema, rows, coerce)
         return self._signed("delete", table, rows, -1, coerce)
 
-    def upsert(self, name: str, rows: Any, coerce: bool) -> Operations:
+    def upsert(self, name: str, rows: Any, coerce: bool) -> _Operations:
         table = self._keyed(name)
         return self._by_key("upsert", table, table.schema, rows, coerce)
 
-    def update(self, name: str, rows: Any, coerce: bool) -> Operations:
+    def update(self, name: str, rows: Any, coerce: bool) -> _Operations:
         table = self._keyed(name)
         parts = updates(rows, table)
         return [each for part, columns in parts for each in self._by_key("update", table, columns, part, coerce)]
 
-    def change(self, name: str, rows: Any, coerce: bool) -> Operations:
+    def change(self, name: str, rows: Any, coerce: bool) -> _Operations:
         return row_changes(name, self._weighted("change", self.table(name), rows, None, coerce))
 
     def table(self, name: str) -> CatalogTable:
@@ -83,7 +83,7 @@ class RowReader:
             )
         return result
 
-    def _signed(self, kind: str, table: CatalogTable, rows: Any, weight: int, coerce: bool) -> Operations:
+    def _signed(self, kind: str, table: CatalogTable, rows: Any, weight: int, coerce: bool) -> _Operations:
         """Return the insertion or deletion of rows, and show the step of reading them."""
         step, began = f"reading rows of {table.name}", time.perf_counter()
         step_began(step)
@@ -103,7 +103,7 @@ class RowReader:
             result = to_table(table.name, table.schema, rows, is_signed, key, rounding=rounding, optional=optional)
             return result if weight is None else TableBatch(result, weight)
 
-    def _by_key(self, kind: Any, table: CatalogTable, columns: Schema, rows: Any, coerce: bool) -> Operations:
+    def _by_key(self, kind: Any, table: CatalogTable, columns: Schema, rows: Any, coerce: bool) -> _Operations:
         weight, updated = BY_KEY if kind == "delete" else UPSERT, tuple(columns.names) if kind == "update" else ()
         rounding = self._rounding(table, coerce)
         with _naming(kind):
@@ -117,7 +117,7 @@ class RowReader:
         return self.rounded.setdefault(table.name, Rounding()) if coerce else None
 
 
-def row_changes(table: str, rows: Changed) -> Operations:
+def row_changes(table: str, rows: Changed) -> _Operations:
     """Return the change of a table by rows with weights; nothing for no rows."""
     batch = TableBatch(rows) if isinstance(rows, pa.Table) else rows
     return [RowChange(table, batch)] if batch.count() else []
