@@ -108,3 +108,15 @@ def test_others_read_while_one_adds() -> None:
     for reader in readers:
         reader.join()
     assert not wrong
+
+
+def test_old_arrays_find_no_text_that_they_do_not_have() -> None:
+    """Where the bytes have no more room, a reader that has the old arrays would follow an id past their end."""
+    texts = Texts(Type.STRING)
+    texts.encode(pa.array(["a" * 40]))
+    old = texts._texts
+    texts.encode(pa.array(["b" * 40]))
+    assert old.data is not texts._texts.data
+    assert old.slots is not texts._texts.slots
+    assert np.count_nonzero(old.slots) == 1
+    assert [texts.find(letter * 40) for letter in "abc"] == [0, 1, None]

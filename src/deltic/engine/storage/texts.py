@@ -73,9 +73,10 @@ class _Table:
             slots = np.zeros(1 << needed.bit_length(), np.uint64)
         if ends is self.ends and data is self.data and slots is self.slots:
             return self
+        if slots is self.slots:  # whoever reads the old arrays finds no text there that these do not have
+            return _Table(slots.copy(), ends, data)
         made = _Table(slots, ends, data)
-        if slots is not self.slots:
-            made.enter(count)
+        made.enter(count)
         return made
 
     def enter(self, count: int) -> None:
