@@ -176,6 +176,15 @@ def test_results_where_there_is_no_variation():
     assert value("skewness", [(1.0,)], [f]) is value("kurtosis", [(1.0,)], [f]) is None
 
 
+def test_variances_beyond_floats_are_sparks() -> None:
+    """One that underflows is that of a constant column; two that overflow give NaN, although the exact answer is 0."""
+    f, large, small = [Type.FLOAT64] * 2, [(1e200, 1e200), (2e200, 3e200), (3e200, 1e200)], [(1.0, 1e-200), (2.0, 0.0)]
+    for name in ("regr_r2", "corr"):
+        assert math.isnan(value(name, large, f))
+        assert value(name, small, f) is None
+    assert value("regr_slope", small, f) is value("regr_intercept", small, f) is None
+
+
 def test_infinite_values_have_no_variance():
     f = Type.FLOAT64
     assert math.isnan(value("var_pop", [(math.inf,), (1.0,)], [f]))

@@ -59,7 +59,7 @@ class Correlation(Moments):
     def of(self, count: int, sums: Sums) -> float | None:
         x, y, xx, yy, _ = sums
         pairs = ((x, xx), (y, yy))
-        if any(z is not None and zz is not None and not central(count, z, z, zz) for z, zz in pairs):
+        if any(z is not None and zz is not None and not _spread(count, z, zz) for z, zz in pairs):
             return None
         return super().of(count, sums)
 
@@ -86,13 +86,20 @@ def central(count: int, x: int, y: int, xy: int) -> int:
 
 
 def correlation_beyond(count: int, xy: int, xx: int, yy: int) -> float | None:
-    """Return the correlation from n²-fold covariances where the floating-point divisor overflows or is zero, as in
-    Spark.
+    """Return the correlation from n²-fold covariances where the floating-point divisor overflows, as in Spark.
 
-    NaN, or 0 where only the divisor is infinite; None where the divisor is finite.
+    NaN if both variances do, since their rows' products then do, too; or 0 where only the divisor is infinite; None
+    where the divisor is finite.
     """
-    divisor = scaled(xx, count, 2) * scaled(yy, count, 2)
-    return scaled(xy, count, 2) / divisor if math.isinf(divisor) else None
+    first, second = scaled(xx, count, 2), scaled(yy, count, 2)
+    if math.isinf(first) and math.isinf(second):
+        return math.nan
+    return scaled(xy, count, 2) / (first * second) if math.isinf(first * second) else None
+
+
+def _spread(count: int, x: int, xx: int) -> float:
+    """Return n times the variance; 0 where it is too small for a float, which is a constant column to Spark."""
+    return scaled(central(count, x, x, xx), count, 2)
 
 
 def root(a: int, b: int) -> float:
@@ -139,25 +146,26 @@ def _kurtosis(count: int, second: int, x: int, xx: int, xxx: int, xxxx: int) -> 
 
 def _slope(count: int, y: int, x: int, xx: int, xy: int) -> float | None:
     """Return the slope of a regression; NULL where x is constant."""
-    varies, both = central(count, x, x, xx), central(count, x, y, xy)
-    if not varies:
+    varies, both, divisor = central(count, x, x, xx), central(count, x, y, xy), _spread(count, x, xx)
+    if not divisor:
         return None
-    divisor = scaled(varies, count, 2)
     return quotient(both, varies) if math.isfinite(divisor) else scaled(both, count, 2) / divisor
 
 
 def _intercept(count: int, y: int, x: int, xx: int, xy: int) -> float | None:
     """Return the value at x = 0; NULL where x is constant."""
+    if not _spread(count, x, xx):
+        return None
     varies = central(count, x, x, xx)
-    return scaled(y * varies - x * central(count, x, y, xy), count * varies, 1) if varies else None
+    return scaled(y * varies - x * central(count, x, y, xy), count * varies, 1)
 
 
 def _fit(count: int, y: int, x: int, yy: int, xx: int, xy: int) -> float | None:
     """Return the square of the correlation; NULL where x is constant, 1 where only y is constant."""
     first, second = central(count, x, x, xx), central(count, y, y, yy)
-    if not first:
+    if not _spread(count, x, xx):
         return None
-    if not second:
+    if not _spread(count, y, yy):
         return 1.0
     both = central(count, x, y, xy)
     beyond = correlation_beyond(count, both, first, second)
