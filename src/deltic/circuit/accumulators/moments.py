@@ -88,13 +88,11 @@ def central(count: int, x: int, y: int, xy: int) -> int:
 def correlation_beyond(count: int, xy: int, xx: int, yy: int) -> float | None:
     """Return the correlation from n²-fold covariances where the floating-point divisor overflows, as in Spark.
 
-    NaN if both variances do, since their rows' products then do, too; or 0 where only the divisor is infinite; None
-    where the divisor is finite.
+    NaN, or 0 where only the divisor is infinite; None where the divisor is finite. Where the exact covariance is 0,
+    Spark has 0 or NaN, by the order of rows.
     """
-    first, second = scaled(xx, count, 2), scaled(yy, count, 2)
-    if math.isinf(first) and math.isinf(second):
-        return math.nan
-    return scaled(xy, count, 2) / (first * second) if math.isinf(first * second) else None
+    divisor = scaled(xx, count, 2) * scaled(yy, count, 2)
+    return scaled(xy, count, 2) / divisor if math.isinf(divisor) else None
 
 
 def _spread(count: int, x: int, xx: int) -> float:
