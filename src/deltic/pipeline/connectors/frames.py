@@ -39,7 +39,7 @@ class FrameSource:
     """A DataFrame, or a function that returns one. With a change column, a position is its greatest value."""
 
     def __init__(self, place: External, frame: Callable[[], DataFrame], tasks: Tasks | None, reason: str = "") -> None:
-        """Of a source whose changes cannot be had for this reason."""
+        """Read `frame`; `reason` says why not only its changes can be read, for the report."""
         self._place, self._frame, self._tasks, self._reason = place, frame, tasks, reason
 
     def columns(self) -> Schema:
