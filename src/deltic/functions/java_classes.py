@@ -35,14 +35,18 @@ def with_letters(pattern: str) -> str:
     return _NUMBERS.sub(written, pattern)
 
 
-@cache
 def members_of(written: str, is_inside: bool) -> str:
     """Return a class such as `p{L}` as a set, or as what stands inside of one. Raises re.error for others."""
+    return _ranges(written) if is_inside else f"[{_ranges(written)}]"
+
+
+@cache
+def _ranges(written: str) -> str:
+    """Return the members of a class as ranges."""
     is_in = _is_in(_for_re2(written)) ^ (written[0] == "P")
     is_in[_SURROGATES.start : _SURROGATES.stop] = False
     bounds = np.flatnonzero(np.diff(np.concatenate(([False], is_in, [False])).astype(np.int8))).tolist()
-    ranges = (_range(first, end - 1) for first, end in zip(bounds[::2], bounds[1::2], strict=True))
-    return "".join(ranges) if is_inside else f"[{''.join(ranges)}]"
+    return "".join(_range(first, end - 1) for first, end in zip(bounds[::2], bounds[1::2], strict=True))
 
 
 def _for_re2(written: str) -> str:

@@ -146,7 +146,7 @@ class Refresher:
 
     def check_free(self, publication: Publication) -> None:
         """Raise DelticError if files of others are at the path of a new publication."""
-        if publication.to.kind in ("parquet", "delta", "merge_on_read"):
+        if publication.to.get("path"):
             target_of(publication, self._pipeline.spark).mark()
 
     def columns(self, place: External, frame: Any, key: Collection[str]) -> Schema:

@@ -16,6 +16,7 @@ from deltic.engine.files.address import absolute
 from deltic.errors import DelticError
 from deltic.extras import required
 from deltic.pipeline.connectors.merge_on_read import MergeOnReadTarget
+from deltic.pipeline.spark.connect_literals import written_text
 from deltic.pipeline.spark.spark import quoted
 
 if TYPE_CHECKING:
@@ -90,5 +91,5 @@ def _merging(columns: Sequence[str], rows: str, changes: str | None) -> str:
 
 def _definition(view: str, comment: str | None, query: str) -> str:
     """Return the definition of a view of Spark's catalog."""
-    told = "" if comment is None else " COMMENT '" + comment.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return f"CREATE VIEW {quoted(view)}{told} AS {query}"
+    described = "" if comment is None else f" COMMENT {written_text(comment)}"
+    return f"CREATE VIEW {quoted(view)}{described} AS {query}"
