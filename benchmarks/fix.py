@@ -40,8 +40,8 @@ from deltic.engine.refresh import Policy, Refresh
 
 LIMIT = 10.0
 """Seconds of processor time that an evaluation may take."""
-PAGE = (Path(__file__).parents[1] / "docs" / "recursions.md").read_text(encoding="utf-8")
-LIBRARY = dict(re.findall(r"^## (.*?)\n.*?^```datalog\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+EXAMPLES = Path(__file__).parents[1] / "examples" / "recursions"
+LIBRARY = {path.stem.replace("_", " ").capitalize(): path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.dl")}
 Row = tuple[Any, ...]
 Rows = frozenset[Row]
 Tables = dict[str, Rows]
@@ -273,7 +273,7 @@ def _graphs(heading: str, kind: str, edge: str, inputs: Mapping[str, Callable[[]
 
 
 def of_library() -> Iterator[Case]:
-    """The programs of docs/recursions.md."""
+    """The programs of examples/recursions."""
     trees = {
         "a chain of 250": lambda: chain(250),
         "a chain of 500": lambda: chain(500),

@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(os.environ.get("DELTIC_RESULTS", Path(__file__).parent / "results"))
 DATA = Path(__file__).parents[2] / "shared" / "data"
 STARTED = os.getloadavg()[0]
 TICK = 1 / os.sysconf("SC_CLK_TCK")

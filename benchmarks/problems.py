@@ -93,7 +93,9 @@ def new_engine(
 ) -> IncrementalEngine:
     """A local engine for a program, without rows."""
     circuit = lower(check([parse(program)]))
-    return IncrementalEngine(circuit, Strategy(strategy), Refresh(Policy(policy)), resources=resources)
+    return IncrementalEngine(
+        circuit, Strategy(strategy), Refresh(Policy(policy)), resources=resources or ResourceLimits()
+    )
 
 
 def signed(tables: Tables, weight: int) -> dict[str, pa.Table]:
