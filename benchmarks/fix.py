@@ -372,14 +372,14 @@ def evaluated(case: Case) -> tuple[Meter, Meter | None, Meter | None]:
 
 
 def repeated(evaluate: Callable[[Meter], Tables], first: Meter) -> Meter:
-    """The mean of as many evaluations, after a first, as half a second has room for; the clock may tick in 10 ms."""
+    """The median of as many evaluations, after a first, as half a second has room for."""
     meters = [first]
     if first.seconds < 0.5:
         meters = []
         while len(meters) < 100 and sum(m.seconds for m in meters) < 0.5:
             meters.append(Meter())
             evaluate(meters[-1])
-    return replace(first, seconds=sum(m.seconds for m in meters) / len(meters))
+    return replace(first, seconds=statistics.median(m.seconds for m in meters))
 
 
 def line(case: Case) -> tuple[list[str], float]:
@@ -425,7 +425,7 @@ def notes(ratios: Mapping[str, float]) -> str:
     worst = sorted((r, name) for name, r in ratios.items() if r < 0.9)[:8]
     lines = [f"{count:4} of {len(ratios)} {what}" for what, count in counts.items()]
     lines += [f"     worst: {name}, {1 / r:.1f} times as slow" for r, name in worst if r]
-    remark = "Processor time; of less than half a second the mean of several evaluations."
+    remark = "Processor time; of less than half a second the median of several evaluations."
     return "\n".join([*lines, "", remark])
 
 
