@@ -9,17 +9,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SMALL = [
-    "elastic.py --data points-to --methods 20 --seeds 1 --sizes 5 --only updates --strategies nested",
-    "fix.py Games",
-    "functions.py --iterations 3 --rows 100",
-    "growth.py --most 4",
+    "elastic.py --data points-to --methods 200 --seeds 1 --sizes 5 --only updates --strategies nested",
+    "fix.py Dominators",
+    "functions.py --iterations 5 --rows 100",
     "joins.py --rows 300",
     "latency.py --size 300 --rows 3",
     "many_views.py --sizes 4",
-    "peers.py --sizes 100 --changes 1",
-    "refresh.py --files 4 --rows 50",
-    "slopes.py --only AND --limit 1",
-    "threads.py --rows 100",
+    "refresh.py --files 10 --rows 50",
 ]
 
 
@@ -31,4 +27,4 @@ def test_runs(command, tmp_path):
     called = [sys.executable, f"benchmarks/{program}", *arguments]
     done = subprocess.run(called, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.txt")] != []
+    assert done.stdout, "neither lines nor a table of results"
