@@ -4,8 +4,7 @@ from textwrap import dedent
 
 import pyarrow as pa
 
-from deltic.demo.extract import facts_of
-from deltic.demo.facts import Fact, SourceFile
+from deltic.demo.extract import Fact, SourceFile, facts_of
 from deltic.demo.replay import Replay
 from deltic.demo.spark_facts import FACTS, fact_batch
 from deltic.demo.subject import stdlib_root

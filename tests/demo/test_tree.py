@@ -1,6 +1,6 @@
 """What an edit changes in the facts: catches a difference that is not the one between two full extractions."""
 
-from deltic.demo.facts import Fact
+from deltic.demo.extract import Fact
 from deltic.demo.scenario import standard_library_edits
 from deltic.demo.subject import python_files, stdlib_root
 from deltic.demo.tree import Edit, Tree

@@ -1,7 +1,9 @@
 """From a Python file to its facts: one walk over the syntax tree of Python's own parser.
 
-All that one file alone can tell is decided here: the absolute name behind a relative import, the scope that binds a
-name. The rules of `program.dl` decide what a name means across files.
+A fact is a pair (relation, row) of an input relation of `program.dl`. Each row names its own module, or something in
+it, so the facts of two files never coincide, and an edit changes the tables by the difference of two sets. All that one
+file alone can tell is decided here: the absolute name behind a relative import, the scope that binds a name. The rules
+of `program.dl` decide what a name means across files.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ import ast
 import builtins
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from deltic.demo.facts import Fact, SourceFile
 from deltic.demo.scopes import (
     FunctionNode,
     NameBinding,
@@ -22,6 +24,24 @@ from deltic.demo.scopes import (
     parameter_names,
     target_names,
 )
+
+Row = tuple[str | int, ...]
+Fact = tuple[str, Row]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A Python file: its path relative to the root, the name it is imported by, and its bytes."""
+
+    file: str
+    module: str
+    text: bytes
+
+    @property
+    def is_package(self) -> bool:
+        """Whether the file is the body of a package: its submodules are found beside it."""
+        return self.file.rpartition("/")[2] == "__init__.py"
+
 
 BUILTINS = frozenset(dir(builtins))
 PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from deltic.demo.facts import FactChange, Row
+from deltic.demo.extract import Row
+from deltic.demo.tree import FactChange
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.session import Pipeline
 

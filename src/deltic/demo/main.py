@@ -17,8 +17,7 @@ from rich.console import Console
 
 from deltic.demo.chart import draw_chart
 from deltic.demo.epochs import DemoEpoch, medians_of_small_edits
-from deltic.demo.extract import facts_of
-from deltic.demo.facts import SourceFile
+from deltic.demo.extract import SourceFile, facts_of
 from deltic.demo.replay import Replay
 from deltic.demo.report import WIDE, Report
 from deltic.demo.spark_facts import fact_batch, parse_tree

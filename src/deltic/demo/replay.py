@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from deltic.datalog import check, parse
 from deltic.demo.epochs import DemoEpoch
-from deltic.demo.facts import Fact
+from deltic.demo.extract import Fact
 from deltic.demo.insights import Observation, first_insights, insights
 from deltic.demo.spark_facts import FACTS, VALUES, fact_batch
 from deltic.demo.tree import Edit, Tree

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.demo.extract import facts_of
-from deltic.demo.facts import Fact, SourceFile
+from deltic.demo.extract import Fact, SourceFile, facts_of
 from deltic.demo.tree import Tree
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from deltic.demo.extract import facts_of
-from deltic.demo.facts import Fact, FactChange, SourceFile
+from deltic.demo.extract import Fact, SourceFile, facts_of
 
 
 @dataclass(frozen=True)
@@ -17,6 +16,22 @@ class Edit:
 
     words: str
     files: Mapping[str, bytes | None]
+
+
+@dataclass(frozen=True)
+class FactChange:
+    """What an edit does to the tables: facts that disappear and facts that appear, disjoint."""
+
+    deleted: Set[Fact]
+    inserted: Set[Fact]
+
+    @staticmethod
+    def between(old: Set[Fact], new: Set[Fact]) -> FactChange:
+        """Return the change that turns the facts `old` into `new`."""
+        return FactChange(deleted=old - new, inserted=new - old)
+
+    def __len__(self) -> int:
+        return len(self.deleted) + len(self.inserted)
 
 
 @dataclass(frozen=True)
