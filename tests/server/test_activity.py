@@ -11,8 +11,8 @@ import pytest
 
 import deltic
 from deltic.pipeline.epochs.report import EpochReport
+from deltic.server.activity import Minutes
 from deltic.server.describing import described_status
-from deltic.server.minutes import Minutes
 from deltic.server.repeating import Refreshing
 from deltic.server.service import Service
 
@@ -101,7 +101,7 @@ def test_a_status_since_an_epoch_has_what_came_after_it(service):
 def test_minutes_that_were_over_are_left_out():
     minutes, begin = Minutes(), datetime(2026, 11, 28, 2, 0, tzinfo=UTC)
     for after in (0, 20, 60, 130, 150):
-        minutes.add(begin + timedelta(seconds=after), EpochReport(1, seconds=after / 1000), {"v": 1.0})
+        minutes.add(begin + timedelta(seconds=after), EpochReport(tables={"t": 1}, seconds=after / 1000), {"v": 1.0})
     assert [minute["epochs"] for minute in minutes.described(None)] == [2, 1, 2]
     since = minutes.described(begin + timedelta(seconds=70))
     assert [minute["at"] for minute in since] == [begin + timedelta(minutes=1), begin + timedelta(minutes=2)]

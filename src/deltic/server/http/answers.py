@@ -1,4 +1,4 @@
-"""Answers in the form that a client accepts: JSON, JSON lines, CSV, Arrow's stream."""
+"""Answers in the form that a client accepts: JSON, JSON lines, CSV, Arrow's stream; and errors, as JSON."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deltic.engine.arrow_stream import to_stream
-from deltic.errors import DelticError
+from deltic.errors import BrokenError, BusyError, ChangeError, DelticError, ReadOnlyError, StateError, StoppedError
 from deltic.pipeline.io.render import header_line, json_lines, text_lines
-from deltic.server.http.bodies import ALIASES, ARROW, CSV, JSON, JSON_LINES
+from deltic.server.following import CutOffError
+from deltic.server.http.bodies import ALIASES, ARROW, CSV, JSON, JSON_LINES, MediaTypeError
+from deltic.server.http.call import MissingError, TooLargeError
 from deltic.server.json_rows import columns_of, dumped, listed
 from deltic.server.service import Answer
+from deltic.server.users import NotAllowedError
 
 _BY_NAME = {"json": JSON, "jsonl": JSON_LINES, "csv": CSV, "arrow": ARROW}
 
@@ -84,3 +87,32 @@ def _arrow(answer: Answer) -> bytes:
 _FORMS: Mapping[str, Callable[[Answer], bytes]] = {JSON: _json, JSON_LINES: _json_lines, CSV: _csv, ARROW: _arrow}
 FORMS = tuple(_FORMS)
 """The types of answers."""
+
+_STATUS: tuple[tuple[type[DelticError], int], ...] = (
+    (NotAllowedError, 403),
+    (ReadOnlyError, 403),
+    (MissingError, 404),
+    (NotAcceptableError, 406),
+    (ChangeError, 409),
+    (CutOffError, 410),
+    (TooLargeError, 413),
+    (MediaTypeError, 415),
+    (BusyError, 503),
+    (BrokenError, 500),
+    (StateError, 500),
+    (StoppedError, 504),
+)
+_PAUSE = "1"
+"""Seconds after which a client that was too much may come again."""
+
+
+def error_response(error: DelticError) -> Response:
+    """Return an error as an answer."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+    return told(type(error).__name__, str(error), status)
+
+
+def told(kind: str, message: str, status: int) -> Response:
+    """Return an error as an answer, by its kind."""
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": _PAUSE}}.get(status)
+    return json_response({"error": {"kind": kind, "message": message}}, status, headers)

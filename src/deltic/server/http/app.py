@@ -19,10 +19,9 @@ from starlette.staticfiles import StaticFiles
 
 from deltic.errors import DelticError
 from deltic.passwords import redacted
-from deltic.server.http.answers import json_response
+from deltic.server.http.answers import error_response, json_response, told
 from deltic.server.http.call import HttpCall
 from deltic.server.http.endpoints import Endpoint, endpoints
-from deltic.server.http.errors import error_response, told
 from deltic.server.http.events import ChangeEvents
 from deltic.server.http.measuring import ServerMetrics
 from deltic.server.http.openapi import document

@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,17 +56,10 @@ def change(transaction: Transaction, table: CatalogTable, operation: str, media_
     rows = _READ[kind](table, operation, body)
     if operation:
         getattr(transaction, operation)(table.name, rows)
-    elif isinstance(rows, _Weighted):
-        transaction.append(table.name, rows.table)
+    elif kind in (JSON_LINES, CSV):  # read as a file of changes: with weights
+        transaction.append(table.name, rows)
     else:
         transaction.change(table.name, rows)
-
-
-@dataclass(frozen=True)
-class _Weighted:
-    """Rows with weights, or their placeholder."""
-
-    table: pa.Table
 
 
 def json_value(body: bytes, line: int = 0) -> Any:
@@ -140,7 +133,7 @@ def _as_file(
     body: bytes,
     ending: str,
     optional: Mapping[str, Any] | None = None,
-) -> Any:
+) -> pa.Table:
     """Read a body as a file, whose inserted rows may leave out `optional` columns."""
     with TemporaryDirectory(prefix="deltic-body-") as folder:
         path = Path(folder, f"body{ending}")
@@ -149,10 +142,9 @@ def _as_file(
         try:
             files = files_at(source, path, signed)
             files = replace(files, layout=replace(files.layout, optional=optional))
-            rows = loaded(files)
+            return loaded(files)
         except DataError as error:
             raise DataError([replace(each, file=path.name) for each in error.diagnostics]) from None
-    return _Weighted(rows) if signed else rows
 
 
 _READ: Mapping[str, Callable[[CatalogTable, str, bytes], Any]] = {

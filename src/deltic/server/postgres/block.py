@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from deltic.circuit.operators import Constant, Map, Plus, Sink
 from deltic.server.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.epochs.transaction import Transaction
     from deltic.server.postgres.dialect import ClientStatement
     from deltic.server.service import Service
+    from deltic.sql.statements.effect import Effect
 
 Status = Literal["I", "T", "E"]
 """Whether a transaction of BEGIN is open, or has failed and waits for its end."""
@@ -94,6 +96,19 @@ class Block:
             self._warn(committed.warning)
         return committed.affected[-1] if committed.affected else 0
 
+    def affected(self, effects: Sequence[Effect], is_last: bool, signal: StopSignal) -> int:
+        """Return how many rows these last changes affect. Raises what a commit would raise.
+
+        VALUES that others follow in one message, as `executemany` sends them, are checked with the last one.
+        """
+        count = _constant_rows(effects)
+        with signal.heeded():
+            if count is None:
+                return self.opened().count()
+            if is_last:
+                self.opened().check()
+            return count
+
     def refuse_failed(self) -> None:
         """Raise PostgresError where the transaction has failed."""
         if self.status == "E":
@@ -111,3 +126,11 @@ class Block:
         transaction, self.transaction = self.transaction, None
         if transaction is not None and transaction.is_open:
             transaction.discard()
+
+
+def _constant_rows(effects: Sequence[Effect]) -> int | None:
+    """Return how many rows VALUES insert; None for a statement that computes how many they are."""
+    operators = [op for effect in effects for definition in effect.definitions for op in definition.circuit.operators]
+    if not all(isinstance(op, Constant | Map | Plus | Sink) for op in operators):
+        return None
+    return sum(len(op.rows) for op in operators if isinstance(op, Constant))

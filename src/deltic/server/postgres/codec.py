@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from psycopg import adapters
+from psycopg.adapt import Transformer
+from psycopg.pq import Format
 
 from deltic.server.postgres import types as pg
 from deltic.server.postgres.errors import PostgresError
 
 TEXT_FORMAT, BINARY_FORMAT = 0, 1
+_TRANSFORMER = Transformer()
 _AS_TEXT = (pg.TEXT, pg.VARCHAR, pg.UNKNOWN, pg.JSON, pg.TIME, 0, 18, 19, 1042)
 _TRUE, _FALSE = (b"t", b"true", b"1", b"yes", b"on", b"y"), (b"f", b"false", b"0", b"no", b"off", b"n")
 
@@ -40,10 +44,10 @@ def _loader(oid: int, form: int) -> Callable[[bytes], Any]:
         return bytes.decode
     if form == TEXT_FORMAT and oid in _READ:
         return _READ[oid]
-    loader = _adapters().get_loader(oid, _format(form))
+    loader = adapters.get_loader(oid, Format(form))
     if loader is None:
         raise PostgresError("0A000", f"values of the type with oid {oid} are not supported", hint="send them as text")
-    load = loader(oid, _transformer()).load
+    load = loader(oid, _TRANSFORMER).load
     return (lambda data: str(load(data))) if oid == pg.UUID else load
 
 
@@ -108,7 +112,7 @@ def dumper(oid: int, form: int) -> Callable[[Any], bytes]:
         return partial(make, dumper(element, form))
     if (oid, form) in _OWN:
         return _OWN[oid, form]
-    dump = _adapters().get_dumper_by_oid(oid, _format(form))(object, _transformer()).dump
+    dump = adapters.get_dumper_by_oid(oid, Format(form))(object, _TRANSFORMER).dump
     return lambda value: bytes(dump(value) or b"")
 
 
@@ -172,23 +176,3 @@ def _quoted(element: bytes) -> bytes:
     if element and element.lower() != b"null" and not set(element) & set(b'{},"\\ \t\n\r\v\f'):
         return element
     return b'"' + element.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
-
-
-@cache
-def _adapters() -> Any:
-    from psycopg import adapters
-
-    return adapters
-
-
-@cache
-def _transformer() -> Any:
-    from psycopg.adapt import Transformer
-
-    return Transformer()
-
-
-def _format(form: int) -> Any:
-    from psycopg.pq import Format
-
-    return Format(form)

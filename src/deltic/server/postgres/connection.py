@@ -282,7 +282,7 @@ class Connection:
         await self._stream.send(wire.CopyInResponse(options.code, [options.code] * len(copy.fields)))
         await self._stream.flush()
         data = await self._copied()
-        schema = self._session.schema(copy.table)
+        schema = self._session.questions.schema(copy.table)
         rows = await self._session.service.in_thread(copied_in, data, copy.fields, options, schema)
         done = await self._session.copied(copy, rows)
         await self._stream.send(wire.CommandComplete(done.tag))

@@ -1,4 +1,4 @@
-"""Translation of statements from PostgreSQL's dialect to Deltic's, with positions preserved.
+"""Translation of statements from PostgreSQL's dialect to Deltic's, with positions preserved; and to what sqlglot reads.
 
 Lexical rules are PostgreSQL's: "a" is a name, a backslash in '…' is itself, $1 is a parameter, names of types such as
 int8 mean PostgreSQL's. All else is Deltic's SQL.
@@ -37,6 +37,7 @@ _TYPES = {
 _TYPE = re.compile("(" + "|".join(sorted(_TYPES, key=len, reverse=True)).replace(" ", r"\s+") + r")\b", re.IGNORECASE)
 _BEFORE_NAMES = {"(", ",", ".", "ADD", "COLUMN", "DROP", "RENAME", "TO", "TABLE", "EXISTS"}
 _SQL_STRING = str.maketrans({"\\": "\\\\", "'": "\\'"})
+_TRACE = re.compile("traceparent='(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})'")
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,12 @@ class ClientStatement:
         while self.words[place + 1 : place + 2] == ["."]:
             place += 2
         return self.part(place).tokens[0].text, place + 1
+
+    @property
+    def trace(self) -> Mapping[str, str]:
+        """The client's trace, where a comment names it as sqlcommenter writes it."""
+        found = _TRACE.search(self.whole)
+        return {} if found is None else {"traceparent": found[1]}
 
     def error(self, number: int, message: str, hint: str = "", sqlstate: str = "42601") -> PostgresError:
         """Return the error about one token."""
@@ -175,3 +182,46 @@ def _is_schema(words: Sequence[str], number: int) -> bool:
     if len(rest) < 3 or rest[1] != ".":
         return False
     return rest[0] == SCHEMA or (rest[2:] == [SCHEMA, "."])
+
+
+# For sqlglot, which does not read OPERATOR(…), COLLATE, pg_catalog, and types such as oid
+
+_PLAIN_TYPES = {"oid": "uint", "name": "text", "char": "text", "xid": "bigint"}
+"""Types that are plain ones here, after `::`."""
+
+
+def readable(statement: ClientStatement) -> str:
+    """Return the statement as sqlglot reads it."""
+    return Rewritten(statement, _unreadable(statement)).text
+
+
+def _unreadable(statement: ClientStatement) -> Iterator[tuple[int, int, str]]:
+    number = 0
+    while number < len(statement.tokens):
+        written, count = _readable(statement, number)
+        if written is not None:
+            yield statement.tokens[number].start, statement.tokens[number + count - 1].end, written
+        number += count
+
+
+def _readable(statement: ClientStatement, number: int) -> tuple[str | None, int]:
+    """Return what is written for a token and those after it, None for the same, and how many tokens these are."""
+    token, words = statement.tokens[number], statement.words[number : number + 8]
+    lowered = [word.lower() for word in words]
+    before = statement.words[number - 1] if number else ""
+    before_schema = statement.words[number - 3] if before == "." and number > 2 else ""
+    is_type = before == "::" or (before_schema == "::" and statement.words[number - 2].lower() == "pg_catalog")
+    if words[:2] == ["OPERATOR", "("] and ")" in words:
+        end = words.index(")")
+        return "".join(words[4 if lowered[2] == "pg_catalog" else 2 : end]), end + 1
+    if words[0] == "COLLATE":
+        return "", 4 if words[2:3] == ["."] else 2
+    if lowered[:2] == ["pg_catalog", "."]:
+        return "", 2
+    if before == "::" and lowered[:2] == ["information_schema", "."]:
+        return "text", 3
+    if is_type and lowered[0] in _PLAIN_TYPES:
+        return _PLAIN_TYPES[lowered[0]], 1
+    if token.kind == "string":
+        return "'" + token.text.replace("'", "''") + "'", 1
+    return (f"${token.text} ", 1) if token.kind == "parameter" else (None, 1)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.server.postgres.copying import CopyOptions
-from deltic.server.postgres.types import Field, fields_of
+from deltic.server.postgres.types import INT8, Field, fields_of
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ class ResultRows:
     def of(cls, table: pa.Table, tag: str = "SELECT") -> ResultRows:
         """Return the rows of a table, in PostgreSQL's types for those of its columns."""
         return cls(fields_of(Schema.of_arrow(table.schema)), table, tag)
+
+    @classmethod
+    def of_texts(cls, columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> ResultRows:
+        """Return columns of texts."""
+        return cls.of(pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()}), tag)
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,11 @@ class FollowedView:
 
 
 Outcome = Done | ResultRows | CopyIn | CopyOut | FollowedView
+
+
+def followed(schema: Schema) -> list[Field]:
+    """Return the columns of SUBSCRIBE: epoch, weight, and those of the view."""
+    return [Field("epoch", INT8), Field("weight", INT8), *fields_of(schema)]
 
 
 def _changed(change: EpochChange) -> pa.Table:

@@ -8,8 +8,7 @@ import sqlglot
 from sqlglot import exp
 
 from deltic.server.postgres import types as pg
-from deltic.server.postgres.dialect import ClientStatement
-from deltic.server.postgres.readable import readable
+from deltic.server.postgres.dialect import ClientStatement, readable
 from deltic.values.types import Schema
 
 _T = exp.DataType.Type

@@ -4,46 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from deltic.circuit.operators import Constant, Map, Plus, Sink
-from deltic.errors import DelticError, Diagnostic, did_you_mean
+from deltic.errors import DelticError, Diagnostic
 from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.sql.prepared import PlannedQuery
+from deltic.server.postgres.asking import Args, Questions
 from deltic.server.postgres.block import Block
-from deltic.server.postgres.catalog.questions import is_about_catalog
 from deltic.server.postgres.copying import copy_of
 from deltic.server.postgres.cursors import Cursors, fetched
 from deltic.server.postgres.dialect import ClientStatement, statements
 from deltic.server.postgres.errors import PostgresError, postgres_error
-from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows
+from deltic.server.postgres.outcomes import CopyIn, CopyOut, Done, FollowedView, Outcome, ResultRows, followed
 from deltic.server.postgres.parameters import parameter_types
 from deltic.server.postgres.settings import Client, assignment
-from deltic.server.postgres.types import INT8, TEXT, Field, fields_of, samples
-from deltic.server.service import Answer
+from deltic.server.postgres.types import TEXT, Field, samples
 from deltic.server.tracing import span
 from deltic.server.users import Role, require
-from deltic.sql.statements.ordering import KEY
 from deltic.values.words import quoted
 
 if TYPE_CHECKING:
     from deltic.pipeline.epochs.transaction import Transaction
-    from deltic.pipeline.sql.planning import PlannedText
     from deltic.server.postgres.catalog.answers import PostgresCatalog
     from deltic.server.service import Service
     from deltic.sql.statements.effect import Effect
-    from deltic.values.types import Schema
 
 AUDIT = logging.getLogger("deltic.audit")
 
 T = TypeVar("T")
-Args = Sequence[Any]
 
 _QUESTIONS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(", "EXPLAIN", "DESCRIBE", "DESC")
 _SHOWN = ("TABLES", "VIEWS", "FUNCTIONS", "COLUMNS", "CREATE")
@@ -71,8 +62,6 @@ _REFUSED = {
     "CALL": "",
 }
 
-_TRACE = re.compile("traceparent='(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})'")
-
 
 @dataclass
 class ParsedStatement:
@@ -91,9 +80,10 @@ class ClientSession:
     """
 
     def __init__(self, service: Service, catalog: PostgresCatalog, client: Client) -> None:
-        self.service, self._catalog, self.client, self.settings = service, catalog, client, client.settings
+        self.service, self.client, self.settings = service, client, client.settings
         self.notices: list[str] = []
         self.block = Block(service, self.notices.append)
+        self.questions = Questions(service, catalog, client, self.block)
         self.cursors = Cursors()
         self.prepared: dict[str, ParsedStatement | None] = {}
         self._signal = service.signal()
@@ -118,7 +108,7 @@ class ClientSession:
         """Return a statement with the types of its parameters: for 0 the client leaves open what the place says."""
         if not statement.parameters or statement.words[0] == "PREPARE":
             return ParsedStatement(statement, ())
-        return ParsedStatement(statement, await self._work(parameter_types, statement, oids, self._schemas))
+        return ParsedStatement(statement, await self._work(parameter_types, statement, oids, self.questions.schemas))
 
     async def describe(self, prepared: ParsedStatement) -> Sequence[Field] | None:
         """Return the columns of its answer; None where it has none."""
@@ -136,7 +126,7 @@ class ClientSession:
             self.block.refuse_failed()
         self._signal = self.service.signal(self.settings.seconds)
         word, verdict = prepared.statement.words[0], "done"
-        with span(f"PostgreSQL {word}", prepared.statement.text, _trace_of(prepared.statement)) as note:
+        with span(f"PostgreSQL {word}", prepared.statement.text, prepared.statement.trace) as note:
             try:
                 return await self._placed(prepared.statement, self._done(prepared.statement, args, is_last))
             except PostgresError as error:
@@ -174,7 +164,7 @@ class ClientSession:
         statement = prepared.statement
         match statement.words[0]:
             case "SUBSCRIBE":
-                return _followed(self.schema(_subscribed(statement)[0]))
+                return followed(self.questions.schema(_subscribed(statement)[0]))
             case "EXECUTE":
                 return await self.describe(self._named(statement))
             case "FETCH":
@@ -182,7 +172,7 @@ class ClientSession:
             case "SHOW" if statement.words[1] not in _SHOWN:
                 return [Field(statement.words[-1].lower(), TEXT)]
             case word if word in _QUESTIONS or word == "SHOW":
-                return await self._work(self._asked, statement, samples(prepared.oids))
+                return await self._work(self.questions.fields, statement, samples(prepared.oids), self._signal)
         return None
 
     async def _done(self, statement: ClientStatement, args: Args, is_last: bool) -> Outcome:
@@ -202,26 +192,13 @@ class ClientSession:
         effects = await self._work(self._added, transaction, statement, args)
         if is_alone:
             return Done(tag.format(await self.block.commit(self._signal)))
-        return Done(tag.format(await self._work(self._affected, transaction, effects, is_last)))
+        return Done(tag.format(await self._work(self.block.affected, effects, is_last, self._signal)))
 
     def _added(self, transaction: Transaction, statement: ClientStatement, args: Args) -> list[Effect]:
-        effects = self._planned(statement, args).changes
+        effects = self.questions.planned(statement, args).changes
         for effect in effects:
             transaction.add(effect)
         return effects
-
-    def _affected(self, transaction: Transaction, effects: Sequence[Effect], is_last: bool) -> int:
-        """Return how many rows the last changes of a transaction are about. Raises what a commit would raise.
-
-        VALUES that others follow in one message, as `executemany` sends them, are checked with the last one.
-        """
-        count = _constant_rows(effects)
-        with self._signal.heeded():
-            if count is None:
-                return transaction.count()
-            if is_last:
-                transaction.check()
-            return count
 
     async def _bracket(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         tag = await self.block.bracket(statement, self._signal)
@@ -252,7 +229,7 @@ class ClientSession:
         return Done(_tag(statement))
 
     def _evolved(self, statement: ClientStatement) -> list[Evolution]:
-        planned = self._planned(self._altered(statement), ())
+        planned = self.questions.planned(self._altered(statement), ())
         return [each for each in self.service.pipeline.run_planned(planned) if isinstance(each, Evolution)]
 
     def _altered(self, statement: ClientStatement) -> ClientStatement:
@@ -288,9 +265,9 @@ class ClientSession:
             return await self._question(statement, args, is_last)
         if word == "ALL":
             names, values = zip(*sorted(self.settings), strict=True)
-            return _texts({"name": names, "setting": values, "description": [""] * len(names)})
+            return ResultRows.of_texts({"name": names, "setting": values, "description": [""] * len(names)})
         name = " ".join([word, *rest[:-1]]).lower() if word in ("TIME", "TRANSACTION") else word
-        return _texts({statement.words[-1].lower(): [self.settings[name]]}, "SHOW")
+        return ResultRows.of_texts({statement.words[-1].lower(): [self.settings[name]]}, "SHOW")
 
     async def _nothing(self, statement: ClientStatement, _args: Args, _is_last: bool) -> Done:
         return Done(statement.words[0])
@@ -302,57 +279,7 @@ class ClientSession:
     # Questions
 
     async def _question(self, statement: ClientStatement, args: Args, _is_last: bool) -> ResultRows:
-        return await self._work(self._answer, statement, args)
-
-    def _answer(self, statement: ClientStatement, args: Args) -> ResultRows:
-        """Return the answer to a question, as of now, or as the transaction has made the tables so far."""
-        if is_about_catalog(statement):
-            return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args)
-        values = [args[number - 1] for number in statement.parameters]
-        if (transaction := self.block.transaction) is not None:
-            begun = time.perf_counter()
-            with self.service.asking(self._signal):
-                rows = transaction.preview().query(statement.deltic.text, values)
-                table = self.service.limited(rows, self.service.pipeline.epoch, begun).rows.to_arrow()
-        else:
-            given = self.service.execute(statement.deltic.text, values, user=self.client.user, signal=self._signal)
-            if not isinstance(given, Answer):
-                raise statement.error(0, "this is no question")
-            table = given.rows.to_arrow()
-        return ResultRows.of(table)
-
-    def _asked(self, statement: ClientStatement, args: Args) -> Sequence[Field]:
-        """Return the columns of a question; of one that is no SELECT it is the answer that has them."""
-        if is_about_catalog(statement):
-            return self._catalog.answer(self.service.pipeline.catalog, self.client, statement, args).fields
-        (step,) = self._planned(statement, args).steps
-        if not isinstance(step, PlannedQuery):
-            return self._answer(statement, args).fields
-        (view,) = step.definition.views
-        columns = [(n, c.type) for n, c in zip(step.names, view.schema, strict=True) if not n.startswith(KEY)]
-        return [Field.of(name, type_) for name, type_ in columns]
-
-    def _planned(self, statement: ClientStatement, args: Args) -> PlannedText:
-        """Return what a statement would do; raises what is wrong in it, and NotAllowedError."""
-        planned = self.service.planned(statement.deltic.text, [args[number - 1] for number in statement.parameters])
-        self.service.require(self.client.user, planned)
-        return planned
-
-    @property
-    def _schemas(self) -> Mapping[str, Schema]:
-        catalog = self.service.pipeline.catalog
-        return {**catalog.table_schemas, **catalog.view_schemas}
-
-    def _relation(self, name: str) -> str:
-        """Return a table or view as it was defined, from its name in any case; raises PostgresError."""
-        known = self._schemas
-        if (found := next((each for each in known if each.lower() == name.lower()), None)) is None:
-            raise PostgresError("42P01", f"there is no table or view {name}", hint=did_you_mean(name, known))
-        return found
-
-    def schema(self, name: str) -> Schema:
-        """Return the columns of a table or view; raises PostgresError."""
-        return self._schemas[self._relation(name)]
+        return await self._work(self.questions.answer, statement, args, self._signal)
 
     async def _work(self, work: Callable[..., T], *args: Any) -> T:
         return await self.service.in_thread(work, *args)
@@ -379,7 +306,7 @@ class ClientSession:
         values: Sequence[Any] = ()
         if len(statement.tokens) > 3:
             (asked,) = statements(f"SELECT {statement.part(3, -1).text}")
-            answer = await self._work(self._answer, asked, ())
+            answer = await self._work(self.questions.answer, asked, (), self._signal)
             values = [column[0].as_py() for column in answer.table.columns]
         if len(values) != len(prepared.oids):
             raise statement.error(1, f"there are {len(values)} values for {len(prepared.oids)} parameters")
@@ -410,10 +337,10 @@ class ClientSession:
     async def _subscribe(self, statement: ClientStatement, _args: Args, _is_last: bool) -> FollowedView:
         """SUBSCRIBE TO view [SINCE epoch]: the present rows and then changes, or the changes alone."""
         name, since = _subscribed(statement)
-        found = self._relation(name)
-        fields = _followed(self.schema(found))
+        found = self.questions.relation(name)
+        fields = followed(self.questions.schema(found))
         if since is not None:
-            empty = self.schema(found).to_arrow().empty_table()
+            empty = self.questions.schema(found).to_arrow().empty_table()
             return FollowedView(fields, self.service.subscribe(found, since, self.client.name), since, empty)
         seen = self.service.pipeline.snapshot()
         follower = self.service.subscribe(found, seen.epoch, self.client.name)
@@ -426,8 +353,8 @@ class ClientSession:
             if not isinstance(outcome, ResultRows | FollowedView):
                 raise statement.error(1, "COPY takes a question or SUBSCRIBE between its brackets")
             return CopyOut(outcome, copy.options)
-        name = self._relation(copy.table)
-        types = {column.name.lower(): column for column in self.schema(name)}
+        name = self.questions.relation(copy.table)
+        types = {column.name.lower(): column for column in self.questions.schema(name)}
         if unknown := [each for each in copy.columns if each.lower() not in types]:
             raise PostgresError("42703", f"there is no column {unknown[0]} in {name}")
         chosen = [types[each.lower()] for each in copy.columns] or list(types.values())
@@ -438,7 +365,7 @@ class ClientSession:
             return CopyIn(name, fields, copy.options)
         names = ", ".join(quoted(field.name) for field in fields)
         (asked,) = statements(f"SELECT {names} FROM {quoted(name)}")
-        return CopyOut(await self._work(self._answer, asked, ()), copy.options)
+        return CopyOut(await self._work(self.questions.answer, asked, (), self._signal), copy.options)
 
     async def copied(self, copy: CopyIn, rows: pa.Table) -> Done:
         """Insert the rows of a COPY."""
@@ -450,24 +377,6 @@ class ClientSession:
         return Done(f"COPY {len(rows)}")
 
 
-def _trace_of(statement: ClientStatement) -> dict[str, str]:
-    """Return the client's trace, where a comment names it as sqlcommenter writes it."""
-    found = _TRACE.search(statement.whole)
-    return {} if found is None else {"traceparent": found[1]}
-
-
-def _texts(columns: Mapping[str, Sequence[Any]], tag: str = "SELECT") -> ResultRows:
-    """Return an answer of texts."""
-
-    table = pa.table({name: pa.array(list(values), pa.string()) for name, values in columns.items()})
-    return ResultRows.of(table, tag)
-
-
-def _followed(schema: Schema) -> list[Field]:
-    """Return the columns of SUBSCRIBE: epoch, weight, and those of the view."""
-    return [Field("epoch", INT8), Field("weight", INT8), *fields_of(schema)]
-
-
 def _subscribed(statement: ClientStatement) -> tuple[str, int | None]:
     """Return the view of SUBSCRIBE [TO] view [SINCE epoch], and the epoch."""
     name, place = statement.name(2 if statement.words[1:2] == ["TO"] else 1)
@@ -475,14 +384,6 @@ def _subscribed(statement: ClientStatement) -> tuple[str, int | None]:
     if rest and not (len(rest) == 2 and rest[0] == "SINCE" and rest[1].isdecimal()):
         raise statement.error(place, "expected SUBSCRIBE TO view, or SUBSCRIBE TO view SINCE epoch")
     return name, int(rest[1]) if rest else None
-
-
-def _constant_rows(effects: Sequence[Effect]) -> int | None:
-    """Return how many rows VALUES insert; None for a statement that computes how many they are."""
-    operators = [op for effect in effects for definition in effect.definitions for op in definition.circuit.operators]
-    if not all(isinstance(op, Constant | Map | Plus | Sink) for op in operators):
-        return None
-    return sum(len(op.rows) for op in operators if isinstance(op, Constant))
 
 
 def _tag(statement: ClientStatement) -> str:

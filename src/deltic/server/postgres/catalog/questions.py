@@ -9,9 +9,8 @@ from sqlglot import exp
 
 from deltic.server.postgres.catalog.contents import SCHEMAS, relations
 from deltic.server.postgres.codec import TEXT_FORMAT, load
-from deltic.server.postgres.dialect import ClientStatement
+from deltic.server.postgres.dialect import ClientStatement, readable
 from deltic.server.postgres.errors import PostgresError
-from deltic.server.postgres.readable import readable
 from deltic.server.postgres.settings import Client
 from deltic.server.postgres.types import BY_OID, TEXT
 
