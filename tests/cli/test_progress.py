@@ -20,7 +20,7 @@ def shown(patience, monkeypatch):
         watch.expect(3)
         with watch.step("reading the facts"):
             time.sleep(0.3)
-        watch.epoch(EpochDone("initial", EpochReport(0), 0, 0, 0))
+        watch.epoch(EpochDone("initial", EpochReport(), 0, 0, 0))
     return screen.getvalue()
 
 

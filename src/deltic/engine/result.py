@@ -83,41 +83,49 @@ class Extension:
         ]
 
 
+@dataclass(kw_only=True)
+class EpochNumbers:
+    """What one epoch did, in numbers."""
+
+    tables: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of each table changed."""
+    seconds: float = 0.0
+    """The time of the engine, without reading and writing of files and DataFrames."""
+    rows_visited: int = 0
+    """The rows and index entries that the engine visited: the main part of the cost."""
+    components: tuple[ComponentReport, ...] = ()
+    """The action for each affected recursion and each relation that was recomputed, and the reason."""
+    work: tuple[StratumWork, ...] = ()
+    """The cost of each stratum that the epoch reached, in the order of the strata, including hidden relations."""
+    extension: Extension | None = None
+    """What was built, kept and dropped, if the epoch changed definitions."""
+    late: tuple[LateRows, ...] = ()
+    """The rows of tables that came too late and were left out, by table."""
+    placement: Placed | None = None
+    """Where the epoch ran, why, and the expected cost of each place; None if the engine has no choice."""
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """The seconds of each phase, in their order: lateness, moving (of the state, where it moves), encoding, evaluation,
+    version, keys, application (what the caller did before it committed), log and publication. `seconds` is encoding,
+    evaluation and version together; from an engine only these, if it measures them."""
+    bytes_read: int = 0
+    """Bytes of files that a Spark job has read, where the epoch was one: of those that are mapped the pages that came,
+    64 KiB to 2 MiB at a time, as far as the system tells."""
+    bytes_written: int = 0
+    """Bytes that Spark's jobs have put into files: what is new of the state, and large batches of rows on their way,
+    those that tasks have read of DataFrames and sources among them."""
+
+    @property
+    def rows_in(self) -> int:
+        """The number of changed rows of all tables."""
+        return sum(self.tables.values())
+
+
 @dataclass
-class EpochResult:
+class EpochResult(EpochNumbers):
     """What one epoch did. Each layer adds what it knows until the epoch is committed."""
 
     changes: Changes = field(default_factory=Changes)
     """The change of each view that changed: its columns and WEIGHT, no row twice, no zero weight."""
-    tables: Mapping[str, int] = field(default_factory=dict)
-    """The number of changed rows of each table."""
-    rows_visited: int = 0
-    """The rows and index entries that the engine visited."""
-    seconds: float = 0.0
-    components: tuple[ComponentReport, ...] = ()
-    """The recursions that the epoch affected, and the relations that it recomputed."""
-    work: tuple[StratumWork, ...] = ()
-    """The cost of each stratum that the epoch reached, in the order of the strata."""
-    extension: Extension | None = None
-    """What became of the relations, if the epoch changed the circuit."""
     decisions: tuple[KeptDecision, ...] | None = None
     """The relations that the plan stores in addition to those of the program, if the epoch started with another plan.
     """
-    late: tuple[LateRows, ...] = ()
-    """The changes of tables that came too late, and were left out."""
-    placement: Placed | None = None
-    """Where the epoch ran, and why, if an engine chooses."""
-    phases: Mapping[str, float] = field(default_factory=dict)
-    """The seconds of each phase, in order; from an engine those within `seconds`, if it measures them.
-
-    The phases of a commit are added.
-    """
-    bytes_read: int = 0
-    """The bytes of files that a job has read; of mapped files the present pages, if the system reports them."""
-    bytes_written: int = 0
-    """The bytes that a job has written to files: new state, and large batches of rows in transit."""
-
-    @property
-    def rows_in(self) -> int:
-        """The number of changed rows of tables."""
-        return sum(self.tables.values())

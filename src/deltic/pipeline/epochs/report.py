@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import accumulate
 from typing import Any
 
-from deltic.engine.executors.placed import Placed
-from deltic.engine.lateness import LateRows
-from deltic.engine.result import ComponentReport, EpochResult, Extension, StratumWork
+from deltic.engine.result import ComponentReport, EpochNumbers, EpochResult
 from deltic.errors import count_of
 from deltic.html import facts, table
 from deltic.pipeline.io.rounding import RoundedValues
@@ -29,42 +27,14 @@ class RowCounts:
         return f"+{self.inserted:,} −{self.deleted:,}"
 
 
-@dataclass(frozen=True)
-class EpochReport:
+@dataclass
+class EpochReport(EpochNumbers):
     """One epoch in numbers."""
 
-    rows_in: int
-    """The number of changed rows of all tables."""
-    changed: Mapping[str, RowCounts] = field(default_factory=dict)
-    """The views that changed."""
-    seconds: float = 0.0
-    """The time of the engine, without reading and writing of files and DataFrames."""
-    rows_visited: int = 0
-    """The rows and index entries that the engine visited: the main part of the cost."""
-    components: tuple[ComponentReport, ...] = ()
-    """The action for each affected recursion, and the reason."""
-    extension: Extension | None = None
-    """What was built, kept and dropped, if the epoch changed definitions."""
     epoch: int = 0
     """The number of the epoch; 0 where there was none."""
-    late: tuple[LateRows, ...] = ()
-    """The rows of tables that came too late and were left out, by table."""
-    placement: Placed | None = None
-    """Where the epoch ran, why, and the expected cost of each place; None if the engine has no choice."""
-    phases: Mapping[str, float] = field(default_factory=dict)
-    """The seconds of each phase, in their order: lateness, moving (of the state, where it moves), encoding, evaluation,
-    version, keys, application (what the caller did before it committed), log and publication. `seconds` is encoding,
-    evaluation and version together."""
-    bytes_read: int = 0
-    """Bytes of files that a Spark job has read, where the epoch was one: of those that are mapped the pages that came,
-    64 KiB to 2 MiB at a time, as far as the system tells."""
-    bytes_written: int = 0
-    """Bytes that Spark's jobs have put into files: what is new of the state, and large batches of rows on their way,
-    those that tasks have read of DataFrames and sources among them."""
-    work: tuple[StratumWork, ...] = ()
-    """The cost of each stratum that the epoch reached, including hidden relations."""
-    tables: Mapping[str, int] = field(default_factory=dict)
-    """How many rows of each table changed."""
+    changed: Mapping[str, RowCounts] = field(default_factory=dict)
+    """The views that changed."""
     rounded: Mapping[str, RoundedValues] = field(default_factory=dict)
     """The values that `coerce=True` has rounded, by "table.column"."""
     plan: tuple[str, ...] | None = None
@@ -140,22 +110,11 @@ def _fitting(views: Sequence[str]) -> str:
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
     """Return the numbers of an engine's result."""
+    numbers = {each.name: getattr(result, each.name) for each in fields(EpochNumbers)}
+    numbers["tables"] = {table: rows for table, rows in result.tables.items() if rows}
     changed = {name: RowCounts(*counts) for name, counts in result.changes.counts().items()}
-    numbers = result.rows_in, changed, result.seconds, result.rows_visited
-    return EpochReport(
-        *numbers,
-        result.components,
-        result.extension,
-        epoch,
-        result.late,
-        result.placement,
-        result.phases,
-        result.bytes_read,
-        result.bytes_written,
-        result.work,
-        {table: rows for table, rows in result.tables.items() if rows},
-        plan=None if result.decisions is None else tuple(map(str, result.decisions)),
-    )
+    plan = None if result.decisions is None else tuple(map(str, result.decisions))
+    return EpochReport(epoch, changed, plan=plan, **numbers)
 
 
 def _cells(component: ComponentReport) -> tuple[Any, ...]:

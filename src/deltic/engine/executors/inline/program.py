@@ -87,7 +87,7 @@ class LocalProgram(StoredProgram):
     def result(self, changes: Changes, tables: Mapping[str, int], **more: Any) -> EpochResult:
         """Return the result of the present epoch: changes of views, the numbers of changed rows of tables, and more."""
         reports, work = tuple(self.work.reports), self.work.strata
-        return EpochResult(changes, tables, self.visited, components=reports, work=work, **more)
+        return EpochResult(changes, tables=tables, rows_visited=self.visited, components=reports, work=work, **more)
 
     def run(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[StoreSnapshot, Changes]:
         """Run an epoch in which tables change by batches. Return the state before it and the changes of the views."""
