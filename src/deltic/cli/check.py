@@ -15,8 +15,8 @@ from deltic.cli.options import CheckOptions
 from deltic.cli.report import print_table
 from deltic.errors import DataError, DelticError, Diagnostic, StateError, count_of
 from deltic.pipeline.definitions.front_ends import front_end_of
-from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.splits import ArrowReader
+from deltic.pipeline.io.target import ArrowWriter
 from deltic.pipeline.job.job import JobSettings, load_program, run
 from deltic.pipeline.job.outcome import JobProgress
 from deltic.pipeline.session import Pipeline

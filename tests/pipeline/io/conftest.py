@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.splits import ArrowReader
+from deltic.pipeline.io.target import ArrowWriter
 
 BOTH = ["arrow", pytest.param("spark", marks=pytest.mark.spark)]
 

@@ -17,8 +17,8 @@ from contextlib import closing
 import pytest
 
 from deltic.errors import DataError, ProgramError
-from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.splits import ArrowReader
+from deltic.pipeline.io.target import ArrowWriter
 from deltic.pipeline.job.job import JobSettings, run
 from deltic.pipeline.session import Pipeline
 

@@ -54,7 +54,7 @@ def test_rows_come_back(form, output, signed, writer, tmp_path):
 
 
 def test_the_default_is_what_souffle_writes(tmp_path):
-    from deltic.pipeline.io.arrow_writer import ArrowWriter
+    from deltic.pipeline.io.target import ArrowWriter
 
     target = view_target(TSV, tmp_path, None)
     ArrowWriter().write(rows_to_table([((1, "a b", 0.5, 2), 1)], SCHEMA, False), target)
@@ -98,8 +98,8 @@ def test_symbols_that_text_cannot_hold_are_counted():
 
 
 def test_a_file_takes_the_place_of_a_folder_and_the_other_way_round(tmp_path, spark):
-    from deltic.pipeline.io.arrow_writer import ArrowWriter
     from deltic.pipeline.io.by_spark import SparkWriter
+    from deltic.pipeline.io.target import ArrowWriter
 
     rows, target = rows_to_table([((1, "a", 0.5, 2), 1)], SCHEMA, False), view_target(TSV, tmp_path, None)
     SparkWriter(spark).write(rows, target)

@@ -22,29 +22,23 @@ from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.connectors.connections import Database, connected, quoted, without_jdbc
 from deltic.pipeline.connectors.database_columns import columns_of
-from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, new_columns
+from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.rounding import RoundedValues
 from deltic.pipeline.names import find
 from deltic.pipeline.rows.coerce import to_table
-from deltic.values.types import Column, Kind, Schema, Type
+from deltic.values.types import Kind, Schema, Type
 
 
-class DatabaseQuery:
+class DatabaseQuery(ExternalSource):
     """A table that is read by a query. With a change column, a position is its greatest value, as the database returns
     it.
     """
 
-    def __init__(self, place: External) -> None:
-        self._place = place
-
     def columns(self) -> Schema:
         with self._connected() as database:
             return columns_of(database, self._place["table"])
-
-    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
-        return new_columns(table, {str(self._place): self.columns()})
 
     def pending(self, position: Json) -> str:
         return pending(self._place, position)

@@ -128,7 +128,7 @@ def with_nulls(rows: pa.Table, schema: Schema) -> pa.Table:
 
 @contextmanager
 def reading(folder: ExternalPlace, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
-    """Open a file on this machine, see `ExternalPlace.opened`. DataError if it cannot be read."""
+    """Open a file on this machine, see `LocalFolder.opened`. DataError if it cannot be read."""
     try:
         with folder.opened(name, part_of) as file:
             yield file

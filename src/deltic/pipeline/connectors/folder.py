@@ -27,7 +27,7 @@ from deltic.pipeline.connectors.file_reader import (
     with_nulls,
 )
 from deltic.pipeline.connectors.places import Stamps, place_at
-from deltic.pipeline.connectors.source import HeldRows, SourceChange, filled, new_columns, nothing
+from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, filled, new_columns, nothing
 from deltic.pipeline.connectors.tasks import ReadUnit, Tasks
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.locate import natural
@@ -40,14 +40,15 @@ if TYPE_CHECKING:
     from deltic.engine.files.files import Files
 
 
-class FolderSource:
+class FolderSource(ExternalSource):
     """A folder of files with its sub-folders, or one file. Sub-folders such as `day=2026-11-22` provide a column.
 
     A position has each file with its stamp, and the locations of its rows' copies.
     """
 
     def __init__(self, place: External, copies: Callable[[], FileCopies], tasks: Tasks | None) -> None:
-        self._place, self._copies, self._tasks = place, copies, tasks
+        super().__init__(place)
+        self._copies, self._tasks = copies, tasks
         self._folder = place_at(filled(place["path"]))
         self._added: tuple[str, ...] = ()
 

@@ -16,7 +16,7 @@ from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.pipeline.connectors.advancing import Advance, check_change_column, pending, since
-from deltic.pipeline.connectors.source import HeldRows, RowsOfSource, SourceChange, filled, new_columns
+from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange, filled
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.rounding import Rounding
@@ -29,24 +29,22 @@ from deltic.pipeline.spark.spark import (
     spark_errors,
     to_dataframe,
 )
-from deltic.values.types import Column, Schema
+from deltic.values.types import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class FrameSource:
+class FrameSource(ExternalSource):
     """A DataFrame, or a function that returns one. With a change column, a position is its greatest value."""
 
     def __init__(self, place: External, frame: Callable[[], DataFrame], tasks: Tasks | None, reason: str = "") -> None:
         """Read `frame`; `reason` says why not only its changes can be read, for the report."""
-        self._place, self._frame, self._tasks, self._reason = place, frame, tasks, reason
+        super().__init__(place)
+        self._frame, self._tasks, self._reason = frame, tasks, reason
 
     def columns(self) -> Schema:
         return Schema.of_arrow(arrow_schema_of(self._frame()))
-
-    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
-        return new_columns(table, {str(self._place): self.columns()})
 
     def pending(self, position: Json) -> str:
         return self._explained(pending(self._place, position))

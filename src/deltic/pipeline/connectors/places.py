@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -30,6 +30,8 @@ from deltic.pipeline.spark.sink_log import LOG, complete_files
 Stamps = Mapping[str, Sequence[int]]
 """Files by their names in the folder, each with its size and two numbers that change with its content."""
 
+ExternalPlace: TypeAlias = "LocalFolder | RemoteFolder"
+
 
 def reason_of(error: OSError, address: str) -> str:
     """Return why a place cannot be read. Where a local path names nothing, say what it may be."""
@@ -41,27 +43,6 @@ def reason_of(error: OSError, address: str) -> str:
     return reason if Path(address).is_absolute() else f"{reason}; relative paths start at {Path.cwd()}"
 
 
-class ExternalPlace(Protocol):
-    """A folder with its sub-folders, or one file, whose name is then empty. Methods raise OSError."""
-
-    address: str
-
-    def stamps(self) -> Stamps:
-        """Return the existing data files."""
-
-    def is_delta(self) -> bool:
-        """Return whether this is a Delta table."""
-
-    def stamp(self, name: str) -> Sequence[int]:
-        """Return the stamp of one file."""
-
-    def opened(self, name: str, part_of: int | None = None) -> Any:
-        """Open a file on this machine in a block. DataErrors in it name the original location.
-
-        If only parts of its `part_of` bytes are read, they are fetched on request.
-        """
-
-
 def place_at(address: str) -> ExternalPlace:
     """Return the place at a path, or at an address such as `s3://bucket/folder`. Raises DelticError."""
     path = local_path(address)
@@ -69,12 +50,13 @@ def place_at(address: str) -> ExternalPlace:
 
 
 class LocalFolder:
-    """A folder on this machine."""
+    """A folder on this machine with its sub-folders, or one file, whose name is then empty. Methods raise OSError."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.address = path, str(path)
 
     def stamps(self) -> Stamps:
+        """Return the existing data files."""
         if self.path.is_file():
             return {"": self.stamp("")}
         log = self.path / LOG
@@ -82,13 +64,19 @@ class LocalFolder:
         return _complete({str(p.relative_to(self.path)): _stamp(p.stat()) for p in _files(self.path)}, entries)
 
     def is_delta(self) -> bool:
+        """Return whether this is a Delta table."""
         return (self.path / "_delta_log").is_dir()
 
     def stamp(self, name: str) -> Sequence[int]:
+        """Return the stamp of one file."""
         return _stamp((self.path / name if name else self.path).stat())
 
     @contextmanager
     def opened(self, name: str, part_of: int | None = None) -> Iterator[LocalFile]:
+        """Open a file on this machine in a block. DataErrors in it name the original location.
+
+        If only parts of its `part_of` bytes are read, they are fetched on request.
+        """
         yield LocalFile(self.path / name if name else self.path)
 
 
@@ -115,7 +103,7 @@ def _stamp(found: os.stat_result) -> list[int]:
 
 
 class RemoteFolder:
-    """A folder of another file system. A file has changed if its metadata differ: an ETag, a time."""
+    """As `LocalFolder`, of another file system. A file has changed if its metadata differ: an ETag, a time."""
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")

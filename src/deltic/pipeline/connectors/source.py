@@ -6,11 +6,12 @@ adds them to the table, NULL in older rows; "refuse" refuses the rows that have 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -120,18 +121,25 @@ class RowsOfSource:
         return {} if self._rounding is None else self._rounding.taken()
 
 
-class ExternalSource(Protocol):
+class ExternalSource(ABC):
     """External rows, which belong to one table."""
 
+    def __init__(self, place: External) -> None:
+        self._place, self._label = place, str(place)
+
+    @abstractmethod
     def columns(self) -> Schema:
         """Return the columns, if the source knows them. CatalogError otherwise."""
 
+    @abstractmethod
     def pending(self, position: Json) -> str:
         """Describe what `new` would read, without reading it."""
 
     def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
         """Return the columns of what `new` would read that the table lacks, with where each was seen first."""
+        return new_columns(table, {self._label: self.columns()})
 
+    @abstractmethod
     def new(self, table: CatalogTable, position: Json, held: HeldRows, wants_all: bool) -> SourceChange:
         """Return the changes since a position, None at first; `held` returns the rows of the table.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -13,10 +13,9 @@ import pyarrow as pa
 from deltic.catalog import CatalogTable, External
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
-from deltic.pipeline.connectors.source import HeldRows, SourceChange, new_columns, nothing
+from deltic.pipeline.connectors.source import ExternalSource, HeldRows, SourceChange, nothing
 from deltic.pipeline.connectors.tasks import NO_TASKS, ReadUnit, Tasks
 from deltic.pipeline.io.rounding import Rounding
-from deltic.values.types import Column, Schema
 
 if TYPE_CHECKING:
     from deltic.engine.executors.shards.staged_rows import StagedRows
@@ -24,16 +23,14 @@ if TYPE_CHECKING:
 Units: TypeAlias = Sequence[ReadUnit]
 
 
-class VersionedSource(ABC):
+class VersionedSource(ExternalSource):
     """A table of Delta or Iceberg. Without the changes since a version, the whole table is compared; `how` says why."""
 
     unit = "version"
 
     def __init__(self, place: External, tasks: Tasks | None = None) -> None:
-        self._place, self._tasks, self._label = place, tasks or NO_TASKS, str(place)
-
-    def new_columns(self, table: CatalogTable, position: Json) -> dict[str, tuple[Column, str]]:
-        return new_columns(table, {self._label: self.columns()})
+        super().__init__(place)
+        self._tasks = tasks or NO_TASKS
 
     def pending(self, position: Json) -> str:
         with self.errors():
@@ -59,10 +56,6 @@ class VersionedSource(ABC):
 
     def _span(self, position: Json, at: Json) -> str:
         return f"{self.unit} {position[self.unit]} to {at[self.unit]}"
-
-    @abstractmethod
-    def columns(self) -> Schema:
-        """Return the columns of the table."""
 
     @abstractmethod
     def errors(self) -> AbstractContextManager[None]:

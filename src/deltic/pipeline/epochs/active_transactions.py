@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import current_thread
 
 from deltic.errors import DelticError
-from deltic.pipeline.epochs.awaiting import current_worker
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.sql.statements.statements import TransactionBracket
 
@@ -28,7 +29,7 @@ class ActiveTransactions:
 
     @property
     def _mine(self) -> _OfWorker:
-        return self._by_worker.setdefault(current_worker(), _OfWorker())
+        return self._by_worker.setdefault(_current_worker(), _OfWorker())
 
     def note(self, transaction: Transaction) -> None:
         """Remember a transaction that may be opened."""
@@ -60,3 +61,10 @@ class ActiveTransactions:
         else:
             result.discard()
         return result
+
+
+def _current_worker() -> object:
+    """Return the running task, or the thread if there is none."""
+    loop = asyncio._get_running_loop()  # None where none runs; `current_task` raises an error there
+    task = None if loop is None else asyncio.current_task(loop)
+    return current_thread() if task is None else task

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from threading import current_thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,13 +21,6 @@ async def finished(work: Callable[[], T]) -> T:
                 await asyncio.wait([working])
         working.exception()  # what went wrong is not said twice
         raise
-
-
-def current_worker() -> object:
-    """Return the running task, or the thread if there is none."""
-    loop = asyncio._get_running_loop()  # None where none runs; `current_task` raises an error there
-    task = None if loop is None else asyncio.current_task(loop)
-    return current_thread() if task is None else task
 
 
 class Arrivals:

@@ -14,7 +14,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from deltic.catalog import CatalogTable
+from deltic.catalog import Catalog, CatalogTable
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch, ConcatenatedBatch, TableBatch
 from deltic.engine.conflicts import Conflicts
@@ -22,6 +22,8 @@ from deltic.engine.keyed import Keyed, KeyedChange, Mask, RowChange, amount
 from deltic.engine.prepared import Prepared
 from deltic.engine.version import Version
 from deltic.engine.watermark import LateSplit
+from deltic.errors import ChangeError, DefinitionsMovedError, count_of
+from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, Batch]
@@ -33,23 +35,23 @@ Settle = Callable[[CatalogTable, Sequence[RowChange | KeyedChange]], Batch | Non
 class ChangeManager:
     """Turns operations, in order, into one batch for each table.
 
-    `version` has the tables before them. `prepare` computes an epoch of batches, to see their effects, and `evaluate`
+    `last` has the tables before them. `prepare` computes an epoch of batches, to see their effects, and `evaluate`
     the changes of a table by a statement. `are_late` says which keys of a table must not change any more. `settle` lets
     shards resolve rows that tasks have written, if they can.
     """
 
     def __init__(
         self,
-        tables: Mapping[str, CatalogTable],
-        version: Version,
+        last: PublishedEpoch,
         conflicts: Conflicts,
         prepare: Callable[[Batches], Prepared],
         evaluate: Callable[[Effect, Version], Sequence[pa.Table]],
         are_late: Callable[[CatalogTable, pa.Table], Mask],
         settle: Settle,
     ) -> None:
-        self._tables, self._version, self._conflicts = tables, version, conflicts
-        self._prepare, self._evaluate, self._are_late, self._settle = prepare, evaluate, are_late, settle
+        self._tables, self._version = last.definitions.catalog.tables, last.version
+        self._conflicts, self._prepare, self._evaluate = conflicts, prepare, evaluate
+        self._are_late, self._settle = are_late, settle
         self._operations: Sequence[Operation] = ()
         self._parts: dict[str, list[Batch]] = {}
         self.affected: list[int] = []
@@ -127,6 +129,31 @@ class ChangeManager:
             return self._evaluate(effect, self._version)
         with self._prepare(self._gathered()) as epoch:
             return self._evaluate(effect, epoch.version)
+
+
+def check_counts(counted: Iterable[int], affected: Iterable[int]) -> None:
+    """Raise ChangeError if operations affect other numbers of rows than were counted."""
+    for number, (then, now) in enumerate(zip(counted, affected, strict=False), 1):
+        if now != then:
+            raise ChangeError(
+                f"change {number} of the transaction affected {count_of(then, 'row')} when its rows were counted, "
+                f"and affects {now} after what others have committed since: nothing was changed. Begin again"
+            )
+
+
+def check_defined(operations: Iterable[Operation], then: Catalog, now: Catalog) -> None:
+    """Raise DefinitionsMovedError if a table or view that operations change or read was redefined."""
+    for operation in operations:
+        if isinstance(operation, Effect):
+            moved = operation.moved(now)
+        else:
+            is_same = now is then or now.tables.get(operation.table) == then.tables[operation.table]
+            moved = "" if is_same else operation.table
+        if moved:
+            raise DefinitionsMovedError(
+                f"{moved}: another thread has changed its definition while the transaction was open, which changes "
+                "or reads it; nothing of it was applied. Begin the transaction again"
+            )
 
 
 def _is_here(change: RowChange | KeyedChange) -> bool:

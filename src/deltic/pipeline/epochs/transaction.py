@@ -15,17 +15,16 @@ import pyarrow as pa
 
 from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.keyed import KeyedChange, RowChange
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
 from deltic.engine.version import Version
-from deltic.errors import ChangeError, DefinitionsMovedError, DelticError, count_of
+from deltic.errors import ChangeError, DelticError, count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.awaiting import finished
 from deltic.pipeline.epochs.clock import AnswerEngine
 from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
-from deltic.pipeline.epochs.operations import ChangeManager, Operation
+from deltic.pipeline.epochs.operations import ChangeManager, Operation, check_counts, check_defined
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.epochs.row_operations import RowOperations, row_changes
 from deltic.pipeline.epochs.trial import trial
@@ -38,8 +37,6 @@ from deltic.sql.statements.parameters import Args
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_NO_RESULT = EpochResult()
 
 
 class _Phase(enum.Enum):
@@ -84,7 +81,7 @@ class Transaction:
         self._phase = _Phase.UNUSED
         self._seen: int | None = None
         self._counted: tuple[int, ...] = ()
-        self._result, self._number = _NO_RESULT, 0
+        self._result, self._number = EpochResult(), 0
         self._affected: tuple[int, ...] = ()
 
     def insert(self, table: str, rows: Any, coerce: bool = False) -> None:
@@ -249,7 +246,7 @@ class Transaction:
         """Commit operations as an epoch. Return its result and number, and how many rows each operation affects."""
         manager = self._manager(operations)
         logged = LoggedEpoch(manager.batches(operations), self.terms.conflicts, positions)
-        self._check_counted(manager.affected)
+        check_counts(self._counted, manager.affected)
         with self._prepare(logged.batches) as epoch:
             return self._epochs.commit(epoch, logged), epoch.number, manager.affected
 
@@ -346,14 +343,10 @@ class Transaction:
 
     def _manager(self, operations: Sequence[Operation]) -> ChangeManager:
         """Return the manager that resolves operations, for the present tables."""
-        if not self._epochs.have_begun and any(
-            isinstance(operation, Effect) and operation.reads for operation in operations
-        ):
+        if not self._epochs.have_begun and any(isinstance(each, Effect) and each.reads for each in operations):
             self._epochs.begin()
-        last = self._epochs.last
         return ChangeManager(
-            last.definitions.catalog.tables,
-            last.version,
+            self._epochs.last,
             self.terms.conflicts,
             self._prepare,
             self._changed_by,
@@ -380,31 +373,11 @@ class Transaction:
                 "nothing was changed. Begin again, and preview it there"
             )
 
-    def _check_counted(self, affected: Sequence[int]) -> None:
-        """Raise ChangeError if changes affect other numbers of rows than `count` has found."""
-        for number, (then, now) in enumerate(zip(self._counted, affected, strict=False), 1):
-            if now != then:
-                raise ChangeError(
-                    f"change {number} of the transaction affected {count_of(then, 'row')} when its rows were counted, "
-                    f"and affects {now} after what others have committed since: nothing was changed. Begin again"
-                )
-
     def _check_defined(self) -> None:
         """Raise DefinitionsMovedError if a table or view that it changes or reads was redefined."""
-        last = self._epochs.last
-        now, then = last.definitions.catalog, self.reader.definitions.catalog
-        for operation in self.operations:
-            if isinstance(operation, RowChange | KeyedChange):
-                is_same = now is then or now.tables.get(operation.table) == then.tables[operation.table]
-                moved = "" if is_same else operation.table
-            else:
-                moved = operation.moved(now)
-            if moved:
-                raise DefinitionsMovedError(
-                    f"{moved}: another thread has changed its definition while the transaction was open, which changes "
-                    "or reads it; nothing of it was applied. Begin the transaction again"
-                )
-        self.reader.definitions = last.definitions
+        now = self._epochs.last.definitions
+        check_defined(self.operations, self.reader.definitions.catalog, now.catalog)
+        self.reader.definitions = now
 
     def _require(self, phase: _Phase) -> None:
         if self._phase is not phase:

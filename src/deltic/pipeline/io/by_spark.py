@@ -14,13 +14,12 @@ from deltic.engine.executors.spark.job import collected
 from deltic.engine.executors.spark.job_descriptions import described
 from deltic.engine.executors.spark.stalled_jobs import watched
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.io.arrow_writer import slices
 from deltic.pipeline.io.blocks import STDIN
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.locate import TableFiles
 from deltic.pipeline.io.parsed import ParsedRows
 from deltic.pipeline.io.splits import FileSplit, joined, read, splits
-from deltic.pipeline.io.target import RowTarget, clear
+from deltic.pipeline.io.target import RowTarget, clear, slices
 from deltic.pipeline.spark.spark import spark_errors, to_dataframe
 
 if TYPE_CHECKING:

@@ -11,13 +11,12 @@ import pyarrow as pa
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.files.address import path_here
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.io.arrow_writer import ArrowWriter
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.layout import FileKind
 from deltic.pipeline.io.loader import loaded
 from deltic.pipeline.io.locate import EXTENSIONS, TableInput, files_at, form_of
 from deltic.pipeline.io.rounding import Rounding
-from deltic.pipeline.io.target import Format, RowTarget
+from deltic.pipeline.io.target import ArrowWriter, Format, RowTarget
 from deltic.pipeline.names import check_choice
 from deltic.values.types import Schema
 

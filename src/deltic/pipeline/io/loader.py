@@ -11,9 +11,9 @@ from typing import Protocol
 import pyarrow as pa
 
 from deltic.errors import DataError, Diagnostic, count_of
-from deltic.pipeline.io.arrow_writer import naming
 from deltic.pipeline.io.locate import TableFiles
 from deltic.pipeline.io.parsed import ParsedRows, concatenated
+from deltic.pipeline.io.target import naming
 
 _SHOWN = 10
 _MORE = Diagnostic(

@@ -11,11 +11,10 @@ import pyarrow as pa
 from deltic.engine.lateness import LateRows
 from deltic.errors import count_of
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.io.arrow_writer import naming
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.json_array import write_array
 from deltic.pipeline.io.render import count_unreadable
-from deltic.pipeline.io.target import Format, RowTarget, Writer, change_target, clear, view_target
+from deltic.pipeline.io.target import Format, RowTarget, Writer, change_target, clear, naming, view_target
 from deltic.pipeline.job.outcome import WrittenRelation
 from deltic.pipeline.session import Pipeline
 from deltic.values.types import Schema

@@ -193,11 +193,6 @@ class Reading(ABC):
     def _check_view(self, name: str) -> None:
         find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, _TABLE)})
 
-    def _version_with(self, name: str) -> Version:
-        """Return a version of the rows that has the relation, which may have been dropped since."""
-        self._readable(name)
-        return self._version()
-
 
 class View(Tabular):
     """A view or table of a pipeline. It holds no rows: each call reads the last committed epoch.
@@ -214,7 +209,8 @@ class View(Tabular):
         self._reading = reading
 
     def _version(self) -> Version:
-        return self._reading._version_with(self.name)
+        self._reading._readable(self.name)  # it may have been dropped since
+        return self._reading._version()
 
     def rows(self, counted: bool = False) -> Rows:
         """Return all rows, in no particular order: those of a bag as often as they weigh.

@@ -18,7 +18,6 @@ from deltic.engine.changes import count
 from deltic.errors import DelticError, count_of
 from deltic.extras import required
 from deltic.html import table
-from deltic.pipeline.reading.text_table import text_table
 from deltic.pipeline.spark.spark import active_session, to_dataframe
 from deltic.values.types import Schema
 
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from deltic.pipeline.io.target import Format
 
 _SHOWN, _IN_NOTEBOOKS = 10, 20
+_WIDEST = 60
+"""The characters of a value in a table of text."""
 
 
 class Tabular(ABC):
@@ -89,7 +90,7 @@ class Tabular(ABC):
         rows = self.to_arrow()
         more = len(rows) - count
         below = "\nno rows" if not rows else f"\nand {more:,} more" if more > 0 else ""
-        return text_table(rows.slice(0, count)) + below
+        return _text_table(rows.slice(0, count)) + below
 
 
 def without_weights(rows: pa.Table, name: str) -> pa.Table:
@@ -122,6 +123,37 @@ def _with_floats(table: pa.Table) -> pa.Table:
 
     fields = [f.with_type(pa.float64()) if pa.types.is_decimal(f.type) else f for f in table.schema]
     return table.cast(pa.schema(fields))
+
+
+def _text_table(rows: pa.Table) -> str:
+    """Return the column names and the rows, numbers to the right; long values are cut."""
+    if not rows.num_columns:
+        return f"{count_of(rows.num_rows, 'row')} without columns"
+    columns = [_aligned(field, column) for field, column in zip(rows.schema, rows.columns, strict=True)]
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def value_text(value: Any) -> str:
+    """Return a value as SQL writes it, texts without quotes."""
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "true", False: "false"}[value]
+    return str(value)
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Return whether values of the type are aligned to the right."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+
+
+def _aligned(field: pa.Field, values: pa.ChunkedArray) -> list[str]:
+    cells = [_cut(text) for text in (field.name, *map(value_text, values.to_pylist()))]
+    width = max(map(len, cells))
+    return [cell.rjust(width) if is_number(field.type) else cell.ljust(width) for cell in cells]
+
+
+def _cut(text: str) -> str:
+    line = "⏎".join(text.splitlines())
+    return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
 
 
 class Rows(Tabular):

@@ -24,7 +24,7 @@ from deltic.pipeline.io.files import File
 from deltic.pipeline.io.in_python import rows_at, rows_of
 from deltic.pipeline.io.layout import FEED, FEED_COLUMNS, FileLayout
 from deltic.pipeline.io.objects import parse_json, parse_object
-from deltic.pipeline.io.parsed import Malformed, arrow_schema, table_of
+from deltic.pipeline.io.parsed import Malformed, rows_to_table, table_of
 from deltic.pipeline.io.rounding import Rounding, fitted
 from deltic.pipeline.io.values import accepts, shown
 from deltic.pipeline.rows.tabular import is_column, tabular
@@ -177,10 +177,7 @@ def _from_signed_rows(name: str, layout: FileLayout, rows: Any, before: int) -> 
         raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
     read = partial(_signed, layout=layout, of_others=replace(layout, optional=None))
     result = [signed for each in _each(name, rows, read, before) for signed in each]
-    values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in result]
-    columns = [to_arrow([row[i] for row in values], c.type) for i, c in enumerate(layout.schema)]
-    weights = pa.array([weight for _, weight in result], pa.int64())
-    return table_of([*columns, weights], arrow_schema(layout.schema, signed=True), len(result))
+    return rows_to_table(result, layout.schema, signed=True)
 
 
 def _signed(row: Any, layout: FileLayout, of_others: FileLayout) -> list[Signed]:
