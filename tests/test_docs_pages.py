@@ -102,3 +102,10 @@ def test_the_page_of_the_api_has_every_name():
 def test_every_folder_says_what_it_is():
     """The site lists the folders with the first line of their docstrings."""
     assert [folder for folder, about in script("docs").folders().items() if not about] == []
+
+
+def test_the_files_that_a_batch_passes_exist():
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    named = [name.replace("E/", "engine/executors/", 1) for name in re.findall(r"`([\w/]+/\w+\.py)`", page)]
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / "src" / "deltic" / name).is_file()] == []
