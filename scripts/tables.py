@@ -22,8 +22,8 @@ from typer.models import ArgumentInfo
 import deltic
 from deltic.cli.main import app
 from deltic.datalog.checks.functors import CALLS, SAME, FunctorProfile
-from deltic.datalog.checks.kinds import BASE_TYPES
-from deltic.functions.names import SOUFFLE
+from deltic.datalog.checks.type_names import BASE_TYPES
+from deltic.datalog.souffle.words import SOUFFLE
 from deltic.pipeline.metrics import FAMILIES
 from deltic.pipeline.options import GROUPS
 from deltic.pipeline.registry import TIERS, ListedFunction, listed
@@ -33,7 +33,7 @@ from deltic.server.http.events import ChangeEvents
 from deltic.server.http.measuring import ServerMetrics
 from deltic.server.service import Service
 from deltic.sql.aggregates import AGGREGATES
-from deltic.sql.scalars.functions.refused import REFUSED
+from deltic.sql.remedies import REFUSED
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = re.compile(r"(<!-- table: ([^\n]*) -->\n).*?(<!-- end -->\n)", re.DOTALL)

@@ -41,10 +41,14 @@ class Diagnostic:
         for name, value in (texts | {"column": column}).items():
             object.__setattr__(self, name, value)
 
+    @property
+    def place(self) -> str:
+        """The file, the line and the column, as far as they are known."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+
     def render(self) -> str:
         """Return the finding as text: place, message, source line, carets, hint."""
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        lines = [f"{place}: {self.message}" if place else self.message]
+        lines = [f"{self.place}: {self.message}" if self.place else self.message]
         if self.source and self.column:
             gutter = " " * len(str(self.line))
             tabs_kept = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deltic_ddlog import types as t
 from deltic_ddlog.checked import TypeDefinition
 from deltic_ddlog.order import Hashes, TypeOrder
-from deltic_ddlog.texts import show_float, show_string, unquoted
+from deltic_ddlog.runtime import show_float, show_string, unquoted
 from deltic_ddlog.values import NONE, Constructor, MapValue, Set, Struct, Vec, some
 
 keys = st.integers(0, 6)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from deltic.catalog.definitions import CatalogTable, FixedValue, FormerTable
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage
 from deltic.errors import CatalogError, did_you_mean
 from deltic.immutable import Immutable
 from deltic.values.types import Column, Kind, Schema, Type

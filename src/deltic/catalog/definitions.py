@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from deltic.catalog.external import External
-from deltic.catalog.lateness import Lateness
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage, Lateness
 from deltic.catalog.words import Words
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit
@@ -18,7 +17,7 @@ from deltic.circuit.inlining import inline
 from deltic.circuit.operators import Call, Source
 from deltic.circuit.tables import WEIGHT, watermark_of
 from deltic.errors import CatalogError, did_you_mean
-from deltic.values.types import Column, Schema
+from deltic.values.types import Column, Schema, Type
 
 _WORD = r"[A-Za-z_?][A-Za-z0-9_?]*"
 _NAME = re.compile(rf"{_WORD}(\.{_WORD})*")
@@ -216,3 +215,7 @@ def check_columns(name: str, schema: Schema) -> None:
     """Raise CatalogError for an invalid column of a table or view."""
     if WEIGHT in schema.names:
         raise CatalogError(f"{name}: {WEIGHT} cannot be a column; changes have a column of that name")
+
+
+CLOCK = CatalogTable("current_timestamp", Schema.of(now=Type.TIMESTAMP), is_hidden=True)
+"""It is there where a view reads it, and no row of it is there before the first epoch."""

@@ -1,4 +1,4 @@
-"""Event time: how late the rows of a table may be, and the hidden table of its watermark."""
+"""How the columns of a table are stored: event time (how late rows may be), length, padding, default, collation."""
 
 from __future__ import annotations
 
@@ -81,3 +81,19 @@ def in_units(type_: Type, length: timedelta) -> int | None:
     """Return an interval in the unit of a column of times; None where it is no whole number of them."""
     unit = {Type.DATE: _DAY, Type.TIMESTAMP: _MICROSECOND, Type.TIMESTAMP_NTZ: _MICROSECOND}.get(type_)
     return None if unit is None or length % unit else length // unit
+
+
+@dataclass(frozen=True)
+class ColumnStorage:
+    """The longest text that a column stores, and its default.
+
+    Texts that are `fixed`, CHAR(n), lose the blanks at their end. `default` is a constant as SQL has it, "" for NULL.
+    Only SQL's INSERT, UPDATE and MERGE use it; other rows are stored as they are, with the default in
+    columns that they leave out. `collation` says how SQL compares its texts, "" for by their bytes.
+    """
+
+    column: str
+    limit: int | None = None
+    fixed: bool = False
+    default: str = ""
+    collation: str = ""

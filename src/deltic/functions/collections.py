@@ -1,4 +1,4 @@
-"""Functions of arrays, structs and maps. Inside them NULL equals NULL, and elements compare as `in_order` says."""
+"""Functions of arrays, vectors, structs and maps. Inside them NULL equals NULL; elements compare as `in_order` says."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.functions.conversions import lists_of
-from deltic.functions.function import FUNCTIONS, Function, by_rows
+from deltic.functions.function import FUNCTIONS, MOST_ELEMENTS, Function, by_rows, no_sequence, too_long
 from deltic.functions.java_patterns import compiled
-from deltic.functions.limits import MOST_ELEMENTS, no_sequence, too_long
+from deltic.functions.json import type_of_literal
 from deltic.lazy import pa, pc
 from deltic.values.order import in_order
 from deltic.values.types import Column, Kind, Type
+from deltic.values.types.names import type_named
 
 INT, LONG, BOOL = Type.INT32, Type.INT64, Type.BOOLEAN
 Values = tuple[Any, ...]
@@ -211,6 +212,22 @@ def _set(python: Callable[..., Any], strict: bool = True, partial: bool = False)
     return Function(_same, python=python, strict=strict, partial=partial)
 
 
+def _ordered(value: Any, type_: str) -> Any:
+    return _with_ordered_maps(value, type_named(type_))
+
+
+def _with_ordered_maps(value: Any, type_: Type) -> Any:
+    if value is None or type_.is_ordered:
+        return value
+    match type_.kind:
+        case Kind.STRUCT:
+            return tuple(_with_ordered_maps(v, c.type) for v, c in zip(value, type_.fields, strict=True))
+        case Kind.ARRAY:
+            return tuple(_with_ordered_maps(v, type_.element.type) for v in value)
+    pairs = ((key, _with_ordered_maps(v, type_.value.type)) for key, v in value)
+    return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
+
+
 FUNCTIONS |= by_rows(
     "no kernel compares NULL, NaN and nested elements as Spark does",
     {
@@ -301,6 +318,9 @@ FUNCTIONS |= by_rows(
             lambda node, types: Type.array(types[0].value.type.or_null),
             python=lambda pairs, keys: tuple(_value_at(pairs, key) for key in keys),
         ),
+        "ordered_maps": Function(lambda node, types: types[0], python=_ordered),
+        # Rows have a map as its entries.
+        "retyped": Function(type_of_literal, python=lambda value, type_: value),
         "named_struct": Function(_struct, python=lambda *parts: parts[1::2], strict=False, nullable=False),
         "field": Function(_field, _field_sql, tolerant=True),
     },
@@ -310,3 +330,18 @@ FUNCTIONS |= by_rows(
 def _unzipped(maps: Iterable[Values]) -> tuple[Values, Values]:
     pairs = [pair for result in maps for pair in result]
     return tuple(k for k, _ in pairs), tuple(v for _, v in pairs)
+
+
+_NORM = """
+CASE
+    WHEN len({0}) <> list_count({0}) THEN NULL
+    WHEN {1} = 1 THEN coalesce(list_sum(list_transform({0}, lambda x: abs(x::DOUBLE))), 0)
+    WHEN {1} = 2 THEN sqrt(coalesce(list_sum(list_transform({0}, lambda x: x::DOUBLE * x)), 0))
+    ELSE coalesce(list_max(list_transform({0}, lambda x: abs(x::DOUBLE))), 0)
+END"""
+
+FUNCTIONS |= {
+    "inner_product": Function(Type.FLOAT64, "list_inner_product({0}::DOUBLE[], {1}::DOUBLE[])", tolerant=True),
+    "l2_distance": Function(Type.FLOAT64, "list_distance({0}::DOUBLE[], {1}::DOUBLE[])", tolerant=True),
+    "norm": Function(Type.FLOAT64, _NORM, tolerant=True),
+}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.functions.calendar import DAY, EPOCH, FIRST, LAST, SECOND
 from deltic.functions.intervals import written
-from deltic.functions.reading import read_times
+from deltic.functions.patterns import read_times
 from deltic.lazy import np, pa, pc
 from deltic.values import from_arrow, to_arrow
 from deltic.values.numbers import convert_number, round_float, to_decimal

@@ -1,4 +1,4 @@
-"""The definition of a function, and the table of all functions."""
+"""The definition of a function, the table of all functions, and the limits of their results."""
 
 from __future__ import annotations
 
@@ -147,3 +147,19 @@ def is_call(expression: exp.Expression) -> bool:
 def function_of(expression: exp.Expression) -> Function:
     """Return the function of a call; raises KeyError where there is none."""
     return FUNCTIONS[expression.name.removeprefix(PREFIX).lower()]
+
+
+MOST_ELEMENTS = 10_000_000
+"""The elements of an array that sequence or array_repeat makes."""
+MOST_LETTERS = 100_000_000
+"""The letters of a text that repeat, space, lpad or rpad makes."""
+
+
+def too_long(given: Sequence[Any] | None) -> str:
+    """Return the error message for a result that would be too large."""
+    return f"it makes at most {MOST_ELEMENTS:,} elements, and {MOST_LETTERS:,} letters"
+
+
+def no_sequence(given: Sequence[Any] | None) -> str:
+    """Return the error message for an invalid or too long sequence."""
+    return f"the step leads from the start to the end, in at most {MOST_ELEMENTS:,} elements"

@@ -1,4 +1,4 @@
-"""Functions of JSON texts. Only the first value of a text counts; a text that does not start with one is no JSON.
+"""JSON texts: their functions and options. Only the first value counts; what does not start with one is no JSON.
 
 An object is an ordered list of names and values, since a name may occur twice.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
-from deltic.values.types import Type
+from deltic.values.types import Kind, Type
 from deltic.values.types.names import type_named
 
 TEXT, INT = Type.STRING, Type.INT32
@@ -70,12 +71,18 @@ def _requoted(found: re.Match[str]) -> str:
     return f'"{doubled}"'
 
 
-def _write(value: Any) -> str:
-    """Write a value as JSON; fractional numbers are written as a DOUBLE."""
-    if isinstance(value, _Object):
-        return "{" + ",".join(f"{_write(name)}:{_write(part)}" for name, part in value) + "}"
+def written(value: Any, scalar: Callable[[Any], str]) -> str:
+    """Return a value as JSON without blanks; `scalar` writes what is no object and no array."""
+    if isinstance(value, dict | _Object):
+        pairs = value.items() if isinstance(value, dict) else value
+        return "{" + ",".join(f"{quoted(name)}:{written(part, scalar)}" for name, part in pairs) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_write, value)) + "]"
+        return "[" + ",".join(written(part, scalar) for part in value) + "]"
+    return scalar(value)
+
+
+def _scalar(value: Any) -> str:
+    """Write a text or a number; fractional numbers are written as a DOUBLE."""
     if isinstance(value, str):
         return quoted(value)
     return str(_of_double(value)) if isinstance(value, float) else json.dumps(value)
@@ -134,8 +141,8 @@ def _get(text: str, path: str) -> str | None:
 
 def _shown(found: list[Any], are_elements: bool) -> str:
     if are_elements:
-        return _write(found if len(found) > 1 else found[0])
-    return found[0] if isinstance(found[0], str) else _write(found[0])
+        return written(found if len(found) > 1 else found[0], _scalar)
+    return found[0] if isinstance(found[0], str) else written(found[0], _scalar)
 
 
 def _encodable(text: str) -> str:
@@ -160,6 +167,52 @@ def _names(text: str) -> tuple[str, ...] | None:
         return tuple(_encodable(name) for name, _ in value) if isinstance(value, _Object) else None
     except ValueError:
         return None
+
+
+@dataclass(frozen=True)
+class JsonOptions:
+    """Spark's JSON options; an empty pattern of times means ISO."""
+
+    date: str | None = None
+    timestamp: str | None = None
+    timestamp_ntz: str | None = None
+    keeps_null: bool = False
+    is_pretty: bool = False
+    fails: bool = False
+    corrupt: str = "_corrupt_record"
+    single_quotes: bool = True
+    bare_names: bool = False
+    leading_zeros: bool = False
+    comments: bool = False
+    numbers_as_text: bool = True
+    all_as_text: bool = False
+    prefers_decimal: bool = False
+    sorts_keys: bool = False
+
+    def pattern(self, kind: Kind) -> str | None:
+        """Return the pattern of dates or times, where one is asked for."""
+        return {Kind.DATE: self.date, Kind.TIMESTAMP: self.timestamp}.get(kind, self.timestamp_ntz)
+
+
+OPTIONS = {
+    "dateformat": "date",
+    "timestampformat": "timestamp",
+    "timestampntzformat": "timestamp_ntz",
+    "columnnameofcorruptrecord": "corrupt",
+}
+"""Options whose value is a text, by their names in lower case, with what they are called here."""
+SWITCHES = {
+    "pretty": "is_pretty",
+    "sortkeys": "sorts_keys",
+    "allowsinglequotes": "single_quotes",
+    "allowunquotedfieldnames": "bare_names",
+    "allownumericleadingzeros": "leading_zeros",
+    "allowcomments": "comments",
+    "allownonnumericnumbers": "numbers_as_text",
+    "primitivesasstring": "all_as_text",
+    "prefersdecimal": "prefers_decimal",
+}
+"""Options that are true or false."""
 
 
 FUNCTIONS |= by_rows(

@@ -11,8 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.functions.function import FUNCTIONS, Function, Vector, by_rows
-from deltic.functions.limits import MOST_LETTERS, too_long
+from deltic.functions.function import FUNCTIONS, MOST_LETTERS, Function, Vector, by_rows, too_long
 from deltic.lazy import np, pa, pc
 from deltic.values.types import Type
 

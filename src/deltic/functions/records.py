@@ -15,64 +15,14 @@ from typing import Any
 
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
-from deltic.functions.json import quoted, refuse, requoted, type_of_literal
+from deltic.functions.json import JsonOptions, quoted, refuse, requoted, type_of_literal, written
 from deltic.functions.patterns import read_time, written_time
-from deltic.values.order import in_order
 from deltic.values.types import Kind, Type
 from deltic.values.types.names import type_named
 
 TEXT = Type.STRING
 _WHOLE = re.compile("-?[0-9]+")
 _SIMPLE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?", re.ASCII | re.DOTALL)
-
-
-# Options
-
-
-@dataclass(frozen=True)
-class JsonOptions:
-    """Spark's JSON options; an empty pattern of times means ISO."""
-
-    date: str | None = None
-    timestamp: str | None = None
-    timestamp_ntz: str | None = None
-    keeps_null: bool = False
-    is_pretty: bool = False
-    fails: bool = False
-    corrupt: str = "_corrupt_record"
-    single_quotes: bool = True
-    bare_names: bool = False
-    leading_zeros: bool = False
-    comments: bool = False
-    numbers_as_text: bool = True
-    all_as_text: bool = False
-    prefers_decimal: bool = False
-    sorts_keys: bool = False
-
-    def pattern(self, kind: Kind) -> str | None:
-        """Return the pattern of dates or times, where one is asked for."""
-        return {Kind.DATE: self.date, Kind.TIMESTAMP: self.timestamp}.get(kind, self.timestamp_ntz)
-
-
-OPTIONS = {
-    "dateformat": "date",
-    "timestampformat": "timestamp",
-    "timestampntzformat": "timestamp_ntz",
-    "columnnameofcorruptrecord": "corrupt",
-}
-"""Options whose value is a text, by their names in lower case, with what they are called here."""
-SWITCHES = {
-    "pretty": "is_pretty",
-    "sortkeys": "sorts_keys",
-    "allowsinglequotes": "single_quotes",
-    "allowunquotedfieldnames": "bare_names",
-    "allownumericleadingzeros": "leading_zeros",
-    "allowcomments": "comments",
-    "allownonnumericnumbers": "numbers_as_text",
-    "primitivesasstring": "all_as_text",
-    "prefersdecimal": "prefers_decimal",
-}
-"""Options that are true or false."""
 
 
 @lru_cache(maxsize=1024)
@@ -161,30 +111,6 @@ def _key(value: Any, type_: Type) -> str:
 
 
 _FIRST_DAY = date(1970, 1, 1)
-
-
-# Maps in the order of keys
-
-
-def _retyped(value: Any, type_: str) -> Any:
-    """Return the value itself: rows have a map as its entries."""
-    return value
-
-
-def _ordered(value: Any, type_: str) -> Any:
-    return _with_ordered_maps(value, type_named(type_))
-
-
-def _with_ordered_maps(value: Any, type_: Type) -> Any:
-    if value is None or type_.is_ordered:
-        return value
-    match type_.kind:
-        case Kind.STRUCT:
-            return tuple(_with_ordered_maps(v, c.type) for v, c in zip(value, type_.fields, strict=True))
-        case Kind.ARRAY:
-            return tuple(_with_ordered_maps(v, type_.element.type) for v in value)
-    pairs = ((key, _with_ordered_maps(v, type_.value.type)) for key, v in value)
-    return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
 
 
 # JSON as values
@@ -309,17 +235,20 @@ def _standard(found: re.Match[str], how: JsonOptions) -> str:
     return found[0]
 
 
+def _text(value: Any) -> str:
+    """Return a text; _Bad for another value."""
+    if isinstance(value, _Number) or not isinstance(value, str):
+        raise _Bad
+    return value
+
+
 def _by_pattern(value: Any, target: Type, pattern: str) -> Any:
-    if isinstance(value, _Number) or not isinstance(value, str) or (result := read_time(value, pattern)) is None:
+    if (result := read_time(_text(value), pattern)) is None:
         raise _Bad
     return result if target is Type.TIMESTAMP else converter(Type.TIMESTAMP, target)(result)
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{quoted(k)}:{_shown(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_shown, value)) + "]"
+def _scalar(value: Any) -> str:
     if isinstance(value, _Number):
         return str(value) if _WHOLE.fullmatch(value) else str(converter(Type.FLOAT64, TEXT)(float(value)))
     return quoted(value) if isinstance(value, str) else json.dumps(value)
@@ -365,31 +294,23 @@ def _boolean(value: Any, target: Type) -> Any:
 def _read_time(value: Any, target: Type) -> Any:
     if isinstance(value, _Number) and _WHOLE.fullmatch(value) and target.kind is Kind.TIMESTAMP:
         return converter(Type.INT64, target)(int(value))
-    if isinstance(value, _Number) or not isinstance(value, str) or not _SIMPLE_TIME.fullmatch(value):
-        raise _Bad
-    return _of_text(value, target)
-
-
-def _read_clock(value: Any, target: Type) -> Any:
-    if not isinstance(value, str) or isinstance(value, _Number):
+    if not _SIMPLE_TIME.fullmatch(_text(value)):
         raise _Bad
     return _of_text(value, target)
 
 
 def _binary(value: Any, target: Type) -> Any:
-    if not isinstance(value, str) or isinstance(value, _Number):
-        raise _Bad
     try:
-        return base64.b64decode(value, validate=True)
+        return base64.b64decode(_text(value), validate=True)
     except ValueError:
         raise _Bad from None
 
 
 _READERS: dict[Kind, Callable[[Any, Type], Any]] = {
-    Kind.STRING: lambda value, target: str(value) if type(value) is str else _shown(value),
+    Kind.STRING: lambda value, target: str(value) if type(value) is str else written(value, _scalar),
     Kind.BOOLEAN: _boolean,
     Kind.BINARY: _binary,
-    Kind.TIME: _read_clock,
+    Kind.TIME: lambda value, target: _of_text(_text(value), target),
     Kind.DECIMAL: _decimal,
     **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64), _integer),
     **dict.fromkeys((Kind.FLOAT32, Kind.FLOAT64), _float),
@@ -455,8 +376,6 @@ def _schema(type_: _Schema) -> str:
 FUNCTIONS |= by_rows(
     "Spark infers the types of fields by rules of its own",
     {
-        "ordered_maps": Function(lambda node, types: types[0], python=_ordered),
-        "retyped": Function(type_of_literal, python=_retyped),
         "to_json": Function(TEXT, python=_to_json),
         "from_json": Function(type_of_literal, python=_from_json, tolerant=True),
     },

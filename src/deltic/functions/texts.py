@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 import unicodedata
@@ -12,8 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from deltic.functions.function import FUNCTIONS, Columns, Function, by_rows, kernel
-from deltic.functions.limits import MOST_LETTERS, too_long
+from deltic.functions.function import FUNCTIONS, MOST_LETTERS, Columns, Function, by_rows, kernel, too_long
 from deltic.lazy import pa, pc
 from deltic.values.types import Type
 
@@ -58,14 +56,11 @@ def _sha2(value: bytes, bits: int) -> str | None:
     return hashlib.new(names[bits], value).hexdigest() if bits in names else None
 
 
-def _overlay(text: str, other: str, start: int, length: int) -> str:
-    size = len(other) if length < 0 else length
-    return text[: max(start - 1, 0)] + other + text[_index(text, start + size) :]
-
-
-def _index(text: Any, place: int) -> int:
-    """Return the index of a place of a text or of bytes, which counts from 1, or from -1 at the end backward."""
-    return max(place - 1 if place > 0 else len(text) + place if place else 0, 0)
+def _overlay(value: Any, other: Any, start: int, length: int) -> Any:
+    """Overlay a text or bytes from a position on, replacing as many as there are, or `length` of them."""
+    end = start + (len(other) if length < 0 else length)
+    rest = max(end - 1 if end > 0 else len(value) + end if end else 0, 0)
+    return value[: max(start - 1, 0)] + other + value[rest:]
 
 
 def _part(value: Any, place: int, length: int) -> Any:
@@ -248,28 +243,6 @@ def _of_ascii(name: str) -> Columns:
     return result
 
 
-_NO_DIGIT, _DIGIT = re.compile("[^A-Za-z0-9+/]+"), re.compile("[A-Za-z0-9+/]")
-_BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]\s*)*(?:=\s*){0,2}")
-
-
-def _unbase64(text: str) -> bytes | None:
-    """Decode base 64 as Java's MIME decoder: other characters are skipped, padding is optional."""
-    digits, mark, rest = text.partition("=")
-    digits = _NO_DIGIT.sub("", digits)
-    unit = len(digits) % 4
-    is_padded = not mark or unit == 3 or (unit == 2 and rest.startswith("="))
-    if unit == 1 or not is_padded or _DIGIT.search(rest):
-        return None
-    return base64.b64decode(digits + "=" * (-unit % 4))
-
-
-def _of_base64(text: str) -> bytes | None:
-    """Decode base 64 with whitespace; the padding is complete or missing."""
-    digits = len("".join(text.split()))
-    is_whole = "=" not in text or not digits % 4
-    return _unbase64(text) if is_whole and _BASE64.fullmatch(text) else None
-
-
 def _repeated(text: str, count: int) -> str | None:
     return text * count if len(text) * count <= MOST_LETTERS else None
 
@@ -391,14 +364,12 @@ FUNCTIONS |= by_rows(
         "hex_bytes": Function(TEXT, "hex({0})", (BYTES,), names=()),
         "substring_bytes": Function(BYTES, takes=(BYTES, INT, INT), defaults=(_WIDEST,), names=(), python=_part),
         "unhex": Function(BYTES, "unhex({0})", (TEXT,), tolerant=True),
-        "base64": Function(TEXT, "to_base64({0})", (BYTES,)),
-        "unbase64": Function(BYTES, "", (TEXT,), python=_unbase64, partial=True),
-        "of_base64": Function(BYTES, python=_of_base64, partial=True),
         "bin": Function(
             TEXT, "CASE WHEN {0} = 0 THEN '0' ELSE ltrim(CAST(CAST({0} AS BIT) AS VARCHAR), '0') END", (LONG,)
         ),
         "translate": Function(TEXT, "translate({0}, {1}, {2})", (TEXT, TEXT, TEXT)),
         "overlay": Function(TEXT, "", (TEXT, TEXT, INT, INT), (-1,), python=_overlay),
+        "overlay_bytes": Function(BYTES, python=_overlay),
         "levenshtein": Function(INT, takes=(TEXT, TEXT), python=_distance),
         "jaro_winkler_similarity": Function(Type.FLOAT64, takes=(TEXT, TEXT), python=_jaro_winkler),
         "substring_index": Function(TEXT, "", (TEXT, TEXT, INT), python=_substring_index),

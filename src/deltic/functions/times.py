@@ -1,4 +1,4 @@
-"""Functions of dates and times, in UTC."""
+"""Functions of dates, times and times of a day, in UTC."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from deltic.functions import calendar
-from deltic.functions.function import FUNCTIONS, Function, by_rows, kernel
-from deltic.functions.limits import MOST_ELEMENTS, no_sequence
+from deltic.functions.calendar import DAY
+from deltic.functions.function import FUNCTIONS, MOST_ELEMENTS, Function, by_rows, kernel, no_sequence
 from deltic.functions.patterns import DAYS
 from deltic.lazy import np
 from deltic.values.types import Type
@@ -299,3 +299,16 @@ FUNCTIONS |= by_rows(
         ),
     },
 )
+
+
+FUNCTIONS |= {
+    "instant_of_clock": Function(Type.TIMESTAMP, vector=lambda clocks: (clocks, None)),
+    "clock_of_time": Function(Type.TIME, vector=lambda times: (times % DAY, None)),
+    "clock_of_micros": Function(
+        Type.TIME,
+        vector=lambda micros: (micros % DAY, (micros < 0) | (micros >= DAY)),
+        partial=True,
+        failure=lambda _: "a time of a day is from 00:00:00 to 23:59:59.999999",
+    ),
+    "clock_floor": Function(Type.TIME, vector=lambda clocks, unit: (clocks // unit * unit, None)),
+}

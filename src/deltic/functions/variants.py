@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any
 
 from deltic.functions.conversions import converter
 from deltic.functions.function import FUNCTIONS, Function, by_rows
-from deltic.functions.json import quoted, refuse, type_of_literal
+from deltic.functions.json import quoted, refuse, type_of_literal, written
 from deltic.values.types import Kind, Type
 from deltic.values.types.names import type_named
 from deltic.values.types.value import MAX_PRECISION
@@ -71,32 +70,28 @@ def _parsed(text: str) -> str | None:
 
 
 def _kept(value: Any) -> str:
-    """Return a value as it is kept: as `_written` writes it, but DOUBLEs with exponents, which tell them from
-    decimals.
-    """
+    """Return a value as it is kept: as Spark writes it, but DOUBLEs with exponents, which tell them from decimals."""
+    return written(value, _kept_scalar)
+
+
+def _kept_scalar(value: Any) -> str:
     if isinstance(value, float):
         text = repr(value).replace("inf", "1e999")
         return text if "e" in text else f"{text}e0"
-    return _written(value, _kept)
+    return _scalar_shown(value)
 
 
-def _written(value: Any, write: Callable[[Any], str] | None = None) -> str:
-    """Return a value as Spark writes it as JSON; `write` writes the parts."""
-    each = write or _written
-    match value:
-        case dict():
-            return "{" + ",".join(f"{quoted(name)}:{each(part)}" for name, part in value.items()) + "}"
-        case list():
-            return "[" + ",".join(map(each, value)) + "]"
-        case str():
-            return quoted(value)
-        case float() if value - value != 0:
-            return quoted(_text(value))
+def _scalar_shown(value: Any) -> str:
+    """Return a text or a number as Spark writes it as JSON."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, float) and value - value != 0:
+        return quoted(_text(value))
     return "null" if value is None else _text(value)
 
 
 def _shown(variant: str) -> str:
-    return _written(_DECODER.decode(variant))
+    return written(_DECODER.decode(variant), _scalar_shown)
 
 
 def _at(variant: str, path: str) -> str | None:
@@ -123,7 +118,7 @@ def _brought(value: Any, target: Type, is_safe: bool) -> Any:
         case None, _:
             return None
         case ((dict() | list()), Kind.STRING):
-            return _written(value)
+            return written(value, _scalar_shown)
         case dict(), Kind.STRUCT:
             return tuple(_part(value.get(c.name), c.type, is_safe) for c in target.fields)
         case dict(), Kind.MAP:

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from deltic.catalog import CatalogTable, External
-from deltic.catalog.lateness import Lateness
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage, Lateness
 from deltic.circuit.graph import Circuit
 from deltic.errors import CatalogError, DelticError, ProgramWarning
 from deltic.pipeline.definitions.altering import adding_columns, altering, how_of

@@ -10,7 +10,7 @@ from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import UNTIMED, computing_rules
 from deltic.circuit.operators import Feedback, Fixpoint, Source
-from deltic.datalog.souffle.functions.written import as_written
+from deltic.datalog.souffle.functions.structures import as_written
 from deltic.engine.protocol import Engine
 from deltic.html import preformatted
 from deltic.pipeline.definitions.definitions import Definitions

@@ -1,21 +1,24 @@
-"""A call of an aggregate in SQL, taken apart: its arguments by their types, and its clauses."""
+"""A call of an aggregate in SQL, taken apart: arguments by their types, and clauses; and what it is lowered to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.expressions.trees import listed
-from deltic.sql.scalars import NULL, Typed, coerced
+from deltic.sql.collations import within
+from deltic.sql.scalars import Typed, coerced, comparable, settled
 from deltic.sql.scalars.coercion import as_signed
-from deltic.sql.scalars.functions.rules import to
+from deltic.sql.scalars.functions.rules import apply, attempt, to
 from deltic.sql.scalars.operators import INTERVALS, Mismatch
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
-from deltic.values.types import Type
+from deltic.values.types import Kind, Type
 
 Value = Callable[[exp.Expression], Typed]
 
@@ -106,8 +109,7 @@ class AskedAggregate:
 
     def any(self, node: exp.Expression) -> Typed:
         """Return the value of an argument of any type."""
-        result = self.value(node)
-        return coerced(NULL, Type.BOOLEAN) if result.is_null else result
+        return settled(self.value(node))
 
     def ordered(self, node: exp.Expression) -> Typed:
         """Return the value of an argument of any ordered type."""
@@ -176,3 +178,71 @@ class AskedAggregate:
         """Return the error about an argument of another type than is taken."""
         shown = f"{self.source.written(node)} is {written(found.type.type)}"
         return self.source.error(node, f"{self.name} takes {what}, and {shown}")
+
+
+@dataclass(frozen=True)
+class AggregateColumn:
+    """An aggregate of the circuit; `inputs` are the numbers of the columns that it reads."""
+
+    function: str
+    inputs: tuple[int, ...]
+    parameters: tuple[Parameter, ...] = ()
+
+    def over(self, columns: Sequence[str], name: str) -> ops.AggregateCall:
+        """Return the aggregate of these columns of the circuit."""
+        first, *others = columns or [""]
+        return ops.AggregateCall(self.function, first, name, tuple(others), self.parameters)
+
+
+@dataclass(frozen=True)
+class LoweredAggregates:
+    """The columns computed before grouping, the aggregates over them, and the value made of the results.
+
+    If `is_distinct`, rows with equal values in these columns count once.
+    """
+
+    inputs: tuple[Typed, ...]
+    calls: tuple[AggregateColumn, ...]
+    result: Callable[[Sequence[Typed]], Typed]
+    is_distinct: bool = False
+
+
+Rule = Callable[[AskedAggregate], LoweredAggregates]
+
+
+def one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
+    """Return a single aggregate of the circuit, whose result is the value."""
+    if any(text.is_collated for text in inputs):
+        function, inputs = _in_collation(function, inputs)
+    call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
+    return LoweredAggregates(inputs, (call,), lambda results: with_modifier(results[0], inputs))
+
+
+def _in_collation(function: str, inputs: tuple[Typed, ...]) -> tuple[str, tuple[Typed, ...]]:
+    """Return an aggregate of texts with a collation, and its arguments: what it compares are keys."""
+    match function:
+        case "min" | "max":
+            return f"{function}_by", (inputs[0], comparable(inputs[0]))
+        case "min_by" | "max_by":
+            return function, (inputs[0], comparable(inputs[1]))
+        case "count_distinct":
+            return function, tuple(map(comparable, inputs))
+        case "count" | "collect_list":
+            return function, inputs
+    raise Mismatch("its texts are compared by bytes: write CAST(… AS STRING)")
+
+
+def with_modifier(result: Typed, inputs: Sequence[Typed]) -> Typed:
+    """Keep the interval fields or the collation of the argument in a result that is one of its values."""
+    if not inputs or inputs[0].modifier is None:
+        return result
+    if result.type.type is inputs[0].type.type:
+        return replace(result, modifier=inputs[0].modifier)
+    is_list = result.type.type.kind is Kind.ARRAY and result.type.type.element.type is inputs[0].type.type
+    return replace(result, modifier=within(inputs[0].modifier)) if is_list else result
+
+
+def interval_of(units: Typed, type_: Type, is_tried: bool = False) -> Typed:
+    """Return an interval from a number of months or microseconds; NULL where there is none, if it `is_tried`."""
+    name = f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}"
+    return (attempt if is_tried else apply)(name, units)

@@ -8,52 +8,33 @@ most frequent values. Approximate functions are exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
-from deltic.circuit import operators as ops
-from deltic.circuit.accumulators import ACCUMULATORS, Parameter
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.errors import did_you_mean
-from deltic.sql.aggregate_calls import ANONYMOUS, AskedAggregate, Value
-from deltic.sql.modifiers import within
+from deltic.sql import percentiles
+from deltic.sql.aggregate_calls import (
+    ANONYMOUS,
+    AggregateColumn,
+    AskedAggregate,
+    LoweredAggregates,
+    Rule,
+    Value,
+    interval_of,
+    one,
+)
 from deltic.sql.scalars import NULL, Typed, coerced, comparable, constant, operators
+from deltic.sql.scalars.comparing import as_entries, of_entries
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
 from deltic.sql.scalars.functions.python import aggregate_called
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, must
-from deltic.sql.scalars.maps import as_entries, of_entries
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt
 from deltic.sql.scalars.operators import INTERVALS, Mismatch, case
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
-
-
-@dataclass(frozen=True)
-class AggregateColumn:
-    """An aggregate of the circuit; `inputs` are the numbers of the columns that it reads."""
-
-    function: str
-    inputs: tuple[int, ...]
-    parameters: tuple[Parameter, ...] = ()
-
-    def over(self, columns: Sequence[str], name: str) -> ops.AggregateCall:
-        """Return the aggregate of these columns of the circuit."""
-        first, *others = columns or [""]
-        return ops.AggregateCall(self.function, first, name, tuple(others), self.parameters)
-
-
-@dataclass(frozen=True)
-class LoweredAggregates:
-    """The columns computed before grouping, the aggregates over them, and the value made of the results.
-
-    If `is_distinct`, rows with equal values in these columns count once.
-    """
-
-    inputs: tuple[Typed, ...]
-    calls: tuple[AggregateColumn, ...]
-    result: Callable[[Sequence[Typed]], Typed]
-    is_distinct: bool = False
 
 
 def is_aggregate(node: exp.Expression) -> bool:
@@ -114,47 +95,12 @@ def _filtered(found: LoweredAggregates, asked: AskedAggregate) -> LoweredAggrega
     return replace(found, inputs=tuple(case([(condition, i)], None) for i in inputs), calls=calls)
 
 
-def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> LoweredAggregates:
-    """Return a single aggregate of the circuit, whose result is the value."""
-    if any(text.is_collated for text in inputs):
-        function, inputs = _in_collation(function, inputs)
-    call = AggregateColumn(function, tuple(range(len(inputs))), parameters)
-    return LoweredAggregates(inputs, (call,), lambda results: with_modifier(results[0], inputs))
-
-
-def _in_collation(function: str, inputs: tuple[Typed, ...]) -> tuple[str, tuple[Typed, ...]]:
-    """Return an aggregate of texts with a collation, and its arguments: what it compares are keys."""
-    match function:
-        case "min" | "max":
-            return f"{function}_by", (inputs[0], comparable(inputs[0]))
-        case "min_by" | "max_by":
-            return function, (inputs[0], comparable(inputs[1]))
-        case "count_distinct":
-            return function, tuple(map(comparable, inputs))
-        case "count" | "collect_list":
-            return function, inputs
-    raise Mismatch("its texts are compared by bytes: write CAST(… AS STRING)")
-
-
-def with_modifier(result: Typed, inputs: Sequence[Typed]) -> Typed:
-    """Keep the interval fields or the collation of the argument in a result that is one of its values."""
-    if not inputs or inputs[0].modifier is None:
-        return result
-    if result.type.type is inputs[0].type.type:
-        return replace(result, modifier=inputs[0].modifier)
-    is_list = result.type.type.kind is Kind.ARRAY and result.type.type.element.type is inputs[0].type.type
-    return replace(result, modifier=within(inputs[0].modifier)) if is_list else result
-
-
-Rule = Callable[[AskedAggregate], LoweredAggregates]
-
-
 def _count(asked: AskedAggregate) -> LoweredAggregates:
     if len(asked.arguments) == 1 and isinstance(asked.arguments[0], exp.Star):
-        return _one("count")
+        return one("count")
     asked.take(1, 1 << 10)
     inputs = [asked.any(argument) for argument in asked.arguments]
-    return _one("count_distinct" if asked.is_distinct and len(inputs) == 1 and _has_order(inputs) else "count", *inputs)
+    return one("count_distinct" if asked.is_distinct and len(inputs) == 1 and _has_order(inputs) else "count", *inputs)
 
 
 def _has_order(inputs: Sequence[Typed]) -> bool:
@@ -164,7 +110,7 @@ def _has_order(inputs: Sequence[Typed]) -> bool:
 def _count_if(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(1, 1)
     condition = asked.condition_of(asked.arguments[0])
-    return _one(
+    return one(
         "count", case([(condition, Typed(exp.Boolean(this=True), replace(condition.type, nullable=False)))], None)
     )
 
@@ -174,26 +120,20 @@ def _sum(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(1, 1)
     number = asked.number_or_interval(asked.arguments[0])
     if number.type.type.is_float:
-        return _one("sum", coerced(number, Type.FLOAT64))
+        return one("sum", coerced(number, Type.FLOAT64))
     exact = "tried_sum" if _is_tried(asked) else "checked_sum"
     if number.type.type not in INTERVALS:
-        return _one(exact, number)
-    total = _one(exact, attempt("units_of_interval", number))
+        return one(exact, number)
+    total = one(exact, attempt("units_of_interval", number))
 
     def result(results: Sequence[Typed]) -> Typed:
-        return replace(_interval(results[0], number.type.type, _is_tried(asked)), modifier=number.modifier)
+        return replace(interval_of(results[0], number.type.type, _is_tried(asked)), modifier=number.modifier)
 
     return replace(total, result=result)
 
 
 def _is_tried(asked: AskedAggregate) -> bool:
     return asked.name.startswith("try_")
-
-
-def _interval(units: Typed, type_: Type, is_tried: bool = False) -> Typed:
-    """Return an interval from a number of months or microseconds; NULL where there is none, if it `is_tried`."""
-    name = f"interval_of_{'months' if type_ is Type.YEAR_MONTH_INTERVAL else 'microseconds'}"
-    return (attempt if is_tried else apply)(name, units)
 
 
 def _avg(asked: AskedAggregate) -> LoweredAggregates:
@@ -203,8 +143,8 @@ def _avg(asked: AskedAggregate) -> LoweredAggregates:
     if number.type.type in INTERVALS:
         return _mean_interval(number, _is_tried(asked))
     if number.type.type.kind is Kind.DECIMAL:
-        return _one("tried_decimal_mean" if _is_tried(asked) else "decimal_mean", number)
-    return _one("mean", number)
+        return one("tried_decimal_mean" if _is_tried(asked) else "decimal_mean", number)
+    return one("mean", number)
 
 
 def _mean_interval(span: Typed, is_tried: bool) -> LoweredAggregates:
@@ -212,7 +152,7 @@ def _mean_interval(span: Typed, is_tried: bool) -> LoweredAggregates:
 
     def mean(results: Sequence[Typed]) -> Typed:
         total, count = results
-        return operators.arithmetic(exp.Div, _interval(total, span.type.type, is_tried), count)
+        return operators.arithmetic(exp.Div, interval_of(total, span.type.type, is_tried), count)
 
     calls = AggregateColumn("tried_sum" if is_tried else "checked_sum", (0,)), AggregateColumn("count", (0,))
     return LoweredAggregates((attempt("units_of_interval", span),), calls, mean)
@@ -227,7 +167,7 @@ def _of(function: str, *takes: Taken, most: int = 0) -> Rule:
 
     def rule(asked: AskedAggregate) -> LoweredAggregates:
         asked.take(len(takes), max(most, len(takes)))
-        return _one(function, *(take(asked, argument) for take, argument in zip(takes, asked.arguments, strict=False)))
+        return one(function, *(take(asked, argument) for take, argument in zip(takes, asked.arguments, strict=False)))
 
     return rule
 
@@ -261,14 +201,14 @@ def _of_maps(rule: Rule) -> Rule:
 def _collect(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(1, 1)
     function = "collect_set" if asked.is_distinct else asked.name
-    return _one(function, asked.ordered(asked.arguments[0]))
+    return one(function, asked.ordered(asked.arguments[0]))
 
 
 def _collect_union(asked: AskedAggregate) -> LoweredAggregates:
     """Return the different elements of all arrays, without NULL."""
     asked.take(1, 1)
     (argument,) = asked.arguments
-    found = _one("collect_set", asked.one_of(argument, "an array", lambda t: t.kind is Kind.ARRAY, _NO_ARRAY))
+    found = one("collect_set", asked.one_of(argument, "an array", lambda t: t.kind is Kind.ARRAY, _NO_ARRAY))
 
     def result(results: Sequence[Typed]) -> Typed:
         united = RULES["flatten"](results[0])
@@ -284,7 +224,7 @@ def _extreme_by(asked: AskedAggregate) -> LoweredAggregates:
     asked.take(2, 3)
     value, key = map(asked.ordered, asked.arguments[:2])
     if not asked.arguments[2:]:
-        return _one(asked.name, value, key)
+        return one(asked.name, value, key)
     count = asked.constant(asked.arguments[2], Type.INT32, "the number of values")
     if not isinstance(count, int) or not 0 < count <= _MOST_BY:
         raise asked.error(f"the number of values of {asked.name} is from 1 to {_MOST_BY:,}")
@@ -297,7 +237,7 @@ _MOST_BY = 100_000
 def _several_by(falls: bool, value: Typed, key: Typed, count: int) -> LoweredAggregates:
     """Return the array of n values with the least or greatest keys, the extreme first."""
     pair = struct(["key", "value"], [key, value])
-    found = _one("collect_list", case([(operators.logic(exp.Not, [is_null(key)]), pair)], None))
+    found = one("collect_list", case([(operators.logic(exp.Not, [is_null(key)]), pair)], None))
 
     def result(results: Sequence[Typed]) -> Typed:
         pairs = attempt("array_reverse", results[0]) if falls else results[0]
@@ -320,9 +260,9 @@ def _string_agg(asked: AskedAggregate) -> LoweredAggregates:
     orders = [comparable(asked.ordered(ordered.this)) for ordered in asked.order]
     directions = tuple(map(direction, asked.order))
     if type_ is Type.STRING:
-        return _one("string_agg", coerced(result, type_), *orders, parameters=(str(separator or ""), *directions))
+        return one("string_agg", coerced(result, type_), *orders, parameters=(str(separator or ""), *directions))
     between = separator.hex().upper() if isinstance(separator, bytes) else ""
-    found = _one("string_agg", attempt("hex_bytes", result), *orders, parameters=(between, *directions))
+    found = one("string_agg", attempt("hex_bytes", result), *orders, parameters=(between, *directions))
     return replace(found, result=lambda results: attempt("unhex", results[0]))
 
 
@@ -340,105 +280,8 @@ def _bitmap(asked: AskedAggregate) -> LoweredAggregates:
         value = asked.typed(argument, Type.INT64)
     else:
         value = asked.one_of(argument, "bitmaps", lambda type_: type_ is Type.BINARY, Type.BINARY)
-    found = _one("collect_set", value)
+    found = one("collect_set", value)
     return replace(found, result=lambda results: apply(asked.name, *results))
-
-
-def _percentile(asked: AskedAggregate) -> LoweredAggregates:
-    """`percentile(x, part)`, optionally with frequencies."""
-    asked.take(2, 3)
-    column, part, *frequencies = asked.arguments
-    if frequencies:
-        return _of_counted(asked, column, part, frequencies[0])
-    return _at_parts(asked, "percentile", column, part)
-
-
-def _of_counted(
-    asked: AskedAggregate, node: exp.Expression, part: exp.Expression, count: exp.Expression
-) -> LoweredAggregates:
-    """One or several percentiles of values with frequencies."""
-    value, times = asked.double(node), asked.value(count)
-    if not times.is_null and not times.type.type.is_integer:
-        raise asked.mismatch(count, "an integer as frequency", times)
-    number = coerced(times, Type.INT64)
-    is_below = operators.comparison(exp.LT, number, constant(0, Type.INT64))
-    failed = coerced(must("raised", constant("a frequency is not below zero", Type.STRING)), Type.INT64)
-    pair = struct(["value", "count"], [value, case([(is_below, failed)], number)])
-    are_there = [operators.logic(exp.Not, [is_null(part)]) for part in (value, number)]
-    found = _one("collect_list", case([(operators.logic(exp.And, are_there), pair)], None))
-    parts = [_part(asked, one) for one in (part.expressions if isinstance(part, exp.Array) else [part])]
-
-    def result(results: Sequence[Typed]) -> Typed:
-        made = [attempt("percentile_of_counted", results[0], constant(one, Type.FLOAT64)) for one in parts]
-        return _all_or_null(made) if isinstance(part, exp.Array) else made[0]
-
-    return replace(found, result=result)
-
-
-def _at_parts(
-    asked: AskedAggregate, function: str, node: exp.Expression, part: exp.Expression, falls: bool = False
-) -> LoweredAggregates:
-    """One or several percentiles of a column; those of intervals are intervals."""
-    result = asked.value(node)
-    if not result.is_null and (span := result.type.type) in INTERVALS:
-        return _of_spans(_at_parts_of(asked, function, attempt("units_of_interval", result), part, falls), span)
-    column = asked.number_or_time(node) if asked.name == "approx_percentile" else asked.double(node)
-    return _at_parts_of(asked, function, column, part, falls)
-
-
-def _of_spans(found: LoweredAggregates, type_: Type) -> LoweredAggregates:
-    """Aggregates of months or microseconds, whose results are intervals."""
-
-    def result(results: Sequence[Typed]) -> Typed:
-        return found.result([_interval(coerced(units, Type.INT64), type_) for units in results])
-
-    inputs = tuple(coerced(units, Type.FLOAT64) for units in found.inputs)
-    return replace(found, inputs=inputs, result=result)
-
-
-def _at_parts_of(
-    asked: AskedAggregate, function: str, column: Typed, node: exp.Expression, falls: bool
-) -> LoweredAggregates:
-    if not isinstance(node, exp.Array):
-        return _one(function, column, parameters=(_part(asked, node), falls))
-    if not node.expressions:
-        raise asked.source.error(node, f"{asked.name} takes one percentage or more")
-    calls = tuple(AggregateColumn(function, (0,), (_part(asked, part), falls)) for part in node.expressions)
-    return LoweredAggregates((column,), calls, _all_or_null)
-
-
-def _all_or_null(results: Sequence[Typed]) -> Typed:
-    """Return the array of results, which are NULL together or not at all."""
-    return case([(is_null(results[0]), coerced(NULL, (result := RULES["array"](*results)).type.type))], result)
-
-
-def _median(asked: AskedAggregate) -> LoweredAggregates:
-    asked.take(1, 1)
-    return _at_parts(asked, "percentile", asked.arguments[0], exp.Literal.number("0.5"))
-
-
-def _within_group(function: str) -> Rule:
-    """`percentile_cont(part) WITHIN GROUP (ORDER BY x)`."""
-
-    def rule(asked: AskedAggregate) -> LoweredAggregates:
-        asked.take(1, 1)
-        if len(asked.order) != 1:
-            raise asked.error(f"{asked.name} takes one column to order by", "WITHIN GROUP (ORDER BY column)")
-        (ordered,) = asked.order
-        falls = bool(ordered.args.get("desc"))
-        return _at_parts(asked, function, ordered.this, asked.arguments[0], falls)
-
-    return rule
-
-
-def _approx_percentile(asked: AskedAggregate) -> LoweredAggregates:
-    asked.take(2, 3)
-    column, part, *accuracy = asked.arguments
-    for node in accuracy:
-        value = asked.constant(node, Type.INT64, "the accuracy")
-        if not isinstance(value, int) or not 0 < value < 1 << 31:
-            raise asked.source.error(node, f"the accuracy of {asked.name} is from 1 to {(1 << 31) - 1}")
-    return _at_parts(asked, "percentile_disc", column, part)
 
 
 def _approx_count(asked: AskedAggregate) -> LoweredAggregates:
@@ -449,17 +292,7 @@ def _approx_count(asked: AskedAggregate) -> LoweredAggregates:
         value = asked.constant(node, Type.FLOAT64, "the error")
         if not isinstance(value, float) or not 0 < value <= 0.39:
             raise asked.source.error(node, f"the error of {asked.name} is above 0, and at most 0.39")
-    return _one("count_distinct", asked.ordered(column))
-
-
-def _part(asked: AskedAggregate, node: exp.Expression) -> float:
-    """Return the fraction of a percentile."""
-    part = asked.constant(node, Type.FLOAT64, "the percentage")
-    if not isinstance(part, float) or not 0 <= part <= 1:
-        raise asked.source.error(
-            node, f"the percentage of {asked.name} is from 0 to 1, not {asked.source.written(node)}"
-        )
-    return part
+    return one("count_distinct", asked.ordered(column))
 
 
 def _mode(asked: AskedAggregate) -> LoweredAggregates:
@@ -468,11 +301,11 @@ def _mode(asked: AskedAggregate) -> LoweredAggregates:
         (ordered, *others) = asked.order
         if others:
             raise asked.error("mode takes one column to order by", "WITHIN GROUP (ORDER BY column)")
-        return _one("mode", asked.ordered(ordered.this), parameters=(bool(ordered.args.get("desc")),))
+        return one("mode", asked.ordered(ordered.this), parameters=(bool(ordered.args.get("desc")),))
     asked.take(1, 2)
     for is_least in asked.arguments[1:]:
         asked.constant(is_least, Type.BOOLEAN, "the second argument")
-    return _one("mode", asked.ordered(asked.arguments[0]), parameters=(False,))
+    return one("mode", asked.ordered(asked.arguments[0]), parameters=(False,))
 
 
 def _own(asked: AskedAggregate) -> LoweredAggregates:
@@ -485,7 +318,7 @@ def _own(asked: AskedAggregate) -> LoweredAggregates:
         message = f"{asked.name} takes NULL in {column.name}, and in SQL aggregates pass over NULL"
         raise asked.error(message, f"declare its type without ?, and write coalesce({column.name}, …)")
     pairs = zip(asked.arguments, own.of, strict=True)
-    return _one(own.accumulator, *(asked.typed(argument, column.type) for argument, column in pairs))
+    return one(own.accumulator, *(asked.typed(argument, column.type) for argument, column in pairs))
 
 
 _ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
@@ -515,11 +348,11 @@ _RULES: dict[str, Rule] = {
     "collect_union": _collect_union,
     **dict.fromkeys(("min_by", "max_by"), _of_maps(_extreme_by)),
     "string_agg": _string_agg,
-    "percentile": _percentile,
-    "median": _median,
-    "percentile_cont": _within_group("percentile"),
-    "percentile_disc": _within_group("percentile_disc"),
-    "approx_percentile": _approx_percentile,
+    "percentile": percentiles.percentile,
+    "median": percentiles.median,
+    "percentile_cont": percentiles.within_group("percentile"),
+    "percentile_disc": percentiles.within_group("percentile_disc"),
+    "approx_percentile": percentiles.approx_percentile,
     "mode": _of_maps(_mode),
 }
 AGGREGATES = tuple(sorted(_RULES))

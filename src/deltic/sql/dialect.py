@@ -14,132 +14,30 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from deltic.sql import pipes
-from deltic.sql.scalars.functions.lookup import known
-from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
+from deltic.sql.function_syntax import (
+    WINDOWS,
+    current_time,
+    null,
+    of_pairs,
+    part_of_window,
+    plus,
+    position,
+    relation,
+    special_time,
+    time_literal,
+    windows,
+)
+from deltic.sql.remedies import REFUSED
+from deltic.sql.scalars.functions.lookup import OF_THE_CLOCK, known
 
 _SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
 """Functions with a syntax of their own."""
 
 # A bracket behind ARRAY would be taken for a constructor's.
 _SCALAR = {name.upper() for name in (*known(), *REFUSED, *OF_THE_CLOCK, "struct", "percentile")} - {"ARRAY"}
-
-
-_WINDOWS = ("TUMBLE", "HOP", "SESSION")
-
-
-def _windows(parser: SparkParser, name: str) -> exp.Expression:
-    """Parse TUMBLE(TABLE t, DESCRIPTOR(ts), …) and similar functions; TUMBLE(ts, …) is a window in GROUP BY."""
-    start = parser._index
-    is_table = parser._match(TokenType.TABLE)
-    table = exp.Table(this=parser._parse_table_part())
-    has_keys = parser._match(TokenType.PARTITION_BY)
-    others = parser._parse_csv(parser._parse_lambda) if has_keys or parser._match(TokenType.COMMA) else []
-    is_time = [isinstance(part, exp.Anonymous) and part.name.upper() == "DESCRIPTOR" for part in others]
-    if is_table or has_keys or any(is_time):
-        return _table_function(name, table, others, is_time, bool(has_keys))
-    parser._retreat(start)
-    return _window(parser, name)
-
-
-def _window(parser: SparkParser, name: str) -> exp.Anonymous:
-    """Translate TUMBLE(ts, size[, offset]), HOP(ts, slide, size[, offset]) and SESSION(ts, gap) to Spark's windows."""
-    given = parser._parse_csv(parser._parse_lambda)
-    if name == "TUMBLE" and given[2:]:
-        given.insert(1, given[1].copy())
-    elif name == "HOP":
-        given[1:3] = given[2:0:-1]
-    return exp.Anonymous(this="session_window" if name == "SESSION" else "window", expressions=given)
-
-
-def _part_of_window(parser: SparkParser, name: str, part: str) -> exp.Dot:
-    """Translate TUMBLE_START(ts, …) and similar functions."""
-    return exp.Dot(this=_window(parser, name), expression=exp.to_identifier(part))
-
-
-def _table_function(
-    name: str, table: exp.Table, others: Sequence[exp.Expr], is_time: list[bool], has_keys: bool
-) -> exp.Anonymous:
-    """Return a call of a table function; `partition` has the columns of PARTITION BY after the table."""
-    count = is_time.index(True) if has_keys and any(is_time) else 0
-    call = exp.Anonymous(this=name, expressions=[table, *others[count:]])
-    keys = (part.unnest() for part in others[:count])
-    call.set("partition", [key for part in keys for key in (part.expressions or [part])])
-    return call
-
-
-def _relation(parser: SparkParser) -> exp.Expression:
-    """Parse TABLE(name) or TABLE(query), an argument that is a relation, or TABLE(call) in FROM."""
-    if parser._next and parser._next.token_type is TokenType.L_PAREN:
-        return exp.Anonymous(this="TABLE", expressions=parser._parse_csv(parser._parse_lambda))
-    query = parser._parse_select()
-    return exp.Subquery(this=query) if query else exp.Table(this=parser._parse_table_part())
-
-
-def _of_pairs(kind: type[exp.Func], given: list[exp.Expression]) -> exp.Func:
-    """Build an aggregate of two columns, maybe of distinct pairs."""
-    match given:
-        case [exp.Distinct(expressions=[first, *others])]:
-            given = [exp.Distinct(expressions=[first]), *others]
-    return kind.from_arg_list(given)
-
-
-def _position(parser: SparkParser) -> exp.Expression:
-    """Parse position('a' IN x), which is Spark's locate, or position('a', x)."""
-    start = parser._index
-    result = parser._parse_position()
-    result.meta["in"] = any(token.token_type is TokenType.IN for token in parser._tokens[start : parser._index])
-    return result
-
-
-def _special_time(text: exp.Expression, target: exp.DataType) -> exp.Expression:
-    """Translate a text that is cast to a date or time: 'now' and its like are functions of the clock."""
-    if not isinstance(text, exp.Literal) or not text.is_string or target.this not in exp.DataType.TEMPORAL_TYPES:
-        return text
-    today = exp.Anonymous(this="current_date")
-    match text.name.strip().lower():
-        case "epoch":
-            return exp.Literal.string("1970-01-01")
-        case "now":
-            return exp.Anonymous(this="now")
-        case "today":
-            return today
-        case "yesterday" | "tomorrow" as name:
-            move = "date_sub" if name == "yesterday" else "date_add"
-            return exp.Anonymous(this=move, expressions=[today, exp.Literal.number(1)])
-    return text
-
-
-def _time_literal(parser: SparkParser, text: exp.Expression, target: exp.DataType) -> exp.Expr:
-    """Parse DATE 'text' and similar literals; a function of the clock is cast as by CAST, a literal with :: later."""
-    if isinstance(text, exp.Cast):
-        return type(text)(**{**text.args, "this": _time_literal(parser, text.this, target)})
-    special = _special_time(text, target)
-    return parser.expression((exp.Cast if isinstance(special, exp.Literal) else exp.TryCast)(this=special, to=target))
-
-
-def _current_time(parser: SparkParser) -> exp.Expr:
-    """Parse current_time, maybe with parentheses."""
-    parser._match_pair(TokenType.L_PAREN, TokenType.R_PAREN)
-    return parser.expression(exp.Anonymous(this="current_time"))
-
-
-def _null(parser: SparkParser, token: Token) -> exp.Expr:
-    """Parse NULL with its place."""
-    result = parser.expression(exp.Null())
-    result.update_positions(token)
-    return result
-
-
-def _plus(parser: SparkParser) -> exp.Expr | None:
-    """Parse a plus sign before a value; before a number it shows in the name alone."""
-    value = parser._parse_unary()
-    if isinstance(value, exp.Literal) and not value.is_string:
-        value.meta["plus"] = True
-        return value
-    return value and exp.Anonymous(this="positive", expressions=[value])
 
 
 def of_values(values: exp.Values) -> exp.Select:
@@ -177,35 +75,35 @@ class DelticParser(SparkParser):
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {
         **{n: build for n, build in SparkParser.FUNCTIONS.items() if n not in {*_SCALAR, "CHARINDEX"}},
-        **{kind.sql_name(): partial(_of_pairs, kind) for kind in (exp.Corr, exp.CovarPop, exp.CovarSamp)},
+        **{kind.sql_name(): partial(of_pairs, kind) for kind in (exp.Corr, exp.CovarPop, exp.CovarSamp)},
     }
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         **{n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX},
-        **{name: partial(_windows, name=name) for name in _WINDOWS},
+        **{name: partial(windows, name=name) for name in WINDOWS},
         **{
-            f"{name}_{part.upper()}": partial(_part_of_window, name=name, part=part)
-            for name in _WINDOWS
+            f"{name}_{part.upper()}": partial(part_of_window, name=name, part=part)
+            for name in WINDOWS
             for part in ("start", "end")
         },
-        "TABLE": _relation,
-        "POSITION": _position,
+        "TABLE": relation,
+        "POSITION": position,
     }
     SUBQUERY_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.SUBQUERY_TOKENS, TokenType.VALUES}
     # `||` binds as much as + does.
     TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
-    UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: _plus}
+    UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: plus}
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         **{name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"},
-        "CURRENT_TIME": _current_time,
+        "CURRENT_TIME": current_time,
     }
 
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
         **SparkParser.TYPE_LITERAL_PARSERS,
-        **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, _time_literal),
+        **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, time_literal),
     }
 
-    PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.PRIMARY_PARSERS, TokenType.NULL: _null}
+    PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.PRIMARY_PARSERS, TokenType.NULL: null}
 
     def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
         """Return a list, which no comma ends."""
@@ -430,7 +328,7 @@ class DelticParser(SparkParser):
 
     def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
         """Build a cast; some texts stand for times."""
-        kwargs["this"] = _special_time(kwargs["this"], kwargs["to"])
+        kwargs["this"] = special_time(kwargs["this"], kwargs["to"])
         return super().build_cast(strict, **kwargs)
 
     def _parse_pipe_syntax_join(self, query: exp.Query) -> exp.Query | None:

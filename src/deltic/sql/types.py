@@ -6,8 +6,7 @@ import re
 
 from sqlglot import exp
 
-from deltic.sql.collations import HINT, Collation
-from deltic.sql.modifiers import Modifier, part, texts_of, within
+from deltic.sql.collations import HINT, Collation, Modifier, part, texts_of, within
 from deltic.sql.remedies import of_type
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Kind, Type

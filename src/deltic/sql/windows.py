@@ -19,11 +19,12 @@ from deltic.circuit.accumulators import Parameter
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.operators.over import PARTITION, SO_FAR, Distance
 from deltic.errors import EvaluationError
-from deltic.sql.aggregates import LoweredAggregates, direction, is_aggregate, lowered, with_modifier
-from deltic.sql.scalars import NULL, Typed, can_coerce, coerced, operators
+from deltic.sql.aggregate_calls import LoweredAggregates, with_modifier
+from deltic.sql.aggregates import direction, is_aggregate, lowered
+from deltic.sql.remedies import REFUSED
+from deltic.sql.scalars import Typed, can_coerce, coerced, operators, settled
 from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.collections import field, struct
-from deltic.sql.scalars.functions.refused import REFUSED
 from deltic.sql.scalars.functions.rules import attempt
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
@@ -99,10 +100,10 @@ class _Window:
         if kind in _SHIFTS:
             return self._shift()
         if kind in _PICKS:
-            return self._one(_PICKS[kind], [self._any(self.node.this)], (), self._frame())
+            return self._one(_PICKS[kind], [self.value(self.node.this)], (), self._frame())
         if kind is exp.NthValue:
             number = self._above_zero(self.node.args.get("offset"), "the number of the row")
-            return self._one("nth_value", [self._any(self.node.this)], (number,), self._frame())
+            return self._one("nth_value", [self.value(self.node.this)], (number,), self._frame())
         return self._aggregate()
 
     def error(self, node: exp.Expression, message: str, hint: str = "") -> Exception:
@@ -117,6 +118,7 @@ class _Window:
         frame: ops.Frame | None = None,
     ) -> LoweredWindow:
         """One function of the circuit, whose result is the value."""
+        inputs = [settled(value) for value in inputs]
         call = WindowColumn(function, tuple(range(len(inputs))), parameters, frame, self.ignores_nulls)
         return LoweredWindow(tuple(inputs), (call,), lambda results: with_modifier(results[0], inputs))
 
@@ -128,7 +130,7 @@ class _Window:
         if isinstance(self.node, exp.Ntile):
             return self._one("ntile", (), (self._above_zero(self.node.this, "the number of buckets"),))
         for argument in self.node.args.get("expressions") or ():
-            self._any(argument)  # Spark ranks by the order of the window alone
+            self.value(argument)  # Spark ranks by the order of the window alone
         return self._one(_RANKS[type(self.node)], ())
 
     def _shift(self) -> LoweredWindow:
@@ -137,7 +139,7 @@ class _Window:
         number = 1 if offset is None else self._whole(offset, "the number of rows")
         there = number if isinstance(self.node, exp.Lead) else -number
         self._needs_order(ops.Frame(ops.Unit.ROWS, there, there))
-        inputs = [self._any(self.node.this)]
+        inputs = [settled(self.value(self.node.this))]
         if default is not None:
             result, target = self.value(default), inputs[0].type.type
             if not can_coerce(result, target):
@@ -212,11 +214,6 @@ class _Window:
         return replace(found, inputs=inputs, result=result)
 
     # Arguments
-
-    def _any(self, node: exp.Expression) -> Typed:
-        """Return the value of an argument of any type."""
-        result = self.value(node)
-        return coerced(NULL, Type.BOOLEAN) if result.is_null else result
 
     def _constant(self, node: exp.Expression, what: str) -> tuple[Any, Type]:
         """Return a value that is the same for all rows, and its type."""

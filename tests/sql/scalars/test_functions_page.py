@@ -17,16 +17,16 @@ from sqlglot import exp
 from deltic.cli.functions import functions_command
 from deltic.datalog.checks.functors import CALLS as CALLS_OF_SOUFFLE
 from deltic.datalog.checks.functors import TESTS
+from deltic.datalog.souffle.words import SOUFFLE
 from deltic.errors import DelticError, ProgramError
 from deltic.functions import FUNCTIONS, PROVIDED, is_call, names_in_sql
 from deltic.functions.function import PREFIX
-from deltic.functions.names import SOUFFLE
 from deltic.pipeline import registry
 from deltic.sql.dialect import Deltic
+from deltic.sql.remedies import REFUSED
 from deltic.sql.scalars.functions.bodies import calls, parsed
 from deltic.sql.scalars.functions.definitions import DEFINED
 from deltic.sql.scalars.functions.lookup import known
-from deltic.sql.scalars.functions.refused import REFUSED
 from deltic.sql.scalars.functions.rules import RULES
 from tests.sql.scalars.calls import CALLS
 from tests.sql.scalars.replayed import translated

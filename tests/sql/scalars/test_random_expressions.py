@@ -19,8 +19,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError, ProgramError
 from deltic.sql.dialect import Deltic
-from deltic.sql.queries.rows import settled
-from deltic.sql.scalars import Typed, typed
+from deltic.sql.scalars import Typed, settled, typed
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Schema
 from tests.engine.operators.test_scalar import check, columns_with

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.syntax.expressions import SyntaxNode, parts_of
 from deltic.datalog.syntax.source import Span
+from deltic_ddlog import types as t
 from deltic_ddlog.core import Pattern, TypedExpression
 from deltic_ddlog.modules import Text
 from deltic_ddlog.syntax import Role, Semantics
 from deltic_ddlog.types import DdlogType, Named, substitute
+from deltic_ddlog.values import Constructor, MapValue, Set, Struct, Vec
 
 if TYPE_CHECKING:
     from deltic_ddlog.serde import JsonForm
-    from deltic_ddlog.values import Constructor
 
 
 @dataclass(frozen=True)
@@ -161,3 +162,46 @@ class ResolvedProgram:
     fingerprint: str
     texts: tuple[tuple[str, Text], ...] = field(repr=False, compare=False)
     functions: Mapping[str, Callable[..., Any]] = field(repr=False, compare=False)
+
+
+_EMPTY = {
+    "ddlog_std::Vec": Vec(),
+    "ddlog_std::Set": Set(),
+    "ddlog_std::Map": MapValue(),
+    "hashset::HashSet": Set(),
+    "tinyset::Set64": Set(),
+}
+
+# Of what stands for a text, where "" is none.
+_FIRST = {
+    "time::Time": "00:00:00.000000000",
+    "time::Date": "1970-01-01",
+    "time::TzDateTime": "1970-01-01T00:00:00+00:00",
+}
+
+
+def default_of(type_: t.DdlogType, types: Mapping[str, TypeDefinition]) -> Any:
+    """Return the default of a type: zero, empty, or its first constructor with defaults."""
+    if isinstance(type_, t.Named) and type_.name in _FIRST:
+        return _FIRST[type_.name]
+    type_ = t.content(type_)
+    match type_:
+        case t.Bool():
+            return False
+        case t.String():
+            return ""
+        case t.Float() | t.Double():
+            return 0.0
+        case t.Tuple(items):
+            return tuple(default_of(item, types) for item in items)
+        case t.Named(name):
+            if name in _EMPTY:
+                return _EMPTY[name]
+            definition = types[name]
+            if not definition.constructors:
+                raise TypeError(f"there is no default value of the type {type_}")
+            constructor, fields = definition.constructors[0]
+            return Struct(constructor, (default_of(field, types) for field in definition.at(type_, fields)))
+        case t.CallableType() | t.TypeVariable():
+            raise TypeError(f"there is no default value of the type {type_}")
+    return 0

@@ -17,7 +17,7 @@ from deltic.circuit.python import digest, fingerprint
 from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, EvaluationError, ProgramError
-from deltic_ddlog import core, runtime, texts
+from deltic_ddlog import core, runtime
 from deltic_ddlog import syntax as s
 from deltic_ddlog.checked import ResolvedProgram, ResolvedRule, TypeDefinition
 from deltic_ddlog.closures import ClosureCode, Closures, closures_in
@@ -33,8 +33,8 @@ from deltic_ddlog.serde import form_of
 from deltic_ddlog.types import DdlogType
 from deltic_ddlog.values import Constructor, MapValue, Struct, Vec
 
-_NAMES = "quotient remainder divided single truncated integer with_item with_path"
-_RUNTIME = {name: getattr(runtime, name) for name in _NAMES.split()} | {"show_float": texts.show_float}
+_NAMES = "quotient remainder divided single truncated integer with_item with_path show_float"
+_RUNTIME = {name: getattr(runtime, name) for name in _NAMES.split()}
 
 
 class FunctionCompiler:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from deltic_ddlog import types as t
-from deltic_ddlog.checked import TypeDefinition
-from deltic_ddlog.defaults import default_of
+from deltic_ddlog.checked import TypeDefinition, default_of
 from deltic_ddlog.serde import FieldForm, JsonForm
 from deltic_ddlog.values import LISTS, NONE, Constructor, MapValue, Struct, Vec, some
 

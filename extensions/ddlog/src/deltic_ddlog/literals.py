@@ -10,7 +10,7 @@ import re
 
 from deltic.datalog.syntax.source import ProgramText
 from deltic.errors import ProgramError
-from deltic_ddlog.texts import ESCAPED
+from deltic_ddlog.runtime import ESCAPED
 
 START, TEXT, OPEN, CLOSE = "\x01\x02\x03\x04"
 """The characters for a string's begin, its text, and the signs around an expression."""

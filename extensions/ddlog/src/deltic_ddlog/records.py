@@ -20,8 +20,7 @@ from deltic_ddlog.checked import TypeDefinition
 from deltic_ddlog.closures import Closures
 from deltic_ddlog.json_values import Json, JsonError
 from deltic_ddlog.order import TypeOrder, types_in
-from deltic_ddlog.runtime import single
-from deltic_ddlog.texts import show_float, show_string, unquoted
+from deltic_ddlog.runtime import show_float, show_string, single, unquoted
 from deltic_ddlog.values import LISTS, NONE, Group, MapValue, Struct, Vec, some
 
 REMEMBERED = 1 << 14

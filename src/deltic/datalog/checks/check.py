@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING
 from deltic.circuit.edges import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, CheckedRelation, Directive
 from deltic.datalog.checks.declarations import Signatures, check_declarations, equivalence_rules, signature_of
-from deltic.datalog.checks.directives import check_directives, check_heads, check_roles, limits_of
-from deltic.datalog.checks.hints import RelationHints, hints_of
+from deltic.datalog.checks.directives import (
+    RelationHints,
+    check_directives,
+    check_heads,
+    check_roles,
+    check_widths,
+    hints_of,
+    limits_of,
+    settings_of,
+)
+from deltic.datalog.checks.functors import check_functors
 from deltic.datalog.checks.inlining import inline_relations
 from deltic.datalog.checks.of_python import check_applications, take_python
 from deltic.datalog.checks.quantifiers import resolve_quantifiers
 from deltic.datalog.checks.rules import RuleChecker
-from deltic.datalog.checks.settings import check_widths, settings_of
 from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.subsumption import subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
-from deltic.datalog.checks.user_functors import check_functors
 from deltic.datalog.memory import ClauseMemory
 from deltic.datalog.syntax import program as p
 from deltic.datalog.syntax.source import in_order

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.tables import WEIGHT
-from deltic.datalog.checks.kinds import Base, Structure, seen, sized, stored
-from deltic.datalog.checks.type_names import Findings, TypeTable
+from deltic.datalog.checks.type_names import Base, Findings, Structure, TypeTable, seen, sized, stored
 from deltic.datalog.syntax.expressions import Expression, Variable, Wildcard
 from deltic.datalog.syntax.formulas import BodyAtom, BodyFormula, Conjunction
 from deltic.datalog.syntax.program import Attribute, Clause, Declaration

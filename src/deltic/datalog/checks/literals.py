@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
-from deltic.datalog.checks.kinds import NAMES
-from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.checks.type_names import NAMES, Findings
 from deltic.datalog.souffle.functions.ecmascript import PatternError, pattern_of
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f

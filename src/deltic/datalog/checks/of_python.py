@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from deltic.circuit.edges import ZSetType
 from deltic.datalog.checks.checked import Application
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
-from deltic.datalog.checks.kinds import seen
 from deltic.datalog.checks.stratification import Use
-from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.checks.type_names import Findings, seen
 from deltic.datalog.syntax.expressions import AGGREGATE, FUNCTOR, transform
 from deltic.datalog.syntax.formulas import AggregateExpression, BodyAtom, OperatorAtom
 from deltic.datalog.syntax.program import Clause, Item, Subsumption

@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from deltic.datalog.checks.aggregates import name_aggregates
-from deltic.datalog.checks.anonymous_records import compare_fields
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.declarations import Signatures
+from deltic.datalog.checks.directives import ProgramSettings
+from deltic.datalog.checks.functors import Functors
 from deltic.datalog.checks.grounding import check_bound
-from deltic.datalog.checks.kinds import ANY, sized
 from deltic.datalog.checks.literals import check_atoms, check_literals, check_wildcards
-from deltic.datalog.checks.normal_form import Literals, reported_alternatives
-from deltic.datalog.checks.settings import ProgramSettings
+from deltic.datalog.checks.normal_form import Literals, compare_fields, reported_alternatives
 from deltic.datalog.checks.subtypes import Declared, check_subtypes
-from deltic.datalog.checks.type_names import Findings, TypeTable
+from deltic.datalog.checks.type_names import ANY, Findings, TypeTable, sized
 from deltic.datalog.checks.typing import Typing
-from deltic.datalog.checks.user_functors import Functors
 from deltic.datalog.memory import MadeOnce, RulesOf
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax.expressions import is_structure, nodes_in, rewrite
@@ -104,7 +102,7 @@ class RuleChecker:
             check_literals(literal, rule.type_of, self._findings, self.warnings)
         if self._declared and len(self._findings) == before:
             check_subtypes(head, body, typing.fields(), self._declared, self._findings)
-        plain = _plain(typing.shapes(), typing.conversions(), self._functors)
+        plain = _plain(typing.shapes(), typing.conversions, self._functors)
         bare = tuple(with_expressions(literal, plain) for literal in body)
         return CheckedRule(with_expressions(head, plain), bare, rule.variables, rule.types, span)
 

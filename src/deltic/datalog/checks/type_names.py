@@ -1,14 +1,130 @@
-"""Declared types: each is a name for a base type, or a structure. They have an order by name, of subtypes."""
+"""The types of values: base types, structures, and declared names of them, which have an order of subtypes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from deltic.datalog.checks.kinds import BASE_TYPES, OPAQUE, Base, Structure, phrase
+from deltic.datalog.souffle.functions.structures import KINDS, LETTERS
 from deltic.datalog.syntax.expressions import TypeName
 from deltic.datalog.syntax.program import Attribute, StructureType, Subtype, TypeDeclaration, UnionType
+from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
+from deltic.values.types import Type
+
+BASE_TYPES = {"number": Type.INT64, "unsigned": Type.UINT64, "float": Type.FLOAT64, "symbol": Type.STRING}
+
+
+@dataclass(eq=False)
+class Structure:
+    """A record type or an algebraic data type. The fields of its branches may have the type itself.
+
+    A record has one branch, without a name. The type `None` of a field stands for a reported error and matches every
+    type. Its numbers have `word_size` bits.
+    """
+
+    name: str
+    branches: dict[str, tuple[tuple[str, Base | None], ...]] = field(default_factory=dict)
+    word_size: int = 64
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it is a record, so that `nil` is one of its values."""
+        return "" in self.branches
+
+    def shape(self, branch: str) -> str:
+        """Return the shape of the values of a branch, see `deltic.datalog.souffle.functions.structures`."""
+        letters = "".join(_LETTERS.get(self._sized(type_), ".") for _, type_ in self.branches[branch])
+        return f"[{letters}]" if not branch else f"${branch}({letters})" if letters else f"${branch}"
+
+    @property
+    def members(self) -> list[Structure]:
+        """The type and all structure types that its fields contain."""
+        members = [self]
+        for member in members:
+            of = (type_ for fields in member.branches.values() for _, type_ in fields)
+            members += dict.fromkeys(t for t in of if isinstance(t, Structure) and t not in members)
+        return members
+
+    @property
+    def family(self) -> str:
+        """The text of the type and its members, see `deltic.datalog.souffle.functions.structures`."""
+        return ";".join(f"{member.name}={member._definition()}" for member in self.members)
+
+    def _definition(self) -> str:
+        names = {
+            branch: " ".join(_IN_FAMILIES.get(self._sized(type_), str(type_)) for _, type_ in fields)
+            for branch, fields in self.branches.items()
+        }
+        if self.is_record:
+            return f"[{names['']}]|nil"
+        return "|".join(f"${branch}({listed})" if listed else f"${branch}" for branch, listed in names.items())
+
+    def _sized(self, type_: Base | None) -> Base | None:
+        return sized(type_, self.word_size) if isinstance(type_, Type) else type_
+
+
+Base = Type | Structure
+"""The type of a value: one of the circuit's types, or a structure, which circuits store as text."""
+
+NARROW = {Type.INT64: Type.INT32, Type.UINT64: Type.UINT32, Type.FLOAT64: Type.FLOAT32}
+"""The number types of programs with a word size of 32. During the checks they are those of 64 bits."""
+
+NAMES: dict[Base | None, str] = {type_: name for name, type_ in BASE_TYPES.items()}
+NAMES |= {narrow: NAMES[wide] for wide, narrow in NARROW.items()}
+
+Types = frozenset[Base]
+ANY: Types = frozenset(BASE_TYPES.values())
+NUMERIC: Types = ANY - {Type.STRING}
+INTEGER: Types = NUMERIC - {Type.FLOAT64}
+
+OPAQUE = {
+    str(type_): type_
+    for type_ in (
+        *(Type.BOOLEAN, Type.BINARY, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ, Type.TIME),
+        *(Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL),
+    )
+}
+"""Types without literals and functors: their values can only be joined and copied."""
+
+_LETTERS: dict[Base | None, str] = {type_: letter for letter, type_ in KINDS.items() if letter != "."}
+_IN_FAMILIES: dict[Base | None, str] = {KINDS[letter]: name for name, letter in LETTERS.items()}
+_ARTICLES = {Type.INT64: "a", Type.UINT64: "an", Type.FLOAT64: "a", Type.STRING: "a"}
+
+
+def seen(type_: Type, word_size: int = 64) -> Type:
+    """Return the type by which rules see a column of the catalog: narrow numbers are widened."""
+    if type_.is_integer:
+        return sized(Type.INT64 if type_.signed else Type.UINT64, word_size)
+    return sized(Type.FLOAT64, word_size) if type_.is_float else type_
+
+
+def sized(type_: Type, word_size: int) -> Type:
+    """Return a 64-bit number type reduced to the word size."""
+    return NARROW.get(type_, type_) if word_size == 32 else type_
+
+
+def stored(type_: Base) -> Type:
+    """Return the circuit's type for the values of a type."""
+    return Type.STRING if isinstance(type_, Structure) else type_
+
+
+def preferred(types: Types) -> Base:
+    """Return the type of a value with several possible types: number if possible."""
+    return next((type_ for type_ in BASE_TYPES.values() if type_ in types), None) or min(types, key=str)
+
+
+def phrase(types: Iterable[Base]) -> str:
+    """Return the types in words, such as "a number, an unsigned or a float"."""
+    result = set(types)
+    words = [f"{_ARTICLES[type_]} {name}" for name, type_ in BASE_TYPES.items() if type_ in result]
+    words += sorted(f"of type {type_}" for type_ in result - ANY)
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
+
 
 Findings = list[Diagnostic]
 Names: TypeAlias = frozenset[str]
@@ -53,10 +169,10 @@ class TypeTable:
                 message = f"the type `{declaration.name}` has two branches called `{branch.name}`"
                 self._findings.append(branch.span.error(message, "give each branch a name of its own"))
             names = [field.name for field in branch.fields]
-            for place, field in enumerate(branch.fields):
-                if field.name in names[:place]:
-                    message = f"`{branch.name or declaration.name}` has two fields called `{field.name}`"
-                    self._findings.append(field.span.error(message, "give each field a name of its own"))
+            for place, own in enumerate(branch.fields):
+                if own.name in names[:place]:
+                    message = f"`{branch.name or declaration.name}` has two fields called `{own.name}`"
+                    self._findings.append(own.span.error(message, "give each field a name of its own"))
             structure.branches[branch.name] = tuple((field.name, self._field(field)) for field in branch.fields)
 
     def _field(self, field: Attribute) -> Base | None:
@@ -172,3 +288,62 @@ class Lattice:
                     yield self.plain(member)
                 elif self.plain(member) in self._members:
                     yield from self._common(member, second)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The reason for a type: a phrase, and its position."""
+
+    phrase: str
+    span: Span
+
+
+Slot = int
+
+
+class TypeSlots:
+    """A union-find structure of slots.
+
+    An operation that would leave a slot without types returns False and changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._parents: list[Slot] = []
+        self._types: list[Types] = []
+        self._evidence: list[Evidence | None] = []
+
+    def new(self, types: Types, evidence: Evidence | None = None) -> Slot:
+        """Return a new slot."""
+        self._parents.append(len(self._parents))
+        self._types.append(types)
+        self._evidence.append(evidence)
+        return len(self._parents) - 1
+
+    def types(self, slot: Slot) -> Types:
+        """Return the possible types of the slot, at least one."""
+        return self._types[self._root(slot)]
+
+    def evidence(self, slot: Slot) -> Evidence | None:
+        """Return the reason for the first restriction of the slot."""
+        return self._evidence[self._root(slot)]
+
+    def restrict(self, slot: Slot, types: Types, evidence: Evidence | None = None) -> bool:
+        """Restrict the slot to `types`; False if none would be left."""
+        return self.merge(slot, self.new(types, evidence))
+
+    def merge(self, first: Slot, second: Slot) -> bool:
+        """Merge two slots; False if they have no type in common."""
+        one, other = self._root(first), self._root(second)
+        common = self._types[one] & self._types[other]
+        if not common:
+            return False
+        self._evidence[one] = self._evidence[one] or self._evidence[other]
+        self._parents[other] = one
+        self._types[one] = common
+        return True
+
+    def _root(self, slot: Slot) -> Slot:
+        while self._parents[slot] != slot:
+            self._parents[slot] = self._parents[self._parents[slot]]
+            slot = self._parents[slot]
+        return slot

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.functors import (
@@ -17,8 +16,22 @@ from deltic.datalog.checks.functors import (
     FunctorProfile,
     aggregate_profile,
 )
-from deltic.datalog.checks.kinds import INTEGER, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
-from deltic.datalog.checks.type_names import Findings, TypeTable
+from deltic.datalog.checks.type_names import (
+    INTEGER,
+    NUMERIC,
+    OPAQUE,
+    Base,
+    Evidence,
+    Findings,
+    Slot,
+    Structure,
+    Types,
+    TypeSlots,
+    TypeTable,
+    phrase,
+    preferred,
+    stored,
+)
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.expressions import is_structure
@@ -26,66 +39,8 @@ from deltic.datalog.syntax.source import Span
 from deltic.errors import count_of, did_you_mean
 from deltic.values.types import Type
 
-
-@dataclass(frozen=True)
-class Evidence:
-    """The reason for a type: a phrase, and its position."""
-
-    phrase: str
-    span: Span
-
-
-Slot = int
-
-
-class TypeSlots:
-    """A union-find structure of slots.
-
-    An operation that would leave a slot without types returns False and changes nothing.
-    """
-
-    def __init__(self) -> None:
-        self._parents: list[Slot] = []
-        self._types: list[Types] = []
-        self._evidence: list[Evidence | None] = []
-
-    def new(self, types: Types, evidence: Evidence | None = None) -> Slot:
-        """Return a new slot."""
-        self._parents.append(len(self._parents))
-        self._types.append(types)
-        self._evidence.append(evidence)
-        return len(self._parents) - 1
-
-    def types(self, slot: Slot) -> Types:
-        """Return the possible types of the slot, at least one."""
-        return self._types[self._root(slot)]
-
-    def evidence(self, slot: Slot) -> Evidence | None:
-        """Return the reason for the first restriction of the slot."""
-        return self._evidence[self._root(slot)]
-
-    def restrict(self, slot: Slot, types: Types, evidence: Evidence | None = None) -> bool:
-        """Restrict the slot to `types`; False if none would be left."""
-        return self.merge(slot, self.new(types, evidence))
-
-    def merge(self, first: Slot, second: Slot) -> bool:
-        """Merge two slots; False if they have no type in common."""
-        one, other = self._root(first), self._root(second)
-        common = self._types[one] & self._types[other]
-        if not common:
-            return False
-        self._evidence[one] = self._evidence[one] or self._evidence[other]
-        self._parents[other] = one
-        self._types[one] = common
-        return True
-
-    def _root(self, slot: Slot) -> Slot:
-        while self._parents[slot] != slot:
-            self._parents[slot] = self._parents[self._parents[slot]]
-            slot = self._parents[slot]
-        return slot
-
-
+_Structure = tuple[e.FunctorCall, Slot, list[Slot]]
+"""A record, `nil` or branch value, with its slot and those of its fields."""
 _LITERALS: dict[type[e.Expression], Types] = {
     e.NumberLiteral: NUMERIC,
     e.UnsignedLiteral: frozenset({Type.UINT64}),
@@ -112,12 +67,13 @@ class Typing:
         self._signatures, self._type_table, self._findings = signatures, type_table, findings
         self._slots, self._earlier = TypeSlots(), len(findings)
         self._any = known
-        self._structures: list[tuple[e.FunctorCall, Slot, list[Slot]]] = []
+        self._structures: list[_Structure] = []
         self._ordered = frozenset(type_ for type_ in self._any if not isinstance(type_, Structure))
         self._variables: dict[str, Slot] = {}
         self._expressions: dict[Span, Slot] = {}
         self._casts: list[tuple[e.Cast, Slot, Base]] = []
-        self._conversions: dict[Span, str] = {}
+        self.conversions: dict[Span, str] = {}
+        """The conversions between number and unsigned that casts need, by position; only after `settle`."""
 
     def variables(self) -> Mapping[str, Type]:
         """Return the type of each variable."""
@@ -132,10 +88,6 @@ class Typing:
         for cast, slot, type_ in self._casts:
             self._decide(cast, slot, type_)
         self._settle()
-
-    def conversions(self) -> Mapping[Span, str]:
-        """Return the conversions between number and unsigned that casts need, by position; only after `settle`."""
-        return self._conversions
 
     def shapes(self) -> Mapping[Span, str]:
         """Return the shape of each record and branch value, by position; only after `settle`."""
@@ -170,9 +122,7 @@ class Typing:
                 message = f"`{apply.span.text}` may be {phrase(types)}"
                 self._findings.append(apply.span.error(message, f"say which: `as({apply.span.text}, type)`"))
 
-    def _alike(
-        self, open_: Sequence[tuple[e.FunctorCall, Slot, list[Slot]]]
-    ) -> list[tuple[e.FunctorCall, Slot, list[Slot]]]:
+    def _alike(self, open_: Sequence[_Structure]) -> list[_Structure]:
         """Return the first structure whose possible types have the same fields, restricted to one: its text stays."""
         for result in open_:
             apply, slot, _ = result
@@ -286,7 +236,7 @@ class Typing:
         if self._slots.restrict(slot, frozenset({type_}), Evidence("`as`", cast.span)):
             return
         if self._is_reinterpreted(cast, slot, type_):
-            self._conversions[cast.span] = "itou" if type_ is Type.UINT64 else "utoi"
+            self.conversions[cast.span] = "itou" if type_ is Type.UINT64 else "utoi"
             return
         message = f"{self._is(cast.argument, slot)}, and `as` cannot turn it into {phrase([type_])}"
         hint = f"compute one with `{CONVERSIONS[type_]}(...)`" if type_ in CONVERSIONS else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,7 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.datalog.checks.checked import CheckedRule
-from deltic.datalog.checks.kinds import NARROW
+from deltic.datalog.checks.type_names import NARROW
 from deltic.datalog.lowering.atoms import project
 from deltic.datalog.lowering.scalars import converted
 from deltic.datalog.syntax.expressions import Expression, FunctorCall, Variable, rewrite
@@ -28,26 +28,35 @@ def is_range(expression: Expression) -> bool:
     return isinstance(expression, FunctorCall) and expression.functor == "range"
 
 
-def name_ranges(rule: CheckedRule) -> CheckedRule:
-    """Return the rule with a variable and an equation for each range, except in aggregates."""
-    types = dict(rule.variables)
-    names = (name for number in itertools.count(1) if (name := f"_r{number}") not in rule.variables)
-    equations: list[BodyFormula] = []
+class Named:
+    """Expressions of a rule that get a variable, `_r1` and so on after a prefix, and an equation each."""
 
-    def named(part: Expression) -> Expression:
-        if not is_range(part):
+    def __init__(self, rule: CheckedRule, prefix: str, is_named: Callable[[Expression], bool]) -> None:
+        self._rule, self._is_named = rule, is_named
+        self._names = (name for number in itertools.count(1) if (name := f"{prefix}{number}") not in rule.variables)
+        self.types = dict(rule.variables)
+        self.equations: list[BodyFormula] = []
+
+    def variable(self, part: Expression) -> Expression:
+        """Return the variable of an expression that gets one; others as they are."""
+        if not self._is_named(part):
             return part
-        variable = Variable(next(names), span=part.span)
-        types[variable.name] = rule.type_of(part)
-        equations.append(BodyComparison("=", variable, part, span=part.span))
+        variable = Variable(next(self._names), span=part.span)
+        self.types[variable.name] = self._rule.type_of(part)
+        self.equations.append(BodyComparison("=", variable, part, span=part.span))
         return variable
 
+
+def name_ranges(rule: CheckedRule) -> CheckedRule:
+    """Return the rule with a variable and an equation for each range, except in aggregates."""
+    named = Named(rule, "_r", is_range)
+
     def change(expression: Expression) -> Expression:
-        return rewrite(expression, named)
+        return rewrite(expression, named.variable)
 
     head = with_expressions(rule.head, change)
     body = [part if isinstance(part, Aggregation) else with_expressions(part, change) for part in rule.body]
-    return replace(rule, head=head, body=(*body, *equations), variables=types) if equations else rule
+    return replace(rule, head=head, body=(*body, *named.equations), variables=named.types) if named.equations else rule
 
 
 def lower_range(

@@ -14,11 +14,10 @@ from sqlglot import exp
 from deltic.circuit.expressions import balanced, cast, column, literal
 from deltic.circuit.expressions.trees import COMPARISONS
 from deltic.datalog.checks.checked import CheckedRule
-from deltic.datalog.souffle.words import CONVERSIONS
+from deltic.datalog.souffle.words import CONVERSIONS, MATHEMATICS
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax.formulas import BodyComparison, BodyFormula, Negation, Test
 from deltic.functions import call
-from deltic.functions.names import MATHEMATICS
 from deltic.values.types import Type
 
 Tree = exp.Expression

@@ -13,7 +13,7 @@ from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import cast, checked, literal
 from deltic.circuit.expressions import column as named
 from deltic.circuit.graph import CircuitBuilder
-from deltic.datalog.checks.kinds import seen
+from deltic.datalog.checks.type_names import seen
 from deltic.functions import call
 from deltic.values.types import Schema, Type
 

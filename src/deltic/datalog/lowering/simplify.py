@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import TypeGuard
 
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.datalog.checks.checked import CheckedRule
-from deltic.datalog.lowering.ranges import is_range, name_ranges
+from deltic.datalog.lowering.ranges import Named, is_range, name_ranges
 from deltic.datalog.lowering.scalars import predicate, scalar
 from deltic.datalog.lowering.structures import unify_structures, unpack_structures
 from deltic.datalog.syntax import expressions as e
@@ -109,17 +108,8 @@ def _substitute(rule: CheckedRule, variable: e.Variable, value: e.Expression, eq
 
 def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
     """Return the rule with a new variable and an equation for each computed argument of the body's atoms."""
-    types = dict(rule.variables)
-    names = (name for number in itertools.count(1) if (name := f"_{number}") not in rule.variables)
-    equations: list[f.BodyFormula] = []
-
-    def named(argument: e.Expression) -> e.Expression:
-        if not isinstance(argument, e.FunctorCall):
-            return argument
-        variable = e.Variable(next(names), span=argument.span)
-        types[variable.name] = rule.type_of(argument)
-        equations.append(f.BodyComparison("=", variable, argument, span=argument.span))
-        return variable
-
-    body = (with_expressions(part, named) if isinstance(bare(part), f.BodyAtom) else part for part in rule.body)
-    return replace(rule, body=(*body, *equations), variables=types)
+    named = Named(rule, "_", lambda argument: isinstance(argument, e.FunctorCall))
+    body = [
+        with_expressions(part, named.variable) if isinstance(bare(part), f.BodyAtom) else part for part in rule.body
+    ]
+    return replace(rule, body=(*body, *named.equations), variables=named.types)

@@ -6,8 +6,18 @@ import re
 
 from lark import Token, Tree
 
-from deltic.datalog.souffle.chains import LONGEST, chain_of, family_of
-from deltic.datalog.souffle.context import UNSUPPORTED, ParseContext, Parsed, Part, tokens, tree, trees
+from deltic.datalog.souffle.context import (
+    LONGEST,
+    UNSUPPORTED,
+    ParseContext,
+    Parsed,
+    Part,
+    chain_of,
+    family_of,
+    tokens,
+    tree,
+    trees,
+)
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax.source import Span

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from lark import UnexpectedInput
 
 from deltic.datalog.souffle.build import StatementBuilder
-from deltic.datalog.souffle.chains import DEEPEST, too_deep
 from deltic.datalog.souffle.components import instantiate
-from deltic.datalog.souffle.context import Parsed
+from deltic.datalog.souffle.context import DEEPEST, Parsed, too_deep
 from deltic.datalog.souffle.explain import explain
 from deltic.datalog.souffle.preprocessor.preprocess import preprocess
 from deltic.datalog.syntax.program import ComponentDeclaration, ParsedProgram

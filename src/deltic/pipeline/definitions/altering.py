@@ -22,11 +22,11 @@ from deltic.catalog.altering import (
     altered,
 )
 from deltic.catalog.columns import remedy, value_type
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage
 from deltic.errors import CatalogError, DelticError, ProgramError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.sql.names import find_name, reads_column, spelt
-from deltic.sql.statements.parse_storing import existing_value
+from deltic.sql.statements.parse_columns import existing_value
 from deltic.sql.statements.statements import Altering, AlterTable, AlterView
 from deltic.values.types import Column, ValueType
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from deltic.catalog import External
 from deltic.catalog.columns import schema_of, value_type
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage
 from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.io.files import File
 from deltic.pipeline.rows.tabular import tabular
 from deltic.pipeline.spark.spark import arrow_schema_of, is_dataframe
-from deltic.sql.statements.parse_storing import stored_type
+from deltic.sql.statements.parse_columns import stored_type
 from deltic.sql.statements.reading import data_type, split
 from deltic.sql.text import SourceText
 from deltic.values.types import Column, Schema, ValueType

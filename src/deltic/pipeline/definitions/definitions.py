@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltic.catalog import Catalog, CatalogTable, External, FrontEndDefinitions, ViewDefinitions
-from deltic.catalog.clock import CLOCK
-from deltic.catalog.definitions import check_name
+from deltic.catalog.definitions import CLOCK, check_name
 from deltic.circuit.edges import ZSetType
 from deltic.datalog import CheckedProgram, ParsedProgram, check, declared_types, define, parse
 from deltic.datalog.edits import components, defined, replacing, with_pragmas, without

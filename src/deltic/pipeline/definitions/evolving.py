@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltic.calculus.planning.magic import PushedDemand
 from deltic.catalog import Catalog, CatalogDifference, CatalogTable
-from deltic.catalog.clock import CLOCK
-from deltic.catalog.definitions import FormerTable
+from deltic.catalog.definitions import CLOCK, FormerTable
 from deltic.circuit.operators import Delay, Differentiate, Integrate
 from deltic.collecting import RareCollections
 from deltic.engine.image import Saved

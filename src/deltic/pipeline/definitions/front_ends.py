@@ -52,7 +52,7 @@ class Datalog(FrontEnd):
 
     def functions(self) -> Iterable[FunctionName]:
         from deltic.datalog.souffle import functions as _own  # noqa: F401 - it enters Soufflé's own into the table
-        from deltic.functions.names import SOUFFLE
+        from deltic.datalog.souffle.words import SOUFFLE
 
         return [FunctionName(name, own, entry) for name, (own, entry) in SOUFFLE.items()]
 

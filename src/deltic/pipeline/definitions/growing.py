@@ -16,9 +16,9 @@ from deltic.catalog.altering import (
     SetNullable,
     altered,
 )
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage
 from deltic.errors import CatalogError
-from deltic.sql.statements.parse_storing import existing_value
+from deltic.sql.statements.parse_columns import existing_value
 
 
 def grown(former: CatalogTable, table: CatalogTable) -> CatalogTable:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltic.catalog import CatalogTable, External
-from deltic.catalog.lateness import Lateness
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage, Lateness
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Source
 

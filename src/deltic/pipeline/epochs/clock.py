@@ -8,7 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from deltic.catalog import Catalog
-from deltic.catalog.clock import CLOCK
+from deltic.catalog.definitions import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
 from deltic.engine.batches import TableBatch

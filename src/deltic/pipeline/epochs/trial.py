@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic.catalog import Catalog
-from deltic.catalog.clock import CLOCK
+from deltic.catalog.definitions import CLOCK
 from deltic.circuit.operators import Delay, Differentiate, Integrate
 from deltic.errors import UnsupportedError
 from deltic.pipeline.engines import on_demand

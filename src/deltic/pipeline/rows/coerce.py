@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from deltic.catalog import CatalogTable
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage
 from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, declared, fits, is_exact, lossless, row_at
@@ -101,7 +101,7 @@ def optional_columns(table: CatalogTable) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _default(column: Column, storing: ColumnStorage) -> Any:
     """The value of a DEFAULT; cached, because each insertion asks for it."""
-    from deltic.sql.statements.parse_storing import existing_value
+    from deltic.sql.statements.parse_columns import existing_value
 
     return to_python(existing_value(column, storing), column.type)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.catalog import Catalog, External
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage
 from deltic.circuit.edges import ZSetType
 from deltic.duck import of_thread
 from deltic.engine.batches import TableBatch

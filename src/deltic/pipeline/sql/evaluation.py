@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import CatalogTable, ViewDefinitions
-from deltic.catalog.clock import CLOCK
+from deltic.catalog.definitions import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Constant, Source
 from deltic.circuit.tables import WEIGHT

@@ -35,9 +35,8 @@ from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.scalars.functions.written import known
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.effects import effect_of
-from deltic.sql.statements.lifting import lifted
 from deltic.sql.statements.ordering import KEY, Key, ordered
-from deltic.sql.statements.parameters import Args
+from deltic.sql.statements.parameters import Args, lifted
 from deltic.sql.statements.parse import parse
 from deltic.sql.statements.program import FRONT
 from deltic.sql.statements.reading import split

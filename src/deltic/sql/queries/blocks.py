@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import compress, repeat
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import conjunction
 from deltic.errors import count_of
-from deltic.sql.aggregates import in_order_of_rows, is_aggregate
+from deltic.sql.aggregates import in_order_of_rows
+from deltic.sql.queries.clauses import (
+    Clauses,
+    SelectItem,
+    but_keys,
+    by_number,
+    is_generated,
+    keys_of,
+    keys_of_group,
+    meant,
+    numbered,
+    numbers_of,
+    sort_key,
+    unnamed,
+    with_names,
+)
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
-from deltic.sql.queries.collated import distinct
 from deltic.sql.queries.froms import lower_from
-from deltic.sql.queries.generators import exploded, is_generator
+from deltic.sql.queries.generators import exploded
 from deltic.sql.queries.grouping import GroupedBlock
 from deltic.sql.queries.naming import name_of
 from deltic.sql.queries.ordering import first_of_each, limited, ordinal
-from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
-from deltic.sql.queries.stars import is_star, spread, starred
+from deltic.sql.queries.sets import distinct
+from deltic.sql.queries.stars import is_star, starred
 from deltic.sql.queries.subqueries import is_subquery, keep_where, prepared
 from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.queries.windows import WindowCalls, written_out
+from deltic.sql.scalars import settled
 from deltic.sql.types import check_order
 from deltic.values.types import Column
 
@@ -38,38 +54,6 @@ _REFUSED = {
     "locks": ("FOR UPDATE", "leave it out"),
     "pivots": ("PIVOT", "write an aggregate with FILTER (WHERE …) for each value"),
 }
-
-
-@dataclass(frozen=True)
-class SelectItem:
-    """A selected expression and its name; a bare column keeps the name of its relation."""
-
-    name: str
-    node: exp.Expression
-    relation: str = ""
-
-
-@dataclass(frozen=True)
-class Clauses:
-    """The expressions that are evaluated after FROM and WHERE, or on groups; `first_of` is DISTINCT ON."""
-
-    items: tuple[SelectItem, ...]
-    having: exp.Expression | None
-    qualify: exp.Expression | None
-    order: tuple[exp.Expression, ...]
-    first_of: tuple[exp.Expression, ...] = ()
-
-    def __iter__(self) -> Iterator[exp.Expression]:
-        yield from (item.node for item in self.items)
-        yield from (node for node in (self.having, self.qualify) if node is not None)
-        yield from self.order
-        yield from self.first_of
-
-    def map(self, change: Callable[[exp.Expression], exp.Expression]) -> Clauses:
-        """Apply a function to all expressions of the clauses."""
-        having, qualify = (None if node is None else change(node) for node in (self.having, self.qualify))
-        items = tuple(replace(item, node=change(item.node)) for item in self.items)
-        return Clauses(items, having, qualify, tuple(map(change, self.order)), tuple(map(change, self.first_of)))
 
 
 def lower_block(select: exp.Select, scope: QueryScope) -> QueryRows:
@@ -109,13 +93,13 @@ class _Block:
     def lower(self) -> QueryRows:
         self._where()
         items = self._items()
-        having = self._clause("having", lambda node: self._ordered(node, items, self._but_keys(items)))
-        qualify = self._clause("qualify", lambda node: self._named(node, items))
+        having = self._clause("having", lambda node: sort_key(node, items, self._values, but_keys(items, self._select)))
+        qualify = self._clause("qualify", lambda node: with_names(node, items, self._values))
         if qualify is not None and not any(node.find(exp.Window) for node in (qualify, *self._select.expressions)):
             message = "QUALIFY takes a window function, in it or in SELECT"
             raise self._scope.source.error(self._select.args["qualify"], message, "write WHERE or HAVING")
-        order = tuple(self._ordered(key, items) for key in self._order)
-        first_of = tuple(self._numbered(node, items, "DISTINCT ON") for node in self._distinct_on)
+        order = tuple(sort_key(key, items, self._values) for key in self._order)
+        first_of = tuple(numbered(node, items, "DISTINCT ON", self._values) for node in self._distinct_on)
         clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
         self._leave_out_unread(clauses)
         clauses = self._grouped(*self._in_time(clauses))
@@ -131,7 +115,7 @@ class _Block:
         if where is not None:
             self._check_where(where)
             self._values.refuse_null(where.this, "WHERE")
-            self._keep(self._meant(where.this), where.this, "WHERE")
+            self._keep(meant(where.this, self._values), where.this, "WHERE")
         for crossing in self._crossings:
             cross(self._values, crossing)
 
@@ -161,9 +145,9 @@ class _Block:
                 self._scope.nodes.words.mean_parts([predicate], text, self._scope.source)
                 self._values.filter(predicate)
 
-    def _clause(self, key: str, meant: Callable[[exp.Expression], exp.Expression]) -> exp.Expression | None:
+    def _clause(self, key: str, change: Callable[[exp.Expression], exp.Expression]) -> exp.Expression | None:
         clause = self._select.args.get(key)
-        return None if clause is None else meant(clause.this)
+        return None if clause is None else change(clause.this)
 
     @property
     def _order(self) -> list[exp.Expression]:
@@ -186,14 +170,21 @@ class _Block:
                 message = f"{self._scope.source.written(node)} in AGGREGATE has no aggregate"
                 raise self._scope.source.error(node, message, "write it behind GROUP BY alone")
             if is_star(node):
-                items += [SelectItem(c.name, self._named(c.value, []), c.relation) for c in starred(node, self._values)]
-            elif _is_generated(node):
-                items += [SelectItem("", self._named(node, []))] if self._has_groups else self._generated(node)
+                items += [
+                    SelectItem(c.name, with_names(c.value, [], self._values), c.relation)
+                    for c in starred(node, self._values)
+                ]
+            elif is_generated(node):
+                items += (
+                    [SelectItem("", with_names(node, [], self._values))] if self._has_groups else self._generated(node)
+                )
             elif isinstance(node, exp.Aliases):
                 raise self._scope.refuse(node, "several names for one expression")
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                items.append(SelectItem(self._name(node, items), self._named(inner, items), self._relation(node)))
+                items.append(
+                    SelectItem(self._name(node, items), with_names(inner, items, self._values), self._relation(node))
+                )
         return items
 
     def _relation(self, node: exp.Expression) -> str:
@@ -206,7 +197,7 @@ class _Block:
         if node.alias and not isinstance(node, exp.Window):
             return node.alias
         before = {item.name.lower() for item in items}
-        return name_of(self._written_out(self._meant(node)), self._values, before)
+        return name_of(self._written_out(meant(node, self._values)), self._values, before)
 
     @property
     def _has_groups(self) -> bool:
@@ -217,71 +208,14 @@ class _Block:
 
     def _multiplied(self, clauses: Clauses) -> Clauses:
         """Multiply the groups by the generators in SELECT."""
-        items = [self._generated(i.node) if _is_generated(i.node) else [i] for i in clauses.items]
+        items = [self._generated(i.node) if is_generated(i.node) else [i] for i in clauses.items]
         return replace(clauses, items=tuple(item for made in items for item in made))
 
     def _generated(self, node: exp.Expression) -> list[SelectItem]:
         """Multiply the rows by those of a generator in SELECT."""
         names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
-        made = exploded(_unnamed(node), self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())
+        made = exploded(unnamed(node), self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())
         return [SelectItem(a.name, self._values.place(node, a.typed)) for a in made]
-
-    def _named(self, node: exp.Expression, items: Sequence[SelectItem]) -> exp.Expression:
-        """Replace names of selected expressions, where no column has that name."""
-
-        def selected(part: exp.Expression) -> list[SelectItem]:
-            name = (part.text("table") or part.name).lower()
-            return [item for item in items if item.name.lower() == name]
-
-        def is_alias(part: exp.Expression) -> bool:
-            if not isinstance(part, exp.Column) or part.db or self._values.rows.find(part):
-                return False
-            relation = part.table.lower()
-            if relation and relation in {a.relation.lower() for a in self._values.rows.attributes}:
-                return False
-            return bool(selected(part))
-
-        def meant(part: exp.Expression) -> exp.Expression:
-            name, found = (part.text("table") or part.name).lower(), selected(part)
-            if sum(not (isinstance(i.node, exp.Column) and i.node.name.lower() == name) for i in found) > 1:
-                raise self._scope.source.error(part, f"{name} is ambiguous: it is selected twice", "rename one of them")
-            whole = exp.Paren(this=found[0].node.copy())
-            return exp.Dot(this=whole, expression=part.this.copy()) if part.text("table") else whole
-
-        return replaced(self._meant(node), is_alias, meant)
-
-    def _meant(self, node: exp.Expression) -> exp.Expression:
-        """Resolve stars and names of fields in an expression."""
-        return self._values.dotted(spread(node, self._values))
-
-    def _ordered(
-        self, key: exp.Expression, items: Sequence[SelectItem], winning: Sequence[SelectItem] | None = None
-    ) -> exp.Expression:
-        """Return a sort key or HAVING, in which names of selected expressions win over columns: of all, or of the
-        `winning`.
-
-        Inside aggregates and window functions columns win, as in all other clauses.
-        """
-        chosen = items if winning is None else winning
-        names = [item.name.lower() for item in chosen]
-        by_name = {item.name.lower(): item.node for item in chosen if names.count(item.name.lower()) == 1}
-
-        def is_selected(part: exp.Expression) -> bool:
-            return isinstance(part, exp.Column) and not part.table and part.name.lower() in by_name
-
-        def meant(part: exp.Expression) -> exp.Expression:
-            return exp.Paren(this=by_name[part.name.lower()].copy()) if is_selected(part) else part.copy()
-
-        def is_whole(part: exp.Expression) -> bool:
-            return is_selected(part) or isinstance(part, exp.Window) or is_aggregate(part)
-
-        return self._named(replaced(key, is_whole, meant), items)
-
-    def _but_keys(self, items: Sequence[SelectItem]) -> list[SelectItem]:
-        """Return the selected expressions, without those named like a key of GROUP BY: in HAVING the key wins."""
-        group = self._select.args.get("group")
-        keys = {key.name.lower() for key in _keys(group) if isinstance(key, exp.Column)} if group else set()
-        return [item for item in items if item.name.lower() not in keys]
 
     def _leave_out_unread(self, clauses: Clauses) -> None:
         """Drop columns that no clause names, before window functions store the rows."""
@@ -305,7 +239,7 @@ class _Block:
         if group is None and not has_calls and clauses.having is None:
             return clauses
         self._check_order(call for node in clauses for call in aggregates_of(node))
-        nodes = [part for item in clauses.items for part in _keys_of(item.node)]
+        nodes = [part for item in clauses.items for part in keys_of(item.node)]
         groups = GroupedBlock.of(self._values, group, nodes)
         rewritten = clauses.map(groups.rewritten)
         self._values = groups.lower()
@@ -333,18 +267,9 @@ class _Block:
         if group.args.get("all") and not group.expressions and self._values.rows.find(exp.column("all")):
             return exp.Group(expressions=[exp.column("all")])
         copy = group.copy()
-        for key in _keys(copy):
-            key.replace(_keys_of(self._numbered(key, items, "GROUP BY")))
+        for key in keys_of_group(copy):
+            key.replace(keys_of(numbered(key, items, "GROUP BY", self._values)))
         return copy
-
-    def _numbered(self, key: exp.Expression, items: Sequence[SelectItem], clause: str) -> exp.Expression:
-        """Replace a number or name in a key by the selected expression."""
-        index = ordinal(key)
-        if index is None:
-            return self._named(key, items)
-        if not 1 <= index <= len(items):
-            raise self._scope.source.error(key, f"{clause} {index}: the query has {count_of(len(items), 'column')}")
-        return items[index - 1].node.copy()
 
     # Windows
 
@@ -396,8 +321,8 @@ class _Block:
         shown_as = zip(result, columns, strict=True)
         taken = {v.expression.name: c.name for v, c in shown_as if isinstance(v.expression, exp.Column)}
         rows = QueryRows(node, attributes).in_order(both.rows.order, taken)
-        numbers = _numbers(items)
-        keys = [_by_number(key, numbers) for key in order]
+        numbers = numbers_of(items)
+        keys = [by_number(key, numbers) for key in order]
         made = limited(self._select, rows, scope, both, keys)
         return made.over(nodes.keep(made.node, out))
 
@@ -406,14 +331,14 @@ class _Block:
 
         Raises ProgramError for others.
         """
-        numbers = _numbers(items)
+        numbers = numbers_of(items)
 
         def named(part: exp.Expression) -> exp.Expression:
             return exp.column(items[numbers[part] - 1].name, quoted=True)
 
         result = []
         for key in order:
-            over = _by_number(key, numbers)
+            over = by_number(key, numbers)
             over = replaced(key, lambda part: part in numbers, named) if over is key else over
             if any(self._values.is_placed(part) for part in over.find_all(exp.Column)):
                 message = "SELECT DISTINCT is ordered by what it selects"
@@ -422,51 +347,3 @@ class _Block:
                 )
             result.append(over)
         return result
-
-
-def _is_generated(node: exp.Expression) -> bool:
-    """Return whether a selected expression is a generator, maybe with names for its columns."""
-    return is_generator(_unnamed(node))
-
-
-def _unnamed(node: exp.Expression) -> exp.Expression:
-    inner: exp.Expression = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
-    return inner
-
-
-def _keys_of(node: exp.Expression) -> list[exp.Expression]:
-    """Return the expressions that GROUP BY ALL groups by: the selected one, or the arguments of a generator."""
-    if not _is_generated(node):
-        return [node]
-    return [part for part in _unnamed(node).iter_expressions() if part.find(exp.Column)]
-
-
-def _numbers(items: Sequence[SelectItem]) -> dict[object, int]:
-    """Return the number of each selected expression, from 1; equal expressions have the number of the first."""
-    result: dict[object, int] = {}
-    for number, item in enumerate(items, 1):
-        result.setdefault(item.node.unnest(), number)
-    return result
-
-
-def _by_number(key: exp.Expression, numbers: Mapping[object, int]) -> exp.Expression:
-    """Return the sort key by number where it is one of the selected expressions, so that it needs no column of its
-    own.
-    """
-    whole = key.this.unnest()
-    if whole not in numbers or ordinal(key.this) is not None:
-        return key
-    result, number = key.copy(), exp.Literal.number(numbers[whole])
-    number.meta.update(whole.meta)
-    result.set("this", number)
-    return result
-
-
-def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expression]:
-    """Yield the keys of GROUP BY, with those of its ROLLUP, CUBE and GROUPING SETS; parentheses hold several keys."""
-    for key in list(group.iter_expressions()):
-        is_set = isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets)
-        if is_set or (within and isinstance(key, exp.Tuple | exp.Paren)):
-            yield from _keys(key, True)
-        else:
-            yield key

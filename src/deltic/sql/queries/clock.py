@@ -17,21 +17,15 @@ from deltic.circuit.expressions import conjunction
 from deltic.sql.queries.rows import Bindings, QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
-from deltic.sql.queries.trees import conjuncts, outermost, replaced
+from deltic.sql.queries.trees import FLIPPED, conjuncts, outermost, replaced, united
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.scalars import Typed, coerced, common_type, typed
-from deltic.sql.scalars.functions.refused import OF_THE_CLOCK
+from deltic.sql.scalars.functions.lookup import OF_THE_CLOCK
 from deltic.values.types import Column, Kind, Type
 
 _NOW = "\0now"
 _CLASSES = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp)
 _TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
-_FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-}
 _RISING = (
     "date_add",
     "date_sub",
@@ -106,11 +100,7 @@ def as_selects(values: exp.Values) -> exp.Expression:
     """Rewrite VALUES as SELECTs without FROM, which may read the time."""
     rows = [part.expressions if isinstance(part, exp.Tuple) else [part.unnest()] for part in values.expressions]
     named = [[exp.alias_(value.copy(), f"col{i}") for i, value in enumerate(row, 1)] for row in rows]
-    first, *others = (exp.select(*row) for row in named)
-    result: exp.Expression = first
-    for other in others:
-        result = exp.Union(this=result, expression=other, distinct=False)
-    return result
+    return united([exp.select(*row) for row in named])
 
 
 # Conditions by which rows cross the clock
@@ -155,11 +145,11 @@ def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
 
 def _crossing(node: exp.Expression, scope: QueryScope) -> Crossing | None:
     """Recognize a clock condition; None for any other."""
-    if type(node) not in _FLIPPED:
+    if type(node) not in FLIPPED:
         return None
     left, right, kind = node.this.unnest(), node.expression.unnest(), type(node)
     if _asks(right):
-        left, right, kind = right, left, _FLIPPED[kind]
+        left, right, kind = right, left, FLIPPED[kind]
     if _asks(right) or not _asks(left):
         return None
     if isinstance(left, exp.Sub) and not _is_constant(left.expression):  # now − t < d says that now − d < t
@@ -168,7 +158,7 @@ def _crossing(node: exp.Expression, scope: QueryScope) -> Crossing | None:
         left, right = exp.Sub(this=left.this, expression=exp.Paren(this=right)), left.expression
     if not _rises(left) or right.find(exp.Query):
         return None
-    return Crossing(right, _FLIPPED[kind], left)
+    return Crossing(right, FLIPPED[kind], left)
 
 
 def _refuse(reference: exp.Column) -> Typed:

@@ -1,4 +1,4 @@
-"""FROM: relations and their joins.
+"""FROM: relations, their joins, and VALUES.
 
 In a correlated subquery every FROM starts with the bindings, so that each row also has their values.
 """
@@ -11,15 +11,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit.expressions import conjunction
+from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import ProgramError, count_of
 from deltic.sql.names import NO_DATABASE
-from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.clock import as_selects, reads_clock
-from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.generators import generated, lateral_view
-from deltic.sql.queries.matching import JoinSides
+from deltic.sql.queries.matching import Asof, JoinSides, NoAsof
 from deltic.sql.queries.pivots import pivoted
-from deltic.sql.queries.rows import QueryColumn, QueryRows
+from deltic.sql.queries.rows import QueryColumn, QueryRows, variables_alone
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import bind, is_subquery, prepared, value_of
 from deltic.sql.queries.table_functions import applied_rows, own_operator, rows_called
@@ -27,11 +26,13 @@ from deltic.sql.queries.time_windows import table_function_of, windowed
 from deltic.sql.queries.trees import conjuncts, outermost, replaced
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.remedies import of_relation
-from deltic.sql.scalars import Typed, coerced, common_type, named_as
+from deltic.sql.scalars import Typed, coerced, common_type, named_as, settled, typed, unified
+from deltic.sql.scalars.coercion import mixes_texts, open_type
 from deltic.sql.scalars.comparing import compared
 from deltic.sql.scalars.functions.written import function_called
 from deltic.sql.scalars.typed import Mismatch, in_common
-from deltic.sql.types import check_order
+from deltic.sql.types import check_order, written
+from deltic.values.types import Column, Schema, Type, ValueType
 
 _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SEMI": "SEMI", "ANTI": "ANTI"}
 
@@ -316,3 +317,49 @@ def _merged(a: QueryColumn, b: QueryColumn, how: str) -> Typed:
     either = exp.Coalesce(this=values[0].expression, expressions=[values[1].expression])
     nullable = all(value.type.nullable for value in values)
     return Typed(either, replace(values[0].type, nullable=nullable), modifier=in_common(values))
+
+
+# VALUES
+
+
+def values_rows(node: exp.Values, scope: QueryScope) -> QueryRows:
+    """Return the rows of VALUES; their columns are col1, col2, … as in Spark."""
+    rows = [_typed_row(row, scope) for row in node.expressions]
+    widths = {len(row) for row in rows}
+    if len(widths) != 1:
+        raise scope.source.error(node, f"the rows of VALUES have {' and '.join(map(str, sorted(widths)))} columns")
+    (width,) = widths
+    result = [_unified([row[i] for row in rows], i, node, scope) for i in range(width)]
+    constants = [[evaluate(value.expression, {}, {}) for value in values] for values in result]
+    types = [ValueType(v[0].type.type, None in c) for v, c in zip(result, constants, strict=True)]
+    called = [name.name for name in node.args["alias"].columns] if node.args.get("alias") else []
+    names = called if len(called) == width else [f"col{i}" for i in range(1, width + 1)]
+    columns = [Column(scope.nodes.fresh(n), t.type, t.nullable) for n, t in zip(names, types, strict=True)]
+    scope.nodes.words.call(QueryColumn(name, column) for name, column in zip(names, columns, strict=True))
+    number = scope.nodes.constant(Schema(tuple(columns)), list(zip(*constants, strict=True)))
+    shown = []
+    for i, column in enumerate(columns):
+        written = [row[i] for row in rows]
+        is_void, modifier = all(value.is_null for value in written), in_common(written)
+        shown.append(QueryColumn(f"col{i + 1}", column, is_void=is_void, modifier=modifier))
+    return QueryRows(number, tuple(shown))
+
+
+def _typed_row(row: exp.Expression, scope: QueryScope) -> list[Typed]:
+    message = "VALUES has constants, and this is the name of a column"
+    resolve = variables_alone(scope.source, message, "write SELECT")
+    parts = row.expressions if isinstance(row, exp.Tuple) else [row.this if isinstance(row, exp.Paren) else row]
+    return [typed(part, resolve, scope.source) for part in parts]
+
+
+def _unified(values: list[Typed], index: int, node: exp.Expression, scope: QueryScope) -> list[Typed]:
+    types = {value.type.type for value in values if not value.is_null}
+    is_float = Type.FLOAT32 in types and all(type_ is Type.FLOAT32 or type_.is_integer for type_ in types)
+    result = None if mixes_texts(map(open_type, values)) else unified(values)
+    if is_float:  # Spark has FLOAT for integers beside one in VALUES, and DOUBLE everywhere else.
+        result = [coerced(value, Type.FLOAT32) for value in values]
+    if result is None:
+        kinds = " and ".join(dict.fromkeys(written(value.type.type) for value in values if not value.is_null))
+        message = f"column {index + 1} of VALUES has {kinds}, which have no common type"
+        raise scope.source.error(node, message, "write values of one type, or CAST(… AS …)")
+    return [settled(value) for value in result]

@@ -14,7 +14,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, is_literal_zero
 from deltic.errors import count_of
 from deltic.sql import types
-from deltic.sql.modifiers import implied
+from deltic.sql.collations import implied
 from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared

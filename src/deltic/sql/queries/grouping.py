@@ -11,7 +11,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import column, literal
-from deltic.sql.aggregates import LoweredAggregates, is_aggregate, lowered
+from deltic.sql.aggregate_calls import LoweredAggregates
+from deltic.sql.aggregates import is_aggregate, lowered
 from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, normal, replaced

@@ -10,12 +10,12 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import count_of
 from deltic.sql.queries.levels import stopped
-from deltic.sql.queries.rows import QueryColumn, QueryRows, value_of
+from deltic.sql.queries.rows import QueryColumn, QueryRows, variables_alone
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.trees import replaced
 from deltic.sql.queries.values import BlockValues
-from deltic.sql.scalars import NULL, Typed, typed
+from deltic.sql.scalars import NULL, typed
 from deltic.sql.scalars.comparing import key as key_of
 from deltic.sql.types import check_order
 from deltic.values.types import Column
@@ -149,14 +149,9 @@ def _count(node: exp.Expression, scope: QueryScope) -> int:
     """Return the number of LIMIT, FETCH or OFFSET, a constant."""
     number = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
     message = f"{type(node).__name__.upper()} takes a number that is not negative"
-
-    def variable(reference: exp.Column) -> Typed:
-        if (value := value_of(reference, scope.source)) is not None:
-            return value
-        raise scope.source.error(reference, message, "write the number itself, or an expression of constants")
-
-    result = typed(number, variable, scope.source) if number is not None else NULL
+    hint = "write the number itself, or an expression of constants"
+    result = NULL if number is None else typed(number, variables_alone(scope.source, message, hint), scope.source)
     value = evaluate(result.expression, {}, {}) if result.type.type.is_integer else None
     if value is None or value < 0:
-        raise scope.source.error(number or node, message, "write the number itself, or an expression of constants")
+        raise scope.source.error(number or node, message, hint)
     return int(value)

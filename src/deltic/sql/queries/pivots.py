@@ -14,7 +14,7 @@ from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.naming import name_of
 from deltic.sql.queries.rows import QueryRows
 from deltic.sql.queries.scope import QueryScope
-from deltic.sql.queries.trees import replaced
+from deltic.sql.queries.trees import replaced, united
 from deltic.sql.queries.values import BlockValues
 from deltic.sql.queries.words import written
 from deltic.sql.scalars.coercion import mixes_texts, open_type
@@ -149,10 +149,7 @@ def _unpivot(pivot: exp.Pivot, given: BlockValues) -> exp.Expression:
         there = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in columns]
         where = None if pivot.args.get("include_nulls") else exp.Where(this=exp.or_(*there))
         parts.append(exp.Select(expressions=shown, from_=_given(), where=where))
-    first, *others = parts
-    for other in others:
-        first = exp.Union(this=first, expression=other, distinct=False)
-    return first
+    return united(parts)
 
 
 def _listed(part: exp.Expression) -> tuple[list[exp.Expression], str]:

@@ -18,15 +18,15 @@ from deltic.depth import deep
 from deltic.errors import count_of
 from deltic.sql.queries.blocks import lower_block
 from deltic.sql.queries.clock import as_selects, reads_clock
-from deltic.sql.queries.constants import values_rows
+from deltic.sql.queries.froms import values_rows
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.ordering import limited
 from deltic.sql.queries.recursion import lower_recursive
-from deltic.sql.queries.rows import QueryRows, settled
+from deltic.sql.queries.rows import QueryRows
 from deltic.sql.queries.scope import CatalogTables, QueryScope, reads
 from deltic.sql.queries.sets import lower_operation
 from deltic.sql.queries.unread import refuse_unread
-from deltic.sql.scalars import Typed
+from deltic.sql.scalars import Typed, settled
 from deltic.sql.scalars.comparing import key
 from deltic.sql.text import SourceText
 from deltic.sql.types import collated

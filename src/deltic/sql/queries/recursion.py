@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from sqlglot import exp
 
@@ -16,10 +15,11 @@ from deltic.errors import count_of
 from deltic.sql.queries.absence import check_absence
 from deltic.sql.queries.levels import by_level
 from deltic.sql.queries.nodes import Nodes
-from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import NamedRows, QueryScope, reads
 from deltic.sql.queries.sets import aligned
-from deltic.sql.scalars import coerced
+from deltic.sql.queries.trees import united
+from deltic.sql.scalars import coerced, settled
 from deltic.values.types import Column, Schema
 
 _WIDENINGS = 4
@@ -129,11 +129,7 @@ def _divided(name: str, union: exp.Union, scope: QueryScope) -> tuple[exp.Expres
     if reads(parts[0], name):
         raise scope.source.error(parts[0], f"the first query of {name} reads {name}", "put that one second")
     first, second = ([part.copy() for part in parts if reads(part, name) is wanted] for wanted in (False, True))
-
-    def together(one: exp.Expression, other: exp.Expression) -> exp.Expression:
-        return exp.Union(this=one, expression=other, distinct=union.args.get("distinct"))
-
-    return reduce(together, first), reduce(together, second)
+    return united(first, union.args.get("distinct")), united(second, union.args.get("distinct"))
 
 
 def _parts(query: exp.Expression, distinct: object) -> list[exp.Expression]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import takewhile
@@ -13,8 +13,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.errors import did_you_mean
-from deltic.sql.modifiers import Modifier, implied
-from deltic.sql.scalars import NULL, Typed, coerced, typed
+from deltic.sql.collations import Modifier, implied
+from deltic.sql.scalars import NULL, Typed, typed
 from deltic.sql.text import SourceText
 from deltic.sql.variables import refuse_in_definition, variable_of
 from deltic.values.types import Column
@@ -152,6 +152,17 @@ def value_of(reference: exp.Column, source: SourceText) -> Typed | None:
     return typed(variable.value, partial(resolve, rows=QueryRows(0, ()), bindings=None, source=source), source)
 
 
+def variables_alone(source: SourceText, message: str, hint: str) -> Callable[[exp.Column], Typed]:
+    """Return what gives the values of names in a constant: a ProgramError of this message where one is no variable."""
+
+    def resolve(reference: exp.Column) -> Typed:
+        if (value := value_of(reference, source)) is None:
+            raise source.error(reference, message, hint)
+        return value
+
+    return resolve
+
+
 def _near(reference: exp.Column, rows: QueryRows) -> str:
     """Return a hint with similar names."""
     if reference.table and reference.table.lower() not in {a.relation.lower() for a in rows.attributes}:
@@ -162,8 +173,3 @@ def _near(reference: exp.Column, rows: QueryRows) -> str:
     if not names:
         return "there is no FROM"
     return did_you_mean(reference.name, names) or f"the columns here are {', '.join(names)}"
-
-
-def settled(value: Typed) -> Typed:
-    """Return a value for a column: a bare NULL gets a type."""
-    return coerced(value, value.type.type) if value.is_null else value

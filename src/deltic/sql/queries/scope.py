@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from deltic.catalog.clock import CLOCK
+from deltic.catalog.definitions import CLOCK
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.operators.fixpoint import RefreshPolicy

@@ -1,4 +1,7 @@
-"""UNION, INTERSECT and EXCEPT over sets and bags."""
+"""UNION, INTERSECT, EXCEPT and DISTINCT over sets and bags.
+
+Rows are compared whole: texts with a collation by its keys; of equal texts the least by bytes is shown.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,12 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.errors import count_of
-from deltic.sql.collations import PLAIN
-from deltic.sql.modifiers import texts_of
-from deltic.sql.queries.collated import distinct, keyed
+from deltic.sql.collations import PLAIN, texts_of
 from deltic.sql.queries.nodes import Nodes
-from deltic.sql.queries.rows import QueryColumn, QueryRows, settled
+from deltic.sql.queries.rows import QueryColumn, QueryRows
 from deltic.sql.queries.scope import QueryScope
-from deltic.sql.scalars import Typed, named_as, unified
+from deltic.sql.scalars import Typed, named_as, settled, unified
+from deltic.sql.scalars.comparing import key
 from deltic.sql.types import check_order
 from deltic.values.types import Column, Type
 
@@ -25,8 +27,8 @@ _WORDS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 def lower_operation(query: exp.SetOperation, scope: QueryScope) -> QueryRows:
     """Lower a set operation; its columns are named as in the first operand."""
     what = _WORDS[type(query)]
-    for key in ("by_name", "side", "kind", "on"):
-        if query.args.get(key):
+    for argument in ("by_name", "side", "kind", "on"):
+        if query.args.get(argument):
             raise scope.refuse(query, f"{what} BY NAME", "list the columns in the same order")
     is_all = query.args.get("distinct") is False
     if isinstance(query, exp.Union):
@@ -155,3 +157,27 @@ def difference(nodes: Nodes, a: int, b: int) -> int:
     counted = nodes.builder.add(ops.Aggregate(names, (ops.AggregateCall("count", "", times),)), net)
     generator = ops.FlatMap(index, "range", (literal(0, Type.INT64), column(times)))
     return nodes.keep(nodes.builder.add(generator, counted), names)
+
+
+def keyed(rows: QueryRows, scope: QueryScope) -> tuple[int, tuple[str, ...]]:
+    """Return the rows with a key for each text with a collation, and the columns in which equal rows agree."""
+    nodes = scope.nodes
+    keys = {a.column.name: key(a.typed) for a in rows.visible if a.is_collated}
+    made = [Column(_name_of(name), value.type.type, value.type.nullable) for name, value in keys.items()]
+    node = nodes.extend(rows.node, made, [value.expression for value in keys.values()]) if made else rows.node
+    return node, (*scope.bound_names, *(_name_of(name) if name in keys else name for name in rows.names))
+
+
+def _name_of(name: str) -> str:
+    return f"{name} by collation"
+
+
+def distinct(rows: QueryRows, scope: QueryScope) -> QueryRows:
+    """Return the different rows."""
+    nodes, (node, names) = scope.nodes, keyed(rows, scope)
+    out = [*scope.bound_names, *rows.names]
+    shown = [ops.AggregateCall("min", name, name) for name in rows.names if name not in names]
+    if not shown:
+        return rows.over(nodes.distinct(nodes.keep(node, list(dict.fromkeys(out)))))
+    made = nodes.builder.add(ops.Aggregate(tuple(dict.fromkeys(names)), tuple(shown)), node)
+    return scope.seen(rows, nodes.keep(made, out))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 
 from sqlglot import exp
 
@@ -13,6 +14,13 @@ _AROUND_CALLS = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
 """What stands around a call of a window function, in OVER."""
 GROUPING = (exp.Grouping, exp.GroupingId)
 """The marker that says by which of its keys a group is formed."""
+FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.GTE: exp.LTE,
+    exp.GT: exp.LT,
+    exp.LTE: exp.GTE,
+    exp.LT: exp.GT,
+}
+"""Inequalities, and what they are with their sides exchanged."""
 
 
 def replaced(
@@ -35,12 +43,17 @@ def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) ->
             yield from outermost(child, wanted)
 
 
+def united(queries: Sequence[exp.Expression], distinct: object = False) -> exp.Expression:
+    """Return the UNION of queries; UNION ALL where it is not `distinct`."""
+    return reduce(lambda one, other: exp.Union(this=one, expression=other, distinct=distinct), queries)
+
+
 def normal(node: exp.Expression) -> exp.Expression:
     """Return a form that is the same for a + b and b + a: operands in a fixed order. It changes `node`."""
     around = exp.Paren(this=node)
-    for part in reversed(list(around.find_all(*_FLIPPED, *_IN_ANY_ORDER, *_SYMMETRIC))):
-        if (flipped := _FLIPPED.get(type(part))) is not None:
-            part.replace(flipped(this=part.expression, expression=part.this))
+    for part in reversed(list(around.find_all(*_GREATER, *_IN_ANY_ORDER, *_SYMMETRIC))):
+        if isinstance(part, _GREATER):
+            part.replace(FLIPPED[type(part)](this=part.expression, expression=part.this))
         elif isinstance(part, _SYMMETRIC) or not isinstance(part.parent, type(part)):
             operands = part.flatten(unnest=False) if isinstance(part, _IN_ANY_ORDER) else (part.this, part.expression)
             first, *others = sorted(operands, key=lambda operand: operand.sql())
@@ -51,7 +64,7 @@ def normal(node: exp.Expression) -> exp.Expression:
     return result
 
 
-_FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
+_GREATER = (exp.GT, exp.GTE)
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
 _IN_ANY_ORDER = (exp.Add, exp.Mul, exp.And, exp.Or, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 

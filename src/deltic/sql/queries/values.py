@@ -9,10 +9,10 @@ from sqlglot import exp
 from deltic.circuit.expressions import columns_of
 from deltic.sql import types
 from deltic.sql.names import field_name
-from deltic.sql.queries.rows import QueryRows, resolve, settled
+from deltic.sql.queries.rows import QueryRows, resolve
 from deltic.sql.queries.scope import QueryScope
 from deltic.sql.queries.trees import replaced
-from deltic.sql.scalars import Typed, typed
+from deltic.sql.scalars import Typed, settled, typed
 from deltic.sql.text import span_of
 from deltic.sql.variables import variable_of
 from deltic.values.types import Column, Type

@@ -71,7 +71,10 @@ class WordsBuilder:
 
     def _read(self, text: str) -> QueryTexts:
         values = {value: written(*each) for value, each in self._values}
-        rules = {name: tuple((written(*q), _place(*q)) for q in queries) for name, queries in self._rules.items()}
+        rules = {
+            name: tuple((written(node, source), source.diagnostic(node, "").place) for node, source in queries)
+            for name, queries in self._rules.items()
+        }
         parts = {column: written(*part) for column, part in self._parts.items()}
         return QueryTexts(parts | self._called(text), values, rules)
 
@@ -112,8 +115,3 @@ def _meaning(text: str) -> str:
         return parse_one(text, dialect=Deltic).sql(dialect=Deltic)
     except SqlglotError:
         return ""
-
-
-def _place(node: exp.Expression, source: SourceText) -> str:
-    found = source.diagnostic(node, "")
-    return f"{found.file}:{found.line}:{found.column}"

@@ -27,8 +27,7 @@ from deltic.functions import call, is_call
 from deltic.functions.function import PREFIX
 from deltic.sql.collations import Collation
 from deltic.sql.scalars.composites import called, rebuilt
-from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Typed, defined, in_common
+from deltic.sql.scalars.typed import Typed, defined, folded, in_common
 from deltic.sql.types import VOID
 from deltic.values.types import Column, Kind, Type, ValueType
 from deltic.values.types.value import MAX_PRECISION
@@ -298,6 +297,11 @@ def type_in_common(values: Iterable[Typed]) -> Type | None:
     types = [open_type(value) for value in values if not value.is_null]
     result = common_type(types) if types else VOID
     return None if result is None else _closed(result)
+
+
+def settled(value: Typed) -> Typed:
+    """Return a value of a type: a bare NULL gets one."""
+    return coerced(value, value.type.type) if value.is_null else value
 
 
 def can_coerce(typed: Typed, target: Type) -> bool:

@@ -1,6 +1,9 @@
-"""Texts where they are compared: by keys of their collation; and functions of texts that have one.
+"""Values where they are compared: texts by keys of their collation, maps in the order of their keys; and functions of
+texts that have a collation.
 
 A collation is part of an expression, see `Typed.modifier`, and goes with columns and into arrays, maps and structs.
+Maps keep the order in which they were made, and are equal in any order. Aggregates that choose or list values take them
+as arrays of their entries, which have an order.
 """
 
 from __future__ import annotations
@@ -9,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from deltic.functions import FUNCTIONS
-from deltic.sql.collations import Collation
-from deltic.sql.modifiers import Within, everywhere, texts_of, within
+from deltic.sql.collations import Collation, Within, everywhere, texts_of, within
 from deltic.sql.scalars.coercion import can_coerce, coerced
 from deltic.sql.scalars.composites import called as _made
 from deltic.sql.scalars.composites import rebuilt
 from deltic.sql.scalars.typed import Mismatch, Typed, collation_of, constant, defined, in_common
-from deltic.values.types import Type
+from deltic.values.types import Column, Kind, Type
+from deltic.values.types.names import type_name
 
 _SIGMA = "ς", "σ"
 """The letter at the end of words, which equals the other where case does not count."""
@@ -155,3 +158,33 @@ def _small(name: str, collation: Collation, arguments: list[Typed]) -> list[Type
     last = 3 if name == "str_to_map" else 2
     patterns = [_made("concat", "(?iu)", pattern) for pattern in arguments[1:last]]
     return [arguments[0], *patterns, *arguments[last:]]
+
+
+def comparable(value: Typed) -> Typed:
+    """Return what of a value is compared: keys of a text, maps sorted by key, so that equal maps are the same."""
+    value = key(value)
+    if value.type.type.is_ordered:
+        return value
+    return _made("ordered_maps", replace(value, modifier=None), type_name(value.type.type))
+
+
+def as_entries(value: Typed) -> Typed:
+    """Return the value with arrays of entries instead of its maps; others as they are."""
+    return value if value.type.type.is_ordered else _retyped(value, _entries(value.type.type))
+
+
+def of_entries(value: Typed, type_: Type) -> Typed:
+    """Return a value of a type that `as_entries` has changed, or an array of such values, with its maps."""
+    return _retyped(value, type_ if value.type.type is _entries(type_) else Type.array(type_.or_null))
+
+
+def _retyped(value: Typed, type_: Type) -> Typed:
+    return _made("retyped", value, type_name(type_))
+
+
+def _entries(type_: Type) -> Type:
+    parts = [_entries(part.type).or_null for part in type_.parts]
+    if type_.kind is not Kind.MAP:
+        return type_.with_parts(parts) if parts else type_
+    pair = (Column(name, part.type, True) for name, part in zip(("key", "value"), parts, strict=True))
+    return Type.array(Type.struct(pair).or_null)

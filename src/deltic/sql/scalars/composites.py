@@ -9,9 +9,8 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import Mapped, bound, higher_order
 from deltic.functions import call
-from deltic.sql.modifiers import part, within
-from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Typed, constant, of_node
+from deltic.sql.collations import part, within
+from deltic.sql.scalars.typed import Typed, constant, folded, of_node
 from deltic.values.types import Kind, Type
 
 Change = Callable[[Typed], Typed]

@@ -10,9 +10,8 @@ from sqlglot import exp
 from deltic.circuit.expressions import is_listed
 from deltic.sql.scalars.coercion import coerced, unified
 from deltic.sql.scalars.comparing import compared
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch, case, comparison, logic
-from deltic.sql.scalars.typed import NULL, Typed, applied, constant, in_common, of_node, regrouped
+from deltic.sql.scalars.typed import NULL, Typed, applied, constant, folded, in_common, of_node, regrouped
 from deltic.values.types import Kind, Type
 
 

@@ -1,4 +1,4 @@
-"""Casts between intervals of several fields, and between intervals and numbers or texts; times moved by make_interval.
+"""Casts of intervals and times of a day: between several fields, and from and to numbers or texts; make_interval.
 
 A number counts the last field that the interval's type names, as in Spark: CAST(INTERVAL '90' MINUTE AS INT) is 90. The
 types of circuits name none: an expression knows its fields, see `Typed`, and a column of a table has all of them.
@@ -13,6 +13,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
+from deltic.functions.calendar import SECOND
 from deltic.functions.intervals import UNITS
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, converted
@@ -132,3 +133,25 @@ _ZERO, _SEVEN = constant(0, Type.INT32), constant(7, Type.INT32)
 
 def _is_zero(amount: Typed) -> bool:
     return is_literal(amount.expression) and amount.expression.name in ("0", "0.0")
+
+
+# Times of a day
+
+
+_INSTANTS = (Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+MOST_DIGITS = 6
+"""The most digits of a second's fraction."""
+
+
+def clock_cast(type_: exp.DataType, value: Typed, target: Type, is_safe: bool) -> Typed | None:
+    """Return a time of a day as a number of seconds, or what is cast to one; None for other casts."""
+    source, convert = value.type.type, converted if is_safe else coerced
+    if source is Type.TIME and (target.is_integer or target.kind is Kind.DECIMAL):
+        unit, kind = (SECOND, exp.IntDiv) if target.is_integer else (Decimal("0.000001"), exp.Mul)
+        second = constant(unit, _LONG if target.is_integer else Type.decimal(6, 6))
+        return convert(operators.arithmetic(kind, operators.micros_of(value), second), target)
+    if target is not Type.TIME or value.is_null or source not in (Type.STRING, Type.TIME, *_INSTANTS):
+        return None
+    clock = apply("clock_of_time", value) if source in _INSTANTS else convert(value, target)
+    cut = MOST_DIGITS - (int(type_.expressions[0].name) if type_.expressions else MOST_DIGITS)
+    return attempt("clock_floor", clock, constant(10**cut, _LONG)) if cut > 0 else clock

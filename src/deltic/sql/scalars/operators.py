@@ -20,7 +20,6 @@ from deltic.sql.scalars.coercion import (
     type_in_common,
 )
 from deltic.sql.scalars.comparing import compared
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import (
     NULL,
     Fields,
@@ -30,6 +29,7 @@ from deltic.sql.scalars.typed import (
     attempted,
     constant,
     defined,
+    folded,
     in_common,
     of_node,
     regrouped,

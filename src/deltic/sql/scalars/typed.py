@@ -1,4 +1,4 @@
-"""Expressions with their types, and how to compose them."""
+"""Expressions with their types, how to compose them, and constant folding."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import FEW, checked, literal, nodes_of, result_of
+from deltic.circuit.expressions import FEW, checked, is_literal, literal, nodes_of, result_of
+from deltic.circuit.expressions.meaning import evaluate
+from deltic.errors import EvaluationError
 from deltic.functions.intervals import FIELDS
-from deltic.sql.collations import PLAIN, Collation
-from deltic.sql.modifiers import Fields, Modifier, Within, part, texts_of, within
-from deltic.values.types import Type, ValueType
+from deltic.sql.collations import PLAIN, Collation, Fields, Modifier, Within, part, texts_of, within
+from deltic.values.types import Kind, Type, ValueType
 
 
 class Mismatch(Exception):
@@ -149,3 +150,29 @@ def defined(operation: Typed, *operands: Typed) -> Typed:
 def _may_fail(operation: Typed, *operands: Typed) -> bool:
     """Return whether an operation may be NULL for operands that are not."""
     return result_of(operation.expression, [ValueType(operand.type.type) for operand in operands]).nullable
+
+
+_COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.BINARY)
+
+
+def folded(typed: Typed) -> Typed:
+    """Return the literal of an expression without columns; expressions with columns or without a value stay as they
+    are.
+    """
+    expression, type_ = typed.expression, typed.type.type
+    if is_literal(expression) or type_.kind in _COMPOSITE:
+        return typed
+    if any(isinstance(node, exp.Column | exp.Null) for node in nodes_of(expression)):
+        return typed
+    try:
+        value = evaluate(expression, {}, {})
+    except EvaluationError:
+        return typed
+    if value is None or _is_unwritten(value, type_):
+        return typed
+    return Typed(literal(value, type_), ValueType(type_), modifier=typed.modifier)
+
+
+def _is_unwritten(value: object, type_: Type) -> bool:
+    """Return whether no literal can express the value: NaN and infinities."""
+    return (type_.is_float and value in (float("inf"), float("-inf"))) or value != value

@@ -95,6 +95,18 @@ class Cursor:
                 return inside
         raise token_error(self.source, self.rest[0], "this parenthesis is not closed")
 
+    def up_to(self, what: str, *words: str) -> Tokens:
+        """Skip what comes before one of these words, parentheses as a whole; raises ProgramError where nothing does."""
+        begin = self.position
+        while not self.at_end and not any(map(self.sees, words)):
+            if self.sees("("):
+                self.group()
+            else:
+                self.position += 1
+        if begin == self.position:
+            self.refuse(f"expected {what}")
+        return self.tokens[begin : self.position]
+
     def parts(self) -> list[Tokens]:
         """Skip a parenthesis with all that is in it: the tokens between its commas, none where there is none.
 

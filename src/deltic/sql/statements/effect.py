@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deltic.catalog import Catalog, CatalogTable, ViewDefinitions
-from deltic.catalog.clock import CLOCK
+from deltic.catalog.definitions import CLOCK
 from deltic.circuit.edges import ZSetType
 
 

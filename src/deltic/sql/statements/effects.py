@@ -9,6 +9,7 @@ from typing import Literal
 from sqlglot import exp, parse_one
 
 from deltic.catalog import CatalogTable, CatalogView, ViewDefinitions
+from deltic.circuit.expressions import balanced
 from deltic.circuit.graph import Circuit
 from deltic.errors import count_of
 from deltic.sql.dialect import Deltic
@@ -19,7 +20,7 @@ from deltic.sql.scalars import NULL, Typed, typed
 from deltic.sql.scalars.coercion import is_assignable, open_type
 from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.effect import Effect
-from deltic.sql.statements.parse_storing import default_value
+from deltic.sql.statements.parse_columns import default_value
 from deltic.sql.statements.program import Types
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, MergeClause, OnConflict, Update
 from deltic.sql.text import SourceText
@@ -177,7 +178,7 @@ class _Writing:
         if conditions:
             pairs = _join(self._rows(target), change.using, change.condition, "INNER")
             once = _join(self._rows(target), change.using, change.condition, "LEFT SEMI")
-            several = exp.Except(this=_where(pairs, _any(conditions)), expression=once, distinct=False)
+            several = exp.Except(this=_where(pairs, balanced(exp.Or, conditions)), expression=once, distinct=False)
             self._ambiguous = self._query("rows changed twice in", several)
 
     @property
@@ -393,11 +394,3 @@ def _both(one: exp.Expression | None, other: exp.Expression | None) -> exp.Expre
     if one is None or other is None:
         return one or other
     return exp.And(this=exp.Paren(this=one.copy()), expression=exp.Paren(this=other.copy()))
-
-
-def _any(conditions: Sequence[exp.Expression]) -> exp.Expression:
-    """Return the disjunction of conditions."""
-    result = conditions[0]
-    for other in conditions[1:]:
-        result = exp.Or(this=exp.Paren(this=result), expression=exp.Paren(this=other))
-    return result

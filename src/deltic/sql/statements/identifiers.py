@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from deltic.sql.queries.rows import value_of
-from deltic.sql.scalars import Typed, typed
-from deltic.sql.scalars.folding import folded
+from deltic.sql.queries.rows import variables_alone
+from deltic.sql.scalars import typed
+from deltic.sql.scalars.typed import folded
 from deltic.sql.statements.reading import Tokens, expression, token_error
 from deltic.sql.text import SourceText
 
@@ -67,15 +67,10 @@ def _end(tokens: Tokens, position: int) -> int | None:
 
 def _text(tokens: Tokens, call: Token, source: SourceText) -> str:
     """Return the text of a name, a constant of texts and variables. Raises ProgramError for anything else."""
-
-    def resolve(reference: exp.Column) -> Typed:
-        if (value := value_of(reference, source)) is None:
-            raise source.error(reference, _WANTED, "join texts and variables by ||")
-        return value
-
     if not tokens:
         raise token_error(source, call, _WANTED)
-    value = folded(typed(expression(tokens, source), resolve, source)).expression
+    hint = "join texts and variables by ||"
+    value = folded(typed(expression(tokens, source), variables_alone(source, _WANTED, hint), source)).expression
     if not isinstance(value, exp.Literal) or not value.is_string:
-        raise token_error(source, tokens[0], _WANTED, "join texts and variables by ||")
+        raise token_error(source, tokens[0], _WANTED, hint)
     return str(value.this)

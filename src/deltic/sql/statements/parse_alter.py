@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from deltic.catalog import altering
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_columns import ColumnDefinitions, parse_column, parse_type
-from deltic.sql.statements.parse_storing import existing_value
+from deltic.sql.statements.parse_columns import ColumnDefinitions, existing_value, parse_column, parse_type
 from deltic.sql.statements.reading import identifier, is_name, token_error
 from deltic.sql.statements.statements import AlterTable, AlterView
 
@@ -186,7 +185,8 @@ def _changed(cursor: Cursor) -> Iterator[altering.Alteration]:
     elif cursor.take("DROP", "DEFAULT"):
         yield altering.SetDefault(name.name, "")
     elif cursor.take("SET", "DEFAULT"):
-        yield altering.SetDefault(name.name, _rest(cursor))
+        tokens = cursor.up_to("the value of DEFAULT")
+        yield altering.SetDefault(name.name, cursor.source.text[tokens[0].start : tokens[-1].end + 1])
     elif cursor.take("TYPE") or cursor.take("SET", "DATA", "TYPE"):
         yield altering.ChangeType(name.name, *parse_type(cursor, name))
     elif cursor.take("COMMENT"):
@@ -195,12 +195,3 @@ def _changed(cursor: Cursor) -> Iterator[altering.Alteration]:
         yield altering.MoveColumn(name.name, after)
     else:
         cursor.refuse("expected TYPE, SET or DROP NOT NULL, SET or DROP DEFAULT, COMMENT, FIRST or AFTER")
-
-
-def _rest(cursor: Cursor) -> str:
-    """Consume the remaining tokens, and return their text."""
-    if cursor.at_end:
-        cursor.refuse("expected the value of DEFAULT")
-    tokens = cursor.rest
-    cursor.position += len(tokens)
-    return cursor.source.text[tokens[0].start : tokens[-1].end + 1]

@@ -1,4 +1,4 @@
-"""CREATE TABLE, CREATE VIEW, DECLARE RECURSIVE VIEW, DROP."""
+"""CREATE and DROP of tables, views and functions, DECLARE RECURSIVE VIEW."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from deltic.catalog import CatalogTable, External
-from deltic.catalog.storing import ColumnStorage
+from deltic.catalog.lateness import ColumnStorage
 from deltic.errors import CatalogError
+from deltic.sql.scalars.functions.written import Parameter, SqlFunction
 from deltic.sql.statements import statements as st
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.parse_columns import ColumnDefinitions, checked_schema, parse_columns
-from deltic.sql.statements.parse_functions import parse_drop_function, parse_function
-from deltic.sql.statements.reading import query, token_error
-from deltic.values.types import Schema
+from deltic.sql.statements.parse_columns import (
+    ColumnDefinitions,
+    checked_schema,
+    parse_column,
+    parse_columns,
+    parse_type,
+)
+from deltic.sql.statements.reading import expression, query, token_error
+from deltic.values.types import Column, Schema
 
 _TABLE_CLAUSES = {
     "AS": "leave the columns out: the query defines them",
@@ -46,7 +52,7 @@ def parse_create(cursor: Cursor) -> st.CreateTable | st.CreateTableAs | st.Creat
     begun = cursor.position
     is_temporary = cursor.take("TEMPORARY") or cursor.take("TEMP")
     if cursor.take("FUNCTION"):
-        return parse_function(cursor, replaces)
+        return _function(cursor, replaces)
     if is_temporary and not cursor.sees("VIEW"):
         message, remedy = f"CREATE {cursor.tokens[begun].text.upper()} TABLE", "leave the word out"
         raise token_error(cursor.source, cursor.tokens[begun], f"{message} is not supported", remedy)
@@ -83,7 +89,10 @@ def parse_drop(cursor: Cursor) -> st.Drop | st.DropFunction:
     """DROP [MATERIALIZED] TABLE or VIEW [IF EXISTS] name [CASCADE | RESTRICT], or of a function."""
     cursor.need("DROP")
     if cursor.take("FUNCTION") or cursor.take("TEMPORARY", "FUNCTION"):
-        return parse_drop_function(cursor)
+        if_there = cursor.take("IF", "EXISTS")
+        name = cursor.name("the name of a function")
+        cursor.end()
+        return st.DropFunction(*cursor.span, name, if_there)
     materialized = cursor.take("MATERIALIZED")
     is_view = cursor.take("VIEW")
     if not is_view and (materialized or not cursor.take("TABLE")):
@@ -152,7 +161,6 @@ def _table(cursor: Cursor) -> st.CreateTable | st.CreateTableAs:
     schema = Schema(()) if is_inferred else checked_schema(cursor, result.columns, [part.name.lower() for part in key])
     spelt = {column.name.lower(): column.name for column in schema}
     source, start, end = cursor.span
-    place = source.at(start, end, "")
     try:
         table = CatalogTable(
             name.name,
@@ -161,7 +169,7 @@ def _table(cursor: Cursor) -> st.CreateTable | st.CreateTableAs:
             is_bag=not key,
             lateness=result.lateness,
             storing=tuple(one for one in result.storing if one != ColumnStorage(one.column)),
-            place=f"{place.file}:{place.line}:{place.column}",
+            place=source.at(start, end, "").place,
             text=source.text[start:end],
             source=outside,
         )
@@ -215,3 +223,94 @@ def _options(cursor: Cursor) -> dict[str, str]:
         inner.position += 1
         inner.end()
     return result
+
+
+# Functions
+
+
+_QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+_ENDS = ("RETURN", "LANGUAGE", "DETERMINISTIC", "CONTAINS", "READS", "SQL")
+
+
+def _function(cursor: Cursor, replaces: bool) -> st.CreateFunction:
+    """Return what follows CREATE [OR REPLACE] [TEMPORARY] FUNCTION."""
+    unless_there = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the name of the function")
+    if not cursor.sees("("):
+        remedy = "functions of Java and Python are not created so: give one of Python to pipeline.function"
+        cursor.refuse("expected parameters in parentheses", remedy)
+    parameters = tuple(_parameters(cursor))
+    returns, columns = None, None
+    if cursor.take("RETURNS"):
+        if cursor.take("TABLE"):
+            columns = tuple(_columns(cursor))
+        else:
+            returns, _ = parse_type(cursor, name, _ENDS)
+    _characteristics(cursor)
+    cursor.need("RETURN")
+    if cursor.at_end:
+        cursor.refuse("expected an expression" if columns is None else "expected a query")
+    is_query = cursor.rest[0].text.upper() in _QUERIES
+    is_bracketed = cursor.rest[0].text == "(" and columns is not None
+    body = (query if is_query or is_bracketed else expression)(cursor.rest, cursor.source)
+    if columns is not None and not (is_query or is_bracketed):
+        raise token_error(cursor.source, cursor.rest[0], "expected a query, for the function returns a table")
+    source, start, end = cursor.span
+    made = SqlFunction(
+        name.name,
+        parameters,
+        returns,
+        columns,
+        exp.Subquery(this=body) if is_query and columns is None else body,
+        source,
+        source.text[start:end],
+        source.at(start, end, "").place,
+    )
+    return st.CreateFunction(source, start, end, name, made, replaces, unless_there)
+
+
+def _parameters(cursor: Cursor) -> Iterator[Parameter]:
+    seen: set[str] = set()
+    has_default = False
+    for tokens in cursor.parts():
+        inner = Cursor(tokens, cursor.source)
+        name = inner.name("the name of a parameter")
+        if name.name.lower() in seen:
+            raise cursor.source.error(name, f"there are two parameters {name.name}; case makes no difference")
+        seen.add(name.name.lower())
+        type_, _ = parse_type(inner, name)
+        default = None
+        if inner.take("DEFAULT"):
+            default = expression(inner.up_to("the value of DEFAULT", "COMMENT"), cursor.source)
+        elif has_default:
+            raise cursor.source.error(name, f"{name.name} has no DEFAULT, and a parameter before it has one")
+        has_default = default is not None
+        if inner.take("COMMENT"):
+            inner.text("a comment")
+        inner.end()
+        yield Parameter(name.name, type_, default)
+
+
+def _columns(cursor: Cursor) -> Iterator[Column]:
+    """Yield the columns after RETURNS TABLE; none where they are those of the query."""
+    for tokens in cursor.parts():
+        made = ColumnDefinitions()
+        inner = Cursor(tokens, cursor.source)
+        parse_column(inner, made)
+        inner.end()
+        yield made.columns[0][1]
+
+
+def _characteristics(cursor: Cursor) -> None:
+    """Skip the characteristics of a function that mean nothing here."""
+    while not (cursor.at_end or cursor.sees("RETURN")):
+        if cursor.take("LANGUAGE"):
+            cursor.need("SQL")
+        elif cursor.take("COMMENT"):
+            cursor.text("a comment")
+        elif cursor.sees("NOT", "DETERMINISTIC"):
+            cursor.refuse("a function that is not deterministic is not supported", "rows that go are computed again")
+        elif not any(
+            cursor.take(*words) for words in (("DETERMINISTIC",), ("CONTAINS", "SQL"), ("READS", "SQL", "DATA"))
+        ):
+            cursor.refuse("expected RETURN, RETURNS, DETERMINISTIC or COMMENT")

@@ -77,7 +77,7 @@ def parse_execute(cursor: Cursor) -> st.ExecuteImmediate:
     cursor.need("EXECUTE")
     if not cursor.take("IMMEDIATE"):
         cursor.refuse("expected IMMEDIATE", "pipeline.prepare prepares a statement")
-    text = _up_to(cursor, "INTO", "USING")
+    text = cursor.up_to("a text", "INTO", "USING")
     into, using = list[exp.Identifier](), list[tuple[str, exp.Expression]]()
     if cursor.take("INTO"):
         into += _names(cursor)
@@ -127,16 +127,6 @@ def _value(tokens: Tokens, cursor: Cursor) -> exp.Expression:
     if not tokens:
         cursor.refuse("expected a value")
     return expression(tokens, cursor.source)
-
-
-def _up_to(cursor: Cursor, *words: str) -> Tokens:
-    begin = cursor.position
-    while not cursor.at_end and not any(map(cursor.sees, words)):
-        if not cursor.group():
-            cursor.position += 1
-    if begin == cursor.position:
-        cursor.refuse("expected a text")
-    return cursor.tokens[begin : cursor.position]
 
 
 def _names(cursor: Cursor) -> Iterator[exp.Identifier]:

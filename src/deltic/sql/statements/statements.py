@@ -56,8 +56,7 @@ class Statement:
     @property
     def place(self) -> str:
         """Where it was written: file, line, column."""
-        result = self.source.at(self.start, self.end, "")
-        return f"{result.file}:{result.line}:{result.column}"
+        return self.source.at(self.start, self.end, "").place
 
 
 class CreateTable(Statement):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deltic_ddlog import types as t
-from deltic_ddlog.defaults import default_of
+from deltic_ddlog.checked import default_of
 from deltic_ddlog.natives import Instance, natives
 from deltic_ddlog.records import Codecs
 from deltic_ddlog.values import NONE, OPTION, RESULT, Struct, err, ok, some

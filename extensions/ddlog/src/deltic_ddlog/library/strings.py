@@ -8,7 +8,7 @@ from typing import Any
 
 from deltic_ddlog import types as t
 from deltic_ddlog.natives import Instance, native, natives
-from deltic_ddlog.texts import show_float
+from deltic_ddlog.runtime import show_float
 from deltic_ddlog.values import NONE, UNIT, Struct, Vec, err, ok, some
 
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"

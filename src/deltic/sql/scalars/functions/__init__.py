@@ -1,7 +1,6 @@
 """Functions of SQL by their names in Spark: plain ones by their row in the table, others by a rule of their own."""
 
 from deltic.sql.scalars.functions import (
-    clocks,
     collections,
     csv,
     lambdas,
@@ -10,7 +9,6 @@ from deltic.sql.scalars.functions import (
     texts,
     times,
     values,
-    variants,
     written,
 )
 from deltic.sql.scalars.functions.lookup import called

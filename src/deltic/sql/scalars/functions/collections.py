@@ -10,13 +10,11 @@ from functools import partial
 from sqlglot import exp
 
 from deltic.circuit.expressions import Mapped, bound, higher_order
-from deltic.sql.collations import Collation
-from deltic.sql.modifiers import part, within
+from deltic.sql.collations import Collation, part, within
 from deltic.sql.scalars import operators
-from deltic.sql.scalars.coercion import coerced, mixes_texts, open_type, type_in_common
+from deltic.sql.scalars.coercion import coerced, mixes_texts, open_type, settled, type_in_common
 from deltic.sql.scalars.comparing import by_key
 from deltic.sql.scalars.comparing import key as key_of
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import (
     apply,
@@ -33,7 +31,7 @@ from deltic.sql.scalars.functions.rules import (
 )
 from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import NULL, Typed, constant, in_common, of_node
+from deltic.sql.scalars.typed import NULL, Typed, constant, folded, in_common, of_node
 from deltic.sql.types import VOID
 from deltic.values.types import Kind, Type, ValueType
 
@@ -212,7 +210,7 @@ def flatten(values: Typed) -> Typed:
 @rule("array_repeat")
 def array_repeat(value: Typed, count: Typed) -> Typed:
     """The value this many times."""
-    own, times = coerced(value, BOOL) if value.is_null else value, to(count, INT)
+    own, times = settled(value), to(count, INT)
     return where_present(apply("array_repeat", own, times), times)
 
 
@@ -341,8 +339,7 @@ def named_struct(*parts: Typed) -> Typed:
 
 def struct(names: Sequence[str], values: Sequence[Typed]) -> Typed:
     """Return the struct of these fields."""
-    own = [coerced(value, BOOL) if value.is_null else value for value in values]
-    pairs = zip((constant(name, TEXT) for name in names), own, strict=True)
+    pairs = zip((constant(name, TEXT) for name in names), map(settled, values), strict=True)
     made = attempt("named_struct", *(each for pair in pairs for each in pair))
     return replace(made, modifier=within(*(value.modifier for value in values)))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deltic.circuit.expressions import Fold, HigherOrder, Mapped, bound, higher_order
-from deltic.sql.modifiers import part, within
+from deltic.sql.collations import part, within
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.functions.rules import RULES, Rule, apply, array_of, attempt, map_of, rule, where_present
 from deltic.sql.scalars.operators import Mismatch

@@ -8,13 +8,21 @@ from typing import Any
 
 from deltic.errors import count_of, did_you_mean
 from deltic.functions import names_in_sql
-from deltic.sql.remedies import of_function
+from deltic.sql.remedies import FAMILIES, REFUSED, of_function
 from deltic.sql.scalars.functions import python
 from deltic.sql.scalars.functions.definitions import DEFINED
-from deltic.sql.scalars.functions.refused import FAMILIES, OF_THE_CLOCK, REFUSED
 from deltic.sql.scalars.functions.rules import RULES, counts, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
+
+OF_THE_CLOCK: dict[str, str] = {
+    **dict.fromkeys(("now", "current_timestamp"), ""),
+    **dict.fromkeys(("current_date", "curdate"), "DATE"),
+    "localtimestamp": "TIMESTAMP_NTZ",
+    **dict.fromkeys(("current_time", "localtime"), "TIME"),
+    "unix_timestamp": "BIGINT",
+}
+"""Functions that tell the time, with what its instant is cast to; a query has them in its clauses alone."""
 
 
 class Unknown(Exception):

@@ -9,11 +9,10 @@ from sqlglot import exp
 from deltic.functions.number_formats import is_java_pattern, number_format
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced, converted
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import Typed, attempted, constant
+from deltic.sql.scalars.typed import Typed, attempted, constant, folded
 from deltic.values.types import Kind, Type
 from deltic.values.types.value import MAX_PRECISION
 

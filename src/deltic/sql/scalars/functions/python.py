@@ -9,11 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltic.errors import count_of
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import to
 from deltic.sql.scalars.functions.written import KNOWN, Written
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import Typed
+from deltic.sql.scalars.typed import Typed, folded
 from deltic.values.types import ValueType
 
 if TYPE_CHECKING:

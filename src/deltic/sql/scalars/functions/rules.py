@@ -13,12 +13,11 @@ from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.errors import EvaluationError, count_of
 from deltic.functions import FUNCTIONS, call
-from deltic.sql.modifiers import Modifier, Within, part, within
+from deltic.sql.collations import Modifier, Within, part, within
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import can_coerce, coerced, type_in_common
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch
-from deltic.sql.scalars.typed import Typed, constant, defined, in_common, of_node
+from deltic.sql.scalars.typed import Typed, constant, defined, folded, in_common, of_node
 from deltic.sql.types import written
 from deltic.values.types import Kind, Type
 

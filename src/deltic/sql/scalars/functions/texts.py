@@ -13,14 +13,13 @@ from sqlglot import exp
 from deltic.circuit.expressions import is_literal
 from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.expressions.duckdb import takes_pattern
-from deltic.functions.charsets import CHARSETS
+from deltic.functions.binary import CHARSETS
 from deltic.functions.formats import HOLE, is_hole
 from deltic.functions.java_patterns import PART_OF_REPLACEMENT, compiled, for_re2
 from deltic.functions.json import is_supported, steps_of
 from deltic.sql.collations import HINT, PLAIN, Collation
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
-from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.definitions import kind
 from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.functions.rules import (
@@ -36,7 +35,7 @@ from deltic.sql.scalars.functions.rules import (
     where_present,
 )
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import NULL, Typed, attempted, constant
+from deltic.sql.scalars.typed import NULL, Typed, attempted, constant, folded
 from deltic.values.types import Kind, Type
 
 TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY

@@ -1,4 +1,4 @@
-"""Spark's hashes of several values of any types; operands alternate between type names and values."""
+"""Functions of values of any types: hashes, whose operands alternate between type names and values, and errors."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ def _hash(name: str, type_: Type) -> Function:
 
 
 FUNCTIONS |= {"hash": _hash("murmur3", Type.INT32), "xxhash64": _hash("xxhash64", Type.INT64)}
+
+
+FUNCTIONS["raised"] = Function(
+    Type.BOOLEAN,
+    python=lambda message: None,
+    failure=lambda operands: str(operands[0]) if operands else "raise_error was called",
+    strict=False,
+    partial=True,
+    reason="the function raises an error",
+)
