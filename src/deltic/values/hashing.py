@@ -28,7 +28,8 @@ Bytes = npt.NDArray[np.uint8]
 PRIMES_64 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
 """The primes of XXH64."""
 
-_SEED = 42
+SEED = 42
+"""The hash of a row without columns."""
 _P1, _P2, _P3, _P4, _P5 = map(np.uint64, PRIMES_64)
 # Rows that are hashed at once: intermediate results stay in the processor's cache.
 _PART = 1 << 14
@@ -46,20 +47,22 @@ class _Function:
     bytes: Callable[[Bytes, Hashes], Hashes]
 
 
-def xxhash64(columns: Sequence[pa.ChunkedArray | pa.Array], count: int) -> npt.NDArray[np.uint64]:
-    """Spark's `xxhash64` of `count` rows, as unsigned integers."""
-    return _hashed(columns, count, _XXHASH64)
+def xxhash64(
+    columns: Sequence[pa.ChunkedArray | pa.Array], count: int, before: npt.NDArray[np.uint64] | None = None
+) -> npt.NDArray[np.uint64]:
+    """Spark's `xxhash64` of `count` rows, as unsigned integers; `before` are the hashes of their earlier columns."""
+    return _hashed(columns, np.full(count, SEED, np.uint64) if before is None else before.copy(), _XXHASH64)
 
 
 def murmur3(columns: Sequence[pa.ChunkedArray | pa.Array], count: int) -> npt.NDArray[np.uint32]:
     """Spark's `hash` of `count` rows, as unsigned integers."""
-    return _hashed(columns, count, _MURMUR3)
+    return _hashed(columns, np.full(count, SEED, np.uint32), _MURMUR3)
 
 
-def _hashed(columns: Sequence[pa.ChunkedArray | pa.Array], count: int, function: _Function) -> Hashes:
+def _hashed(columns: Sequence[pa.ChunkedArray | pa.Array], hashes: Hashes, function: _Function) -> Hashes:
+    """Return the hashes with the columns folded in, in the same array."""
     arrays = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns]
-    hashes: Hashes = np.full(count, _SEED, function.width)
-    for start in range(0, count, _PART):
+    for start in range(0, len(hashes), _PART):
         for array in arrays:
             hashes[start : start + _PART] = _fold(array.slice(start, _PART), hashes[start : start + _PART], function)
     return hashes

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.engine.image import GrowingSequence, StoredArrays
+from deltic.engine.storage.by_id import NumbersById
 from deltic.engine.storage.layout import Values
 from deltic.engine.storage.value_order import Positions, ValueOrder
+from deltic.values.hashing import xxhash64
 from deltic.values.types import Type
 
 UNKNOWN = -(1 << 63)
@@ -33,6 +37,8 @@ class Dictionary(ABC):
         self._kept: Sequence[StoredArrays] = ()
         self.origin = uuid4().hex
         self.order = ValueOrder(self)
+        self.sources = WeakKeyDictionary[Dictionary, NumbersById]()
+        """For each dictionary of the same type that ids were translated from, one more than the own id of each id."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -64,6 +70,27 @@ class Dictionary(ABC):
     @abstractmethod
     def encode(self, column: pa.Array) -> Values:
         """Return the ids of a column without NULL. New values get an id."""
+
+    def translated(self, ids: Values, source: Dictionary) -> Values:
+        """Return the own ids of the values that these ids have in another dictionary. New values get an id."""
+        if (known := self.sources.get(source)) is None:
+            there = ref(source)  # the table must not keep its key alive
+
+            def compute(new: Values) -> Values:
+                values = there()
+                assert values is not None
+                return self.encode(values.decode(new)) + 1
+
+            self.sources[source] = known = NumbersById(compute)
+        return known.of(ids, len(source)) - 1
+
+    def hashes(self, ids: Values) -> npt.NDArray[np.uint64]:
+        """Return Spark's xxhash64 of the values of ids, as the only or the first column of a row."""
+        return self._hashes.of(ids, len(self)).view(np.uint64)
+
+    @cached_property
+    def _hashes(self) -> NumbersById:
+        return NumbersById(lambda new: xxhash64([self.decode(new)], len(new)).view(np.int64))
 
     @abstractmethod
     def find_all(self, column: pa.Array) -> Values:

@@ -1,11 +1,11 @@
-"""Rows that shards of one process exchange: values as in the store, which are decoded only where shards differ.
+"""Rows that shards of one process exchange: values as in the store, with ids that another shard translates to its own.
 
 What must hold: a value of a type without ids is the same integer in every store. An id belongs to one interner.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.storage.codec import decode, encode
-from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.interner import Interner, is_interned, is_labelled
+from deltic.engine.storage.layout import Column, Values
 from deltic.engine.storage.run import NO_TIMES, Times, Weights
+from deltic.values.hashing import SEED, Hashes, xxhash64
 from deltic.values.types import Schema
 
 ITERATION = "iteration\0"
@@ -74,7 +75,27 @@ class EncodedRows:
         type_ = self.schema.columns[index].type
         if interner is self.interner or not is_labelled(type_):
             return self.columns[index]
-        return encode(self.column(index), type_, interner)
+        if not is_interned(type_):
+            return encode(self.column(index), type_, interner)
+        return self._by_id(index, lambda ids: interner[type_].translated(ids, self.interner[type_])), self.columns[
+            index
+        ][1]
+
+    def _by_id(self, index: int, numbers_of: Callable[[Values], Values], null: int = 0) -> Values:
+        """Return a number for each row by the id in a column, and `null` where there is none."""
+        ids, nulls = self.columns[index]
+        if nulls is None or not nulls.any():
+            return numbers_of(ids)
+        result = np.full(len(ids), null, np.int64)
+        result[~nulls] = numbers_of(ids[~nulls])
+        return result
+
+    def hashes(self, columns: Sequence[int]) -> Hashes:
+        """Return Spark's xxhash64 of these columns of each row, uint64[n]."""
+        if not columns or not is_interned(type_ := self.schema.columns[columns[0]].type):
+            return xxhash64([self.column(c) for c in columns], self.num_rows)
+        first = self._by_id(columns[0], lambda ids: self.interner[type_].hashes(ids).view(np.int64), SEED)
+        return xxhash64([self.column(c) for c in columns[1:]], self.num_rows, first.view(np.uint64))
 
 
 Rows: TypeAlias = pa.Table | EncodedRows

@@ -1,7 +1,7 @@
 """The rows that shards exchange: values with weights, their destinations and, between rounds, iterations.
 
-Ids of texts, and layouts, belong to one shard. So the sending shard unpacks rows, and the receiving one packs them;
-texts and what else has ids are decoded between them. Rows from elsewhere are tables.
+Ids of texts, and layouts, belong to one shard. So the sending shard unpacks rows, and the receiving one packs them, and
+translates ids. Rows from elsewhere are tables.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class Received(NamedTuple):
 
 def shards_of(table: Rows, columns: Sequence[int], count: int) -> npt.NDArray[np.int64]:
     """Return the shard of each row, int64[n]: xxhash64, as in Spark, of these columns modulo `count`."""
-    hashes = xxhash64([table.column(c) for c in columns], table.num_rows).view(np.int64)
-    return hashes % np.int64(count)
+    given = isinstance(table, EncodedRows)
+    hashes = table.hashes(columns) if given else xxhash64([table.column(c) for c in columns], table.num_rows)
+    return hashes.view(np.int64) % np.int64(count)
 
 
 def messages_of(target: str, rows: Rows, key: Key, count: int) -> Iterator[Message]:
