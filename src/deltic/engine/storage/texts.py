@@ -140,12 +140,13 @@ class Texts(Dictionary):
     @property
     def _array(self) -> pa.Array:
         """All texts by id, without copying them."""
+        count = self._count  # read before the table: a writer replaces the table first
         if (table := self._table) is not None:
             type_ = pa.large_string() if self.type.kind is Kind.STRING else pa.large_binary()
             buffers = [None, pa.py_buffer(table.ends), pa.py_buffer(table.data)]
-            return pa.Array.from_buffers(type_, self._count, buffers)
+            return pa.Array.from_buffers(type_, count, buffers)
         if (restored := self._restored) is None:
-            self._restored = restored = self._read(self._count)
+            self._restored = restored = self._read(count)
         return restored
 
     def between(self, start: int, end: int) -> pa.Array:
