@@ -20,6 +20,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.executor import ShardsExecutor
+from deltic.engine.executors.spark.executor import IsSmall
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.files.local import LocalFiles
 from deltic.engine.protocol import Engine
@@ -41,9 +42,14 @@ ENGINES: dict[str, Callable[[Circuit], Engine]] = {
     "local, recomputed": partial(IncrementalEngine, refresh=Refresh(Policy.FULL)),
     "three shards": lambda circuit: on_shards(circuit, shards=3),
     "tasks": lambda circuit: in_tasks(circuit, "job"),
-    "placed": lambda circuit: placed(circuit, Anywhere(len(circuit.nodes))),
+    "placed": lambda circuit: placed(circuit, Anywhere(len(circuit.nodes)), is_small=few_rows(2)),
     "local, abandoned": partial(IncrementalEngine, refresh=Refresh(Policy.AUTO, switch=0)),
 }
+
+
+def few_rows(most: int) -> IsSmall:
+    """Changes of at most so many rows are small."""
+    return lambda rows: sum(rows.values()) <= most
 
 
 def in_tasks(circuit: Circuit, executor: ShardPlace, **options: Any) -> IncrementalEngine:

@@ -19,7 +19,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards.copies import Copies
 from deltic.program.program import Program
-from tests.conformance.engines import in_tasks, on_shards
+from tests.conformance.engines import few_rows, in_tasks, on_shards
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
@@ -91,7 +91,7 @@ def by_lot(circuit: Circuit, seed: int = 0, **options) -> IncrementalEngine:
 
 
 def in_jobs(circuit: Circuit, seed: int = 0, executor: str = "job") -> IncrementalEngine:
-    return in_tasks(circuit, executor, few=5, copies=ByLot(seed=seed))
+    return in_tasks(circuit, executor, few=5, is_small=few_rows(3), copies=ByLot(seed=seed))
 
 
 def by_size(circuit: Circuit, seed: int = 0) -> IncrementalEngine:

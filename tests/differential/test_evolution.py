@@ -28,7 +28,7 @@ from deltic.engine.refresh import Policy, Refresh
 from deltic.program.compiling import program_of
 from deltic.program.operators.streams import Delayed, Windowed
 from tests.calculus.planning.test_plan import EAGER, Beliefs
-from tests.conformance.engines import Driver, in_tasks, on_shards
+from tests.conformance.engines import Driver, few_rows, in_tasks, on_shards
 from tests.differential.circuits import Shape, random_circuit, random_row
 from tests.differential.test_windows import delay, difference, flat_map, window, with_windows
 
@@ -135,11 +135,11 @@ def test_shards_keep_what_they_remember(seed):
 @given(seed=st.integers(0, 2**32))
 def test_tasks_keep_what_they_remember(seed):
     rng = random.Random(seed)
-    shape, few = replace(SHAPE, operators=6), rng.choice((0, 1 << 16))
+    shape, few, small = replace(SHAPE, operators=6), rng.choice((0, 1 << 16)), few_rows(rng.choice((-1, 2, 1 << 16)))
 
     def make(circuit: Circuit, strategy: Strategy, refresh: Refresh) -> Engine:
         options = {"strategy": strategy, "refresh": refresh, "shards": rng.randint(1, 4), "few": few}
-        return in_tasks(circuit, rng.choice(("job", "process")), **options)
+        return in_tasks(circuit, rng.choice(("job", "process")), is_small=small, **options)
 
     choices = (window, flat_map, delay, difference)
     check(rng, lambda: with_windows(rng, random_circuit(rng, shape), choices), Strategy.NESTED, Refresh(), make)

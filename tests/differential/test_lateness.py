@@ -15,8 +15,9 @@ import pytest
 
 from deltic import Pipeline, Shards
 from deltic.engine.executors import forgetting
+from deltic.engine.executors.spark import costs
 from deltic.errors import ChangeError
-from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.test_shards import Session
 
 TABLES = """
@@ -111,17 +112,19 @@ def _weighted(rows) -> Iterator[tuple[Row, int]]:
 
 
 ENGINES = ("local", "shards", "tasks")
+FEW = {"tasks": -1, "parts": 40}
+"""The most work of a change that is no job."""
 
 
 @pytest.fixture(autouse=True)
 def _groups_go_at_once(monkeypatch):
     monkeypatch.setattr(forgetting, "_FEW", 1)
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
+    only_jobs_here(monkeypatch)
 
 
 def pipeline_on(engine: str, directory: Path) -> Pipeline:
-    """A pipeline in one store, on shards in this process, or on shards whose epochs are tasks that run here."""
-    if engine == "tasks":
+    """A pipeline in one store, on shards in this process, or on shards whose epochs, or parts of them, are jobs."""
+    if engine in FEW:
         return Pipeline(Session(), engine="spark", shards=Shards(3, directory=directory, executor="job"))
     return Pipeline(engine="spark", shards=3) if engine == "shards" else Pipeline()
 
@@ -148,16 +151,18 @@ def compare(seed: int, epochs: int, kept: Pipeline) -> None:
         assert all(row[at] is not None and mark is not None and row[at] < mark for row in gone)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [*ENGINES, "parts"])
 @pytest.mark.parametrize("seed", range(4))
-def test_forgetting_changes_no_view(seed, engine, tmp_path):
+def test_forgetting_changes_no_view(seed, engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(costs, "FEW", FEW.get(engine, -1))
     compare(seed, 12, pipeline_on(engine, tmp_path))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [*ENGINES, "parts"])
 @pytest.mark.parametrize("seed", range(1000, 1030))
-def test_forgetting_changes_no_view_of_many(seed, engine, tmp_path):
+def test_forgetting_changes_no_view_of_many(seed, engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(costs, "FEW", FEW.get(engine, -1))
     compare(seed, 16, pipeline_on(engine, tmp_path))
 
 

@@ -22,7 +22,7 @@ from deltic.errors import DelticError
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from deltic.pipeline.spark.posting import PostedRows
-from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.connectors.test_by_tasks import Numbers, run_over
 
 SQL = """
@@ -37,7 +37,7 @@ SQL = """
 @pytest.fixture(autouse=True)
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
+    only_jobs_here(monkeypatch)
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_over", run_over)
     monkeypatch.setattr(staged_rows, "_FEW", 0)
 

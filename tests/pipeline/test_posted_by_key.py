@@ -22,7 +22,7 @@ from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.spark.posting import PostedRows
-from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.test_shards import Session
 
 SQL = """
@@ -36,7 +36,7 @@ COLUMNS = ("id", "part", "x")
 @pytest.fixture(autouse=True)
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
+    only_jobs_here(monkeypatch)
     monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 

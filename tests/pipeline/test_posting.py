@@ -15,6 +15,7 @@ import deltic
 from deltic import External, Shards
 from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.errors import ChangeError, DataError
+from tests.engine.executors.shards.jobs import only_jobs
 from tests.pipeline.streaming.files import Folder
 
 SQL = """
@@ -25,6 +26,11 @@ SQL = """
         FROM sale JOIN shop USING (shop) GROUP BY land
 """
 SALE = "id long, shop string, price decimal(9, 2), day date"
+
+
+@pytest.fixture(autouse=True)
+def _jobs(monkeypatch):
+    only_jobs(monkeypatch)
 
 
 @pytest.fixture

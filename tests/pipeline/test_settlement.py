@@ -22,7 +22,7 @@ from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.spark.posting import PostedRows
-from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.test_shards import Session
 
 TABLES = {
@@ -62,7 +62,7 @@ def tasks(monkeypatch):
         random.Random(count).shuffle(letters)
         return StagedRows(site, letters)
 
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
+    only_jobs_here(monkeypatch)
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_each", run_each)
     monkeypatch.setattr("deltic.pipeline.epochs.row_operations.posted", written)
     monkeypatch.setattr(staged_rows, "_FEW", 0)

@@ -198,14 +198,14 @@ def test_auto_runs_locally_until_the_memory_is_full(session, tmp_path):
             with pipeline.transaction() as change:
                 change.insert("follows", rows[start : start + 200])
             places.append(change.report.placement.place)
-        assert places == ["local", "job"]
+        assert places == ["local", "files"]
         pipeline.checkpoint()
         with pipeline.transaction() as change:
             change.insert("follows", [AB])
         report = change.report
         assert report.placement.place == "process"
         assert "ran on shards in the driver's process" in str(report)
-        assert set(report.placement.expected) == {"local", "process", "job"}
+        assert set(report.placement.expected) == {"local", "process", "files"}
     with deltic.Pipeline(state=tmp_path, durability=deltic.Durability(readonly=True)) as reader:
         assert reader["reaches"].to_arrow().num_rows == 401
     with deltic.Pipeline(session, shards=2, state=tmp_path) as again:

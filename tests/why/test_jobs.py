@@ -8,13 +8,15 @@ import re
 import pytest
 
 from deltic import Pipeline, Shards
+from tests.engine.executors.shards.jobs import only_jobs
 from tests.why.test_histories import NUMBERS
 from tests.why.test_random import FORALL, check_all
 from tests.why.test_why import CLOSURE
 
 
 @pytest.fixture
-def made(spark, tmp_path):
+def made(spark, tmp_path, monkeypatch):
+    only_jobs(monkeypatch)
     pipeline = Pipeline(spark, engine="spark", shards=Shards(count=2, directory=tmp_path / "shards", executor="job"))
     pipeline.sql(re.sub(r"\be\b", "w", NUMBERS))
     pipeline.datalog(CLOSURE + FORALL)

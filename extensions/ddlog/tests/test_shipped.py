@@ -22,6 +22,7 @@ from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.program.compiling import program_of
 from deltic_ddlog.check import check
 from deltic_ddlog.lowering.program import Lowered
+from tests.engine.executors.shards.jobs import only_jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +136,8 @@ def test_closures_that_a_state_has_are_made_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_a_plan_runs_in_executors(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_plan_runs_in_executors(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    only_jobs(monkeypatch)
     with pipeline_of(
         tmp_path,
         spark=spark,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltic.engine.changes import Changes
-from deltic.engine.executors.placed import Placed
+from deltic.engine.executors.placed import PartRun, Placed
 from deltic.engine.lateness import LateRows
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ class EpochNumbers:
     version, keys, application (what the caller did before it committed), log and publication. `seconds` is encoding,
     evaluation and version together; from an engine only these, if it measures them."""
     bytes_read: int = 0
-    """Bytes of files that a Spark job has read, where the epoch was one: of those that are mapped the pages that came,
+    """Bytes of files that were read, if the epoch ran from files: of those that are mapped the pages that came,
     64 KiB to 2 MiB at a time, as far as the system tells."""
     bytes_written: int = 0
-    """Bytes that Spark's jobs have put into files: what is new of the state, and large batches of rows on their way,
+    """Bytes that epochs from files have put there: what is new of the state, and large batches of rows on their way,
     those that tasks have read of DataFrames and sources among them."""
 
     @property
@@ -129,3 +129,5 @@ class EpochResult(EpochNumbers):
     decisions: tuple[KeptDecision, ...] | None = None
     """The relations that the plan stores in addition to those of the program, if the epoch started with another plan.
     """
+    parts: tuple[PartRun, ...] = ()
+    """What ran in an epoch of shards in files, a job first."""

@@ -142,7 +142,9 @@ class Engines:
         def on_shards(circuit: Circuit, options: EngineOptions, host: Host) -> ShardsExecutor:
             files = shards.files()
             job, each = partial(run_job, spark, slots=partial(slots, spark)), partial(run_each, spark)
-            holder = partial(SparkShards, directory=files, run_tasks=job, run_each=each)
+            holder = partial(
+                SparkShards, directory=files, run_tasks=job, run_each=each, is_small=placement.costs.is_small
+            )
             if not is_here(spark):
                 holder = partial(holder, before_jobs=ExecutorProbe(spark, files, self.slots).check)
             return ShardsExecutor.empty(circuit, options, host, holder)

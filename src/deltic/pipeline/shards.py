@@ -31,9 +31,9 @@ class Shards:
     """The shards of a pipeline with engine="spark" or "auto": `count` of them, each with its part of all rows.
 
     A transaction runs in this process or as one Spark job: `executor` is "process", "job", or "auto", the one that is
-    expected to be quicker, and a job where the state would outgrow this process's memory. They share the files in
-    `directory`, which every executor must see under that name; where Spark runs on this machine alone, the default is a
-    temporary directory.
+    expected to be quicker, and a job where the state would outgrow this process's memory. A job leaves small changes
+    to this process. They share the files in `directory`, which every executor must see under that name; where Spark
+    runs on this machine alone, the default is a temporary directory.
 
     A recursion that preserves no key runs on one shard, or on all of them in `rounds`: "always", "never", or "auto",
     once it exceeds `task_memory`, bytes or "2 GiB". Its default is half of a task's share of the executor's memory.

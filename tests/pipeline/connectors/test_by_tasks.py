@@ -24,7 +24,7 @@ from deltic.pipeline.connectors import tasks
 from deltic.pipeline.connectors.source import HeldRows
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
-from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.connectors.folders import VIEW, change, expected, rows, shown
 from tests.pipeline.connectors.folders import write as write_file
 from tests.pipeline.durability.crashing import Faulty, Killed, disk
@@ -53,7 +53,7 @@ def run_over(frame, task, what):
 
 def run_tasks_here(monkeypatch):
     """Let tasks read all that can be, in this process; all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
+    only_jobs_here(monkeypatch)
     monkeypatch.setattr("deltic.engine.executors.spark.job.run_over", run_over)
     monkeypatch.setattr(staged_rows, "_FEW", 0)
     monkeypatch.setattr(tasks, "FEW", -1)

@@ -17,7 +17,7 @@ from deltic.errors import StateError
 from deltic.pipeline.options import Resources
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
-from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.engine.executors.spark.placing import Anywhere
 from tests.pipeline.durability.crashing import CHECKPOINTS, Faulty, act, after, check, disk
 from tests.pipeline.durability.test_crashes import end, run_until_killed
@@ -32,7 +32,7 @@ def by_lot(monkeypatch):
     """All pipelines of a test place their epochs by one sequence of lots."""
     seeds = iter(range(10**6))
     monkeypatch.setattr("deltic.engine.executors.spark.placement.Placement", lambda *_: Anywhere(next(seeds)))
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
+    only_jobs_here(monkeypatch)
 
 
 def open_(place):

@@ -23,7 +23,7 @@ from deltic.pipeline.options import Durability
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 from deltic.pipeline.spark.posting import PostedRows
-from tests.engine.executors.shards.jobs import run_here
+from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.durability.crashing import CHECKPOINTS, Faulty, Killed, act, check, disk
 from tests.pipeline.durability.test_crashes import end, run_until_killed
 from tests.pipeline.test_shards import Session
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExc
 @pytest.fixture(autouse=True)
 def tasks(monkeypatch):
     """Tasks run here, and all rows that they write stand in files."""
-    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))
+    only_jobs_here(monkeypatch)
     monkeypatch.setattr(staged_rows, "_FEW", 0)
 
 

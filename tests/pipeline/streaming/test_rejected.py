@@ -16,12 +16,18 @@ from pyspark.errors import StreamingQueryException
 from deltic import DelticError, Pipeline, Shards
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.streaming.rejected import sorted_out
+from tests.engine.executors.shards.jobs import only_jobs
 from tests.pipeline.streaming.files import Folder
 
 PROGRAM = """
     CREATE TABLE stock (item STRING NOT NULL, n INT NOT NULL);
     CREATE VIEW items AS SELECT item, sum(n) AS n FROM stock GROUP BY item
 """
+
+
+@pytest.fixture(autouse=True)
+def _jobs(monkeypatch):
+    only_jobs(monkeypatch)
 
 
 def of_kind(kind, spark, tmp_path):

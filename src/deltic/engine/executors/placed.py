@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Place = Literal["local", "process", "job"]
-"""Where an epoch can run: the local engine; shards, in the driver's process or as one Spark job."""
+from deltic.errors import count_of
+from deltic.values.words import some_of
+
+_NAMED = 3
+"""The most tables that a report names."""
+
+Place = Literal["local", "process", "files", "job"]
+"""Where an epoch, or a part of one, can run: the local engine; shards in the driver's process, with the state in its
+memory or in files; shards as one Spark job.
+"""
 
 RoundsChoice = Literal["auto", "always", "never"]
 """When a recursion without a preserved key runs in rounds on shards: if it outgrows one task, always, or never."""
@@ -18,6 +26,7 @@ CopiesChoice = Literal["auto", "never"]
 TOLD: dict[Place, str] = {
     "local": "by the local engine",
     "process": "on shards in the driver's process",
+    "files": "in the driver's process from files",
     "job": "as one Spark job",
 }
 """The names of the places in reports."""
@@ -40,6 +49,20 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class PartRun:
+    """The parts of an epoch from files that ran together, in the driver's process or as a job, and what they cost."""
+
+    place: Place
+    rows: Mapping[str, int]
+    """The numbers of changed rows of their tables."""
+    rows_visited: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{TOLD[self.place]}: {some_of(list(self.rows), _NAMED)} ({count_of(sum(self.rows.values()), 'row')})"
+
+
+@dataclass(frozen=True)
 class Placed:
     """The place where an epoch ran."""
 
@@ -49,12 +72,14 @@ class Placed:
     """The expected cost at each place where it could run."""
     moved: float | None = None
     """The seconds that it took to move the state there; None if it was there."""
+    parts: Sequence[PartRun] = ()
+    """What ran in an epoch from files, at `place` first."""
 
     @property
     def summary(self) -> str:
         """Return where it ran, and why."""
         moved = "" if self.moved is None else f", after a move of {_seconds(self.moved)}"
-        return f"{TOLD[self.place]}{moved}: {self.reason}"
+        return "; ".join([f"{TOLD[self.place]}{moved}: {self.reason}", *map(str, self.parts[1:])])
 
     @property
     def alternatives(self) -> list[str]:

@@ -23,3 +23,14 @@ def run_here(messages: Sequence[Message], tasks: Sequence[Task], shards: int, wh
             sent += task(iter(received))
         messages = sent
     return [message for message in messages if message.stage == DRIVER]
+
+
+def only_jobs(monkeypatch) -> None:
+    """Let all epochs at a place of jobs be jobs, also small ones."""
+    monkeypatch.setattr("deltic.engine.executors.spark.costs.FEW", -1)
+
+
+def only_jobs_here(monkeypatch) -> None:
+    """Let them be jobs that run in this process."""
+    only_jobs(monkeypatch)
+    monkeypatch.setattr("deltic.engine.executors.spark.job.run_job", lambda spark, *asked, slots: run_here(*asked))

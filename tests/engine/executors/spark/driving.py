@@ -23,6 +23,7 @@ from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.files import DESCRIPTIONS, MESSAGES, RUNS, files_of, read_description
 from deltic.engine.executors.shards.messages import DIRECT, Message
 from deltic.engine.executors.shards.tasks import Task
+from deltic.engine.executors.spark import costs
 from deltic.engine.executors.spark.job import run_job
 from tests.engine.executors.spark.engines import FEW
 
@@ -103,6 +104,7 @@ class World:
 
     def __init__(self, spark: object, folder: Path, state: Path | None = None, rounds: RoundsChoice = "auto") -> None:
         """Recursions that always take `rounds` take each of them as a job."""
+        costs.FEW = -1  # small epochs are jobs, too
         shards = deltic.Shards(SHARDS, directory=folder, executor="job", rounds=rounds)
         self.few = 0 if rounds == "always" else FEW
         self.spark, self.chance = spark, random.Random(7)

@@ -11,7 +11,8 @@ from deltic.engine.executors.shards.compaction import FROZEN
 from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.shards.messages import DIRECT
 from deltic.engine.executors.spark.compacting import RunEach
-from deltic.engine.executors.spark.executor import FEW, RunTasks, SparkShards
+from deltic.engine.executors.spark.costs import FEW
+from deltic.engine.executors.spark.executor import IsSmall, RunTasks, SparkShards
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.files.files import Files
 
@@ -25,6 +26,7 @@ def spark_engine(
     place: ShardPlace = "process",
     direct: int = DIRECT,
     few: int = FEW,
+    is_small: IsSmall = lambda rows: False,
     frozen: int = FROZEN,
     **options: Any,
 ) -> IncrementalEngine:
@@ -33,7 +35,14 @@ def spark_engine(
     Runs of `frozen` rows and more are merged by compactions, where `run_each` runs them, and else by epochs.
     """
     shards = partial(
-        SparkShards, directory=directory, run_tasks=run_tasks, run_each=run_each, place=place, direct=direct, few=few
+        SparkShards,
+        directory=directory,
+        run_tasks=run_tasks,
+        run_each=run_each,
+        place=place,
+        direct=direct,
+        few=few,
+        is_small=is_small,
     )
     executor = partial(ShardsExecutor.empty, holder=shards)
     return IncrementalEngine(circuit, executor=executor, frozen=None if run_each is None else frozen, **options)

@@ -16,7 +16,7 @@ from deltic.engine.executors.executor import MakeExecutor
 from deltic.engine.executors.inline.executor import InlineExecutor
 from deltic.engine.executors.placed import Place, Placed
 from deltic.engine.executors.shards.executor import ShardsExecutor
-from deltic.engine.executors.spark.executor import SparkShards
+from deltic.engine.executors.spark.executor import IsSmall, SparkShards
 from deltic.engine.executors.spark.placed import PlacedExecutor
 from deltic.engine.executors.spark.placement import HeldState, Home, Placement, home_of
 from deltic.engine.files.local import LocalFiles
@@ -36,11 +36,13 @@ class Anywhere(Placement):
         return Placed(self._random.choice(places), "by lot", told.expected)
 
 
-def placed(circuit: Circuit, placement: Placement, shards: int = 2) -> IncrementalEngine:
+def placed(
+    circuit: Circuit, placement: Placement, shards: int = 2, is_small: IsSmall = lambda rows: False
+) -> IncrementalEngine:
     """An engine that chooses by a placement."""
     directory = Path(tempfile.mkdtemp(prefix="deltic-placed-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    holder = partial(SparkShards, directory=LocalFiles(directory), run_tasks=run_here)
+    holder = partial(SparkShards, directory=LocalFiles(directory), run_tasks=run_here, is_small=is_small)
     homes: dict[Home, MakeExecutor] = {
         "local": InlineExecutor.empty,
         "shards": partial(ShardsExecutor.empty, holder=holder),

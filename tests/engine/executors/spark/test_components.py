@@ -87,7 +87,7 @@ def test_a_component_is_changed_in_process_while_another_is_in_files(pipeline):
     told = visit(pipeline, ("ada", 1), ("bob", 2))
     assert told.placement.place == "process"
     assert runs(pipeline, "big") == (0, 0)
-    told = load(pipeline, ROWS, ROWS + ROWS // 10)
+    told = load(pipeline, ROWS, ROWS + ROWS // 4)
     assert told.placement.place == "job"
     assert "the driver is to hold 50,000 bytes, and on shards in the driver's process it would hold" in str(told)
     after = places(pipeline)

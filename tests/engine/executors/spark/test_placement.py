@@ -28,8 +28,8 @@ def choose(placement, rows, there, barred=None):
 def test_what_is_small_runs_by_the_local_engine():
     chosen = choose(Placement(), 1, held("local", 1000))
     assert (chosen.place, chosen.reason) == ("local", "it is expected to be the quickest")
-    assert list(chosen.expected) == ["local", "process", "job"]
-    assert chosen.expected["local"].moving == 0 < chosen.expected["job"].moving
+    assert list(chosen.expected) == ["local", "process", "files"]
+    assert chosen.expected["local"].moving == 0 < chosen.expected["files"].moving
 
 
 def test_a_load_on_many_executors_is_a_job_where_that_is_quicker():
@@ -57,7 +57,8 @@ def test_a_state_that_outgrows_the_memory_leaves_the_driver_and_does_not_come_ba
 def test_changes_in_the_driver_until_they_are_too_much_for_it():
     placement = Placement(memory=GIB)
     assert choose(placement, 1000, held("shards", 10**9, resident=10**8)).place == "process"
-    assert choose(placement, 1000, held("shards", 10**9, resident=GIB)).place == "job"
+    assert choose(placement, 1000, held("shards", 10**9, resident=GIB)).place == "files"
+    assert choose(placement, 10**6, held("shards", 10**9, resident=GIB)).place == "job"
 
 
 def test_a_move_has_to_pay_before_it_is_made():
@@ -92,7 +93,24 @@ def test_homes_that_cannot_take_the_state():
 
 
 def test_one_place_is_no_choice():
-    assert choose(Placement(["job"]), 1, HeldState("shards")).reason == "it was chosen for all epochs"
+    assert choose(Placement(["process"]), 1, HeldState("shards")).reason == "it was chosen for all epochs"
+    placement = Placement(["job"])
+    told = [choose(placement, rows, HeldState("shards")).place for rows in (1, 4000, 10**6)]
+    assert told == ["files", "files", "job"]
+
+
+def test_a_job_is_left_to_the_driver_as_long_as_that_is_quicker():
+    """What opens many files far away is slow in the driver, and small changes of large consequences are not small."""
+    costs = Costs(shards=64, slots=64)
+    assert costs.is_small({"t": 100})
+    for _ in range(20):
+        costs.learn("files", "update", {"t": 100}, 400, 8.0)
+    assert not costs.is_small({"t": 100})
+    costs = Costs()
+    for _ in range(20):
+        costs.learn("files", "update", {"hub": 1}, 10**6, 0.5)
+    assert not costs.is_small({"hub": 1})
+    assert costs.is_small({"leaf": 1})
 
 
 @pytest.mark.parametrize("wanted", [(0.002, 20e-9), (0.5, 1e-6), (1e-4, 100e-9)], ids=str)
@@ -137,3 +155,12 @@ def test_what_was_learned_is_written_and_read():
     costs.learn("local", "update", {"t": 5}, 500, 0.3)
     other.take(json.loads(json.dumps(costs.to_json())))
     assert other.seconds("local", "update", {"t": 9}) == costs.seconds("local", "update", {"t": 9})
+
+
+def test_what_a_version_before_files_had_learned_is_read():
+    costs, old, other = Costs(), Costs(), Costs()
+    old.learn("job", "update", {"t": 5}, 500, 3.0)
+    said = old.to_json()
+    other.take({**said, "lines": {name: line for name, line in said["lines"].items() if not name.startswith("files")}})
+    assert other.seconds("job", "update", {"u": 9}) == old.seconds("job", "update", {"u": 9})
+    assert other.seconds("files", "update", {"u": 9}) == costs.seconds("files", "update", {"u": 9})

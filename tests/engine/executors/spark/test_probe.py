@@ -19,6 +19,7 @@ import pyspark
 import pytest
 
 import deltic
+from deltic.engine.executors.spark import costs
 from tests import s3
 from tests.engine.kernels.test_zipped import zipped
 from tests.standalone import Driver, Standalone
@@ -35,6 +36,7 @@ def cluster(tmp_path_factory):
 
 def one_epoch(spark, directory):
     """The rows of a view after an epoch by a job, or the error."""
+    costs.FEW = -1
     shards = deltic.Shards(2, directory=directory, executor="job")
     pipeline = deltic.Pipeline(spark, engine="spark", shards=shards)
     pipeline.sql("CREATE TABLE t (x BIGINT, y BIGINT); CREATE VIEW v AS SELECT x, sum(y) AS s FROM t GROUP BY x")

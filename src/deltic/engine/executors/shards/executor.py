@@ -142,8 +142,7 @@ class ShardsExecutor:
 
     def _run_due(self) -> ShardsExecuted | None:
         """Run the epoch of due work, if there is any, in this process. The caller must abort it."""
-        is_timed = any(relation.definition.is_timed for relation in self.plan.program.relations.values())
-        if not is_timed or not any(shard.is_due for shard in self.shards):
+        if not self.plan.is_timed or not any(shard.is_due for shard in self.shards):
             return None
         return self.holder.run_here(self._begun({}, "error", self._forgotten.marks))
 

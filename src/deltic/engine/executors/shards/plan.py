@@ -99,8 +99,13 @@ class ShardPlan:
     @cached_property
     def works_unasked(self) -> bool:
         """Whether each shard has work that no message brings: rounds, or definitions that follow earlier epochs too."""
+        return bool(self.iterated) or self.is_timed
+
+    @cached_property
+    def is_timed(self) -> bool:
+        """Whether there are definitions that follow earlier epochs too, as delays do."""
         defined = (self.program.relations[step.name].definition for step in self.steps if isinstance(step, Define))
-        return bool(self.iterated) or any(definition.is_timed for definition in defined)
+        return any(definition.is_timed for definition in defined)
 
     @cached_property
     def timed(self) -> Mapping[str, frozenset[str]]:

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from deltic.engine.changes import count
-from deltic.engine.conflicts import Conflicts
+from deltic.engine.conflicts import Conflicts, joined
 from deltic.engine.executors.epoch_work import Costs, add_costs
 from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.options import Options
@@ -39,6 +39,7 @@ from deltic.engine.executors.shards.messages import (
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.plan_steps import Iterate, Step, Take
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
@@ -52,6 +53,9 @@ from deltic.engine.storage.spilling import Space
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
 from deltic.errors import DelticError
+
+RunTask = Callable[[Iterable[Message]], Iterator[Message]]
+"""A task: takes the messages of a shard, and yields those that it sends."""
 
 # The target of the message of a failed shard, which takes no part in later stages.
 _FAILED = "failed"
@@ -127,6 +131,15 @@ class Outcome(TaskWork):
     """The started rounds, by the number of their recursion."""
     following: list[Message] = field(default_factory=list)
     """The messages for the next job, in addition to the shard's description."""
+
+    def follow(self, one: Outcome) -> None:
+        """Add the outcome of a later job of the epoch."""
+        self.add(one)
+        self.reports += one.reports
+        self.rows_in |= one.rows_in
+        self.counts |= one.counts
+        self.changes |= one.changes
+        self.apart |= one.apart
 
     def include(self, one: Outcome) -> None:
         """Add the outcome of a shard, without the messages with its changes."""
@@ -314,8 +327,24 @@ def wake(shards: Iterable[int]) -> list[Message]:
     return [Message(number, 0, "") for number in shards]
 
 
+def run_by_shard(task: RunTask, messages: Iterable[Message]) -> Iterator[Message]:
+    """Run a task for one shard after the other, each with its messages, and yield what they send."""
+    of_shard = defaultdict[int, list[Message]](list)
+    for message in messages:
+        of_shard[message.shard].append(message)
+    for number in sorted(of_shard):
+        yield from task(of_shard.pop(number))
+
+
+def run_in_process(messages: Iterable[Message], tasks: Sequence[RunTask]) -> Iterable[Message]:
+    """Run stages in this process, as a job does. Return the messages for the driver."""
+    for task in tasks:
+        messages = list(run_by_shard(task, messages))
+    return (message for message in messages if message.stage == DRIVER)
+
+
 def total(messages: Iterable[Message]) -> Outcome:
-    """Return the outcome of all shards: sums, and all errors."""
+    """Return the outcome of all shards: sums. Raises the errors of their tasks."""
     result = Outcome()
     for message in sorted(messages, key=lambda message: message.shard):
         if message.target.startswith(_NEXT):
@@ -326,6 +355,8 @@ def total(messages: Iterable[Message]) -> Outcome:
             result.changes.setdefault(message.target, []).append(message)
             continue
         result.include(pickle.loads(message.content))
+    if result.errors:
+        raise joined(sorted(result.errors, key=lambda error: isinstance(error, Outgrown)))
     return result
 
 

@@ -89,8 +89,6 @@ class Compacting:
                 self.read = frozenset(read | {task.state for task in tasks})
             if tasks:
                 outcome = total(self._run(tasks, f"compaction of {count_of(len(tasks), 'shard')}"))
-                if outcome.errors:
-                    raise outcome.errors[0]
                 self._publish(shards, files, before, outcome.states)
         finally:
             self.mark, self.read = "", frozenset()

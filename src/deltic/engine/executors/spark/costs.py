@@ -23,6 +23,8 @@ ROW = 10.0
 """The fixed work of a changed row, in visited rows."""
 FAN = 4.0
 """The fan-out of a table before any measurement."""
+FEW = 1 << 16
+"""The most work, or pending rows of a round, with which the driver's process is quicker than a job."""
 BYTES = 100.0
 """The bytes of state for each row of a table, before any measurement."""
 
@@ -32,6 +34,8 @@ _PRIORS: dict[tuple[Place, Kind], tuple[float, float, float]] = {
     ("local", "load"): (5e-3, 200e-9, 0),
     ("process", "update"): (1e-3, 130e-9, 0),
     ("process", "load"): (20e-3, 250e-9, 0),
+    ("files", "update"): (0.2, 130e-9, 0),
+    ("files", "load"): (0.2, 250e-9, 0),
     ("job", "update"): (1.2, 120e-9, 200e-9),
     ("job", "load"): (1.5, 300e-9, 400e-9),
 }
@@ -93,6 +97,17 @@ class Costs:
         """Return the work of an epoch that changes these numbers of rows of tables."""
         return sum(count * (ROW + self._fan(kind, table)) for table, count in rows.items())
 
+    def place_of(self, place: Place, rows: Mapping[str, int]) -> Place:
+        """Return where changes run that are small, if `place` is a job: in the driver's process, from files."""
+        return "files" if place == "job" and self.is_small(rows) else place
+
+    def is_small(self, rows: Mapping[str, int]) -> bool:
+        """Return whether an update of these numbers of rows of tables costs less in the driver's process than a job."""
+        work = self.work("update", rows)
+        lines = self._lines["files", "update"], self._lines["job", "update"]
+        here, by_job = (line.seconds(work) for line in lines)
+        return work <= FEW and here <= by_job
+
     def seconds(self, place: Place, kind: Kind, rows: Mapping[str, int]) -> float:
         """Return the expected time of an epoch at a place."""
         return self._lines[place, kind].seconds(self.work(kind, rows))
@@ -111,7 +126,7 @@ class Costs:
         for (other, its_kind), line in self._lines.items():
             if (other, its_kind) == (place, kind):
                 line.learn(work, seconds)
-            elif not line.measured:
+            elif not line.measured and place != "files":  # far files are slow for the driver's process alone
                 line.follow(ratio)
 
     def _fan(self, kind: Kind, table: str) -> float:
@@ -125,6 +140,9 @@ class Costs:
 
     def take(self, said: Json) -> None:
         """Take over what another object has learned, from its `to_json`."""
-        self._lines = {(place, kind): LinearCost(*said["lines"][f"{place} {kind}"]) for place, kind in self._lines}
+        lines = {
+            key: said["lines"].get(" ".join(key)) for key in self._lines
+        }  # states before "files" have no such line
+        self._lines |= {key: LinearCost(*line) for key, line in lines.items() if line is not None}
         self.fans = {(kind, table): fan for kind, table, fan in said["fans"]}
         self.row_bytes = said["row bytes"]

@@ -1,20 +1,25 @@
-"""Shards on Spark: an epoch runs in the driver's process or as one Spark job, over the same run files."""
+"""Shards on Spark: an epoch runs in the driver's process or as one Spark job, over the same run files.
+
+An epoch from files has parts whose steps read no changes of each other. Those of few rows run in the driver's process,
+each task as in a job, but they leave nothing in its memory.
+"""
 
 from __future__ import annotations
 
 import atexit
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeGuard
 from uuid import uuid4
 
-from deltic.engine.batches import Changed, ConcatenatedBatch, apart
+from deltic.engine.batches import Changed, ConcatenatedBatch, apart, rows_of
 from deltic.engine.changes import Changes, ViewChange
-from deltic.engine.conflicts import Conflicts, joined
-from deltic.engine.executors.epoch_work import add_costs, work_of
+from deltic.engine.conflicts import Conflicts, TableError, joined
+from deltic.engine.executors.epoch_work import work_of
 from deltic.engine.executors.executor import Host, nothing
-from deltic.engine.executors.forgetting import Forget
+from deltic.engine.executors.placed import PartRun, Place
 from deltic.engine.executors.shards.building import building
 from deltic.engine.executors.shards.compaction import Compaction
 from deltic.engine.executors.shards.evolution import ShardEvolution
@@ -26,35 +31,32 @@ from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.process import Begun, ProcessShards, ShardsExecuted
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
-from deltic.engine.executors.shards.task_memory import Outgrown
-from deltic.engine.executors.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
+from deltic.engine.executors.shards.tasks import Outcome, Task, opened, run_in_process, save, store_of, total
 from deltic.engine.executors.spark.compacting import Compacting, RunEach
-from deltic.engine.executors.spark.job_descriptions import NAMED
+from deltic.engine.executors.spark.costs import FEW
+from deltic.engine.executors.spark.file_epoch import FileEpoch
 from deltic.engine.executors.spark.placement import ShardPlace
-from deltic.engine.executors.spark.rounds import Reached, RoundJobs
+from deltic.engine.executors.spark.rounds import Reached
 from deltic.engine.executors.spark.table_tasks import SparkTasks
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
 from deltic.engine.storage.run import KeptRun
 from deltic.engine.storage.store import Store
-from deltic.errors import count_of
 from deltic.program.program import Program
-from deltic.values.words import some_of
 
 # Runs the tasks of an epoch for some shards, each with the messages of the one before. Returns the driver's messages.
 # The last argument is the name of the job.
 RunTasks = Callable[[Sequence[Message], Sequence[Task], int, str], Iterable[Message]]
-
-
-FEW = 1 << 16
-"""The most pending rows of a round that runs in the driver's process: a job costs more."""
+# Whether changes of these numbers of rows of tables cost less in this process than a job.
+IsSmall = Callable[[Mapping[str, int]], bool]
 
 
 class SparkShards(ProcessShards):
     """Has shards whose state is in `directory`, which driver and executors of Spark see under one name.
 
-    `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in
+    `run_tasks` runs an epoch as a job, without the parts of its plan whose changes, the numbers of rows of tables, are
+    small by `is_small`: those run in this process. A state is in the memory of the driver, in
     files, or in both. `states` names the descriptions of the last written state. `_open` has the shards, if they are in
     the driver; if they are `_ahead` of the files, they have run an epoch since. `place` says where the next epoch runs,
     and may be set between epochs. Rows of more than `direct` bytes travel to and from tasks in files. In an epoch that
@@ -73,12 +75,13 @@ class SparkShards(ProcessShards):
         place: ShardPlace = "process",
         direct: int = DIRECT,
         few: int = FEW,
+        is_small: IsSmall = lambda rows: False,
         before_jobs: Callable[[], None] = lambda: None,
     ) -> None:
         self.placed, self.host, self.place = placed, host, place
         self.directory, self.files = directory, directory.below(uuid4().hex)
         self.run_tasks, self.run_each, self.direct, self.few = run_tasks, run_each, direct, few
-        self.before_jobs = before_jobs
+        self.is_small, self.before_jobs = is_small, before_jobs
         self.compacting = None if run_each is None else Compacting(run_each)
         self.states: Mapping[int, str] = {}
         self._open: list[Shard] | None = placed.empty()
@@ -114,10 +117,7 @@ class SparkShards(ProcessShards):
         return super().stores()
 
     def execute(self, epoch: Begun) -> ShardsExecuted:
-        if self.place != "job":
-            return self.run_here(epoch)
-        self.before_jobs()
-        return self._job(epoch)
+        return self.run_here(epoch) if self.place == "process" else self._from_files(epoch)
 
     def run_here(self, epoch: Begun) -> ShardsExecuted:
         executed = super().run_here(epoch)
@@ -129,16 +129,16 @@ class SparkShards(ProcessShards):
         return replace(executed, commit=commit)
 
     def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
-        if self.place != "job":
+        if self.place == "process":
             return super().build(placed, evolution, epoch)
-        self.before_jobs()
         return self._built_by_jobs(placed, evolution, epoch)
 
-    def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+    def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, number: int) -> ShardsExecuted:
         """Build a placed program from the present state by jobs."""
-        builder = building(placed.definition, evolution)
-        messages = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))
-        outcome, _ = self._by_jobs(builder, messages, "trust", self._saved(), evolution.taken, epoch)
+        builder, reached = building(placed.definition, evolution), Reached(self._saved(), evolution.taken)
+        epoch = self._file_epoch(reached, "trust", number)
+        epoch.run(builder, list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct)), self._by_job)
+        outcome = epoch.outcome(builder, self._written_stores(builder.plan, reached.states))
         stores = self._written_stores(placed.plan, outcome.states)
         empty = empty_relations(placed.plan, stores)
 
@@ -147,7 +147,7 @@ class SparkShards(ProcessShards):
             self.states, self._open, self._ahead = outcome.states, None, False
 
         result = self._result_of(builder.program, outcome)
-        return ShardsExecuted(placed.version(epoch, stores), result, take, nothing)
+        return ShardsExecuted(placed.version(number, stores), result, take, nothing)
 
     def _saved(self) -> Mapping[int, str]:
         """Return the descriptions of the present state, and write it to files if necessary."""
@@ -184,17 +184,19 @@ class SparkShards(ProcessShards):
         self.states = {}
         collect_garbage(self.files, ())
 
-    # Jobs
+    # Epochs from files
 
-    def _job(self, epoch: Begun) -> ShardsExecuted:
-        """Run the epoch as a job; with recursions in rounds, one job for the steps before, and one for each round."""
+    def _from_files(self, begun: Begun) -> ShardsExecuted:
+        """Run the epoch from files: the small parts of its plan in this process, and the others together as a job.
+
+        With recursions in rounds, there is one job for the steps before, and one for each round.
+        """
         self.write()
-        placed, number, written = self.placed, epoch.before.epoch + 1, self.files.traffic.written
-        messages = list(self._messages_of(epoch))
-        written = self.files.traffic.written - written
-        needed = placed.for_epoch({message.target for message in messages}, self._empty())
-        outcome, stores = self._by_jobs(needed, messages, epoch.conflicts, self.states, None, number, epoch.forget)
-        outcome.written += written
+        placed, number = self.placed, begun.before.epoch + 1
+        epoch = self._file_epoch(Reached(self.states), begun.conflicts, number)
+        parts = self._run_parts(epoch, begun)
+        stores = self._written_stores(placed.plan, epoch.reached.states)
+        outcome = epoch.outcome(placed, stores)
         version, empty = placed.version(number, stores), empty_relations(placed.plan, stores)
 
         def commit() -> None:
@@ -203,49 +205,72 @@ class SparkShards(ProcessShards):
             if self.compacting is not None:
                 self.compacting.begin(self, outcome.apart)
 
-        tables = {table: outcome.rows_in.get(placed.program.tables[table], 0) for table in epoch.changes}
-        result = replace(self._result_of(placed.program, outcome), tables=tables)
+        tables = {table: outcome.rows_in.get(placed.program.tables[table], 0) for table in begun.changes}
+        result = replace(self._result_of(placed.program, outcome), tables=tables, parts=parts)
         return ShardsExecuted(version, result, commit, nothing, placed.shrunk(stores))
 
-    def _by_jobs(
-        self,
-        placed: PlacedProgram,
-        changes: Sequence[Message],
-        conflicts: Conflicts,
-        states: Mapping[int, str],
-        taken: Mapping[str, str] | None,
-        epoch: int,
-        forget: Forget | None = None,
-    ) -> tuple[Outcome, list[Store]]:
-        """Run a program on messages, from states in files. Return the outcome, and the stores of the new files.
+    def _run_parts(self, epoch: FileEpoch, begun: Begun) -> tuple[PartRun, ...]:
+        """Run the parts of the plan, a job last, since it costs the most. Return what ran, a job first.
 
-        If another plan wrote the states, `taken` maps the placed relations to take over to their names there.
+        Raises the errors of all parts about tables together.
         """
-        plan, options, message = placed.plan, placed.options, f"epoch {epoch:,}"
-        fetched, written = self.files.traffic.fetched, self.files.traffic.written
-        jobs = RoundJobs(plan, options, self.files, conflicts, self.direct, self.few, self._outcome, message)
-        is_of_all = taken is not None or plan.works_unasked or forget is not None
-        woken = wake(n for n in range(options.shards) if is_of_all or n not in states)  # others when rows reach them
-        begun = jobs.run_rounds(Reached(states, [*woken, *changes], taken))
-        given = conflicts, self.direct, begun.taken, begun.since
-        tasks = [
-            Task(plan, options, self.files.place, begun.states, stage, *given, forget=forget)
-            for stage in range(begun.since, len(plan.stages))
-        ]
-        stages = count_of(len(tasks), "stage")
-        outcome = begun.total(
-            self._outcome(begun.messages, tasks, f"{message}: {stages}: {some_of(list(placed.program.sinks), NAMED)}")
-        )
-        placed.refuse(outcome.faults)
-        outcome.states = {**begun.states, **outcome.states}
-        stores = self._written_stores(plan, outcome.states)
-        for each in begun.rounds:
-            report = each.report(outcome.rows_in, stores)
-            outcome.reports.append(report)
-            add_costs(outcome.costs, {report.relations[:1]: (report.rows_visited, report.seconds)})
-        outcome.read += self.files.traffic.fetched - fetched
-        outcome.written += self.files.traffic.written - written
-        return outcome, stores
+        started, messages, empty = time.perf_counter(), list(self._messages_of(begun)), self._empty()
+        chosen, runs, errors = self._chosen(begun, messages, empty), list[PartRun](), list[TableError]()
+        for place, changed in chosen:
+            part, visited = [m for m in messages if m.target in changed], epoch.reached.outcome.visited
+            is_last, run = len(runs) + 1 == len(chosen), _in_process if place == "files" else self._by_job
+            try:
+                epoch.run(self.placed.for_epoch(changed, empty), part, run, begun.forget if is_last else None)
+            except TableError as error:
+                errors.append(error)
+            visited, now = epoch.reached.outcome.visited - visited, time.perf_counter()
+            runs.append(PartRun(place, self._rows_in(begun, changed), visited, now - started))
+            started = now
+        if errors:
+            raise joined(errors)
+        return tuple(reversed(runs))
+
+    def _chosen(
+        self, begun: Begun, messages: Sequence[Message], empty: Collection[str]
+    ) -> list[tuple[Place, frozenset[str]]]:
+        """Return the changed relations of the parts to run in this process, and of those to run as a job.
+
+        Beside a job a small part runs in this process only if it would make the job longer: otherwise it costs a job
+        nothing, which opens and writes the same shards.
+        """
+        changed = {message.target for message in messages}
+        parts = [part & changed for part in self.placed.for_epoch(changed, empty).parts]
+        here, job = frozenset[str](), frozenset[str]()
+        small = list[frozenset[str]]()
+        for part in sorted(parts, key=lambda part: sum(self._rows_in(begun, part).values())):
+            if self.is_small(self._rows_in(begun, here | part)):
+                here, small = here | part, [*small, part]
+            else:
+                job |= part
+        if job:
+            length = self._length(job, empty)
+            job = job.union(*(part for part in small if self._length(part, empty) <= length))
+        chosen: list[tuple[Place, frozenset[str]]] = [("files", here - job), ("job", job)]
+        return [each for each in chosen if each[1]] or chosen[:1]
+
+    def _length(self, changed: Collection[str], empty: Collection[str]) -> tuple[bool, int]:
+        """Return whether changes lead to rounds, and the number of their stages."""
+        plan = self.placed.for_epoch(changed, empty).plan
+        return bool(plan.iterated), len(plan.stages)
+
+    def _rows_in(self, begun: Begun, relations: Collection[str]) -> Mapping[str, int]:
+        """Return the numbers of changed rows of the tables among some relations."""
+        tables, rows = self.placed.program.tables, {table: rows_of(batch) for table, batch in begun.changes.items()}
+        return {table: count for table, count in rows.items() if count and tables[table] in relations}
+
+    def _file_epoch(self, reached: Reached, conflicts: Conflicts, number: int) -> FileEpoch:
+        """Return an epoch of this number over the files."""
+        return FileEpoch(self.files, conflicts, self.direct, self.few, self._by_job, f"epoch {number:,}", reached)
+
+    def _by_job(self, messages: Sequence[Message], tasks: Sequence[Task], label: str) -> Outcome:
+        """Return the outcome of a Spark job. Raises DelticError if the executors cannot run it, and those of tasks."""
+        self.before_jobs()
+        return total(self.run_tasks(messages, tasks, self.placed.options.shards, label))
 
     def _messages_of(self, epoch: Begun) -> Iterator[Message]:
         """Yield the changes of tables as messages. Those that tasks have written exist already."""
@@ -267,13 +292,6 @@ class SparkShards(ProcessShards):
             return False
         keys = placed.options.keys[name] if batch.key else ()
         return batch.split == RowSplit(name, placed.plan.placed[name].key, placed.options.shards, keys)
-
-    def _outcome(self, messages: Sequence[Message], tasks: Sequence[Task], message: str) -> Outcome:
-        """Return the outcome of a job. Raises the errors of its tasks."""
-        outcome = total(self.run_tasks(messages, tasks, self.placed.options.shards, message))
-        if outcome.errors:
-            raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
-        return outcome
 
     def _empty(self) -> Collection[str]:
         """Return the relations that searches need and that are empty on all shards."""
@@ -352,3 +370,8 @@ class SparkShards(ProcessShards):
         Files that they name no more are removed with the next epoch.
         """
         self.states = {**self.states, **states}
+
+
+def _in_process(messages: Sequence[Message], tasks: Sequence[Task], label: str) -> Outcome:
+    """Return the outcome of stages that run in this process. Raises the errors of their tasks."""
+    return total(run_in_process(messages, tasks))

@@ -10,7 +10,6 @@ import gc
 import os
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.engine.executors.shards.messages import DRIVER, Message
-from deltic.engine.executors.shards.tasks import Task
+from deltic.engine.executors.shards.tasks import RunTask, Task, run_by_shard
 from deltic.engine.executors.spark.job_descriptions import described
 from deltic.engine.executors.spark.stalled_jobs import watched
 from deltic.errors import DelticError
@@ -193,19 +192,9 @@ def _each(tasks: Sequence[Callable[[], Iterable[Message]]], batches: Iterable[pa
     return (message for batch in batches for number in batch.column(0).to_pylist() for message in tasks[number]())
 
 
-def _over_batches(
-    task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _over_batches(task: RunTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run a task over the messages of a partition, for one shard after the other."""
-
-    def worked(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
-        of_shard = defaultdict[int, list[Message]](list)
-        for message in _letters(batches):
-            of_shard[message.shard].append(message)
-        for number in sorted(of_shard):
-            yield from task(of_shard.pop(number))
-
-    return _batched(worked, batches)
+    return _batched(lambda batches: run_by_shard(task, _letters(batches)), batches)
 
 
 def _over_named(names: list[str], task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ from deltic.engine.batches import Changed, apart, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Executor, Host, MakeExecutor
 from deltic.engine.executors.explain import text_of
-from deltic.engine.executors.placed import Placed
+from deltic.engine.executors.placed import PartRun, Placed
 from deltic.engine.executors.shards.executor import ShardsExecutor
 from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.engine.executors.spark.executor import SparkShards
@@ -98,7 +98,10 @@ class PlacedExecutor:
         self._since += sum(changed.values())
         self._here += sum(changed.values())
         result = executed.result
-        self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, time.perf_counter() - started)
+        parts = result.parts or (PartRun(placed.place, changed, result.rows_visited, time.perf_counter() - started),)
+        for part in parts:
+            self.placement.costs.learn(part.place, kind, part.rows, part.rows_visited, part.seconds)
+        placed = replace(placed, place=parts[0].place, parts=parts)
         self._last = placed
         reports = [part.report for batch in changes.values() for part in apart(batch) if isinstance(part, StagedRows)]
         read, written = (sum(getattr(each, what) for each in reports) for what in ("read", "written"))
@@ -109,7 +112,7 @@ class PlacedExecutor:
 
         def commit() -> None:
             executed.commit()
-            if placed.place == "job" and self._held is not None:  # the driver has let go of the state
+            if result.parts and self._held is not None:  # the driver has let go of the state
                 self._held, self._here = replace(self._held, resident=0), 0
 
         return replace(executed, result=result, commit=commit)
@@ -260,4 +263,4 @@ def _run_at(executor: Executor, placed: Placed) -> None:
     if isinstance(executor, ShardsExecutor):
         assert isinstance(executor.holder, SparkShards)
         assert placed.place != "local"
-        executor.holder.place = placed.place
+        executor.holder.place = "process" if placed.place == "process" else "job"

@@ -59,14 +59,14 @@ class Placement:
         `barred` are homes that cannot take the state over, with the reason. The present home continues then.
         """
         places = [p for p in self.places if home_of(p) == held.home or home_of(p) not in barred]
-        expected = {place: self._expected(place, changed, held) for place in places}
+        expected = {self.costs.place_of(place, changed): self._expected(place, changed, held) for place in places}
         but = "".join(f"; not {TOLD[p]}: {barred[home_of(p)]}" for p in self.places if p not in places)
         place, reason = self._chosen(expected, held)
         return Placed(place, reason + but, expected)
 
     def _chosen(self, expected: Mapping[Place, Expected], held: HeldState) -> tuple[Place, str]:
         if len(self.places) == 1:
-            return self.places[0], "it was chosen for all epochs"
+            return next(iter(expected)), "it was chosen for all epochs"
         fitting = {place: cost for place, cost in expected.items() if self._fits(place, cost, held)}
         if not fitting:
             least = min(expected, key=lambda place: (expected[place].bytes, expected[place].seconds))
@@ -108,11 +108,12 @@ class Placement:
         return there, _QUICKEST
 
     def _expected(self, place: Place, changed: Mapping[str, int], held: HeldState) -> Expected:
-        seconds = self.costs.seconds(place, kind_of(changed, held.rows), changed)
+        there, kind = self.costs.place_of(place, changed), kind_of(changed, held.rows)
         is_home = home_of(place) == held.home or not any(held.rows.values())
         moving = 0.0 if is_home else self.costs.seconds(place, "load", held.rows)
         growth = int(sum(changed.values()) * self.costs.row_bytes)
         kept = 0 if place == "job" else held.resident if home_of(place) == held.home else held.bytes
+        seconds = self.costs.seconds(there, kind, changed)
         return Expected(seconds, 0 if place == "job" else kept + growth, moving)
 
     def _fits(self, place: Place, cost: Expected, held: HeldState) -> bool:

@@ -26,31 +26,44 @@ from deltic.engine.result import ComponentReport
 from deltic.engine.storage.store import Renumbered, Store
 from deltic.values.words import some_of
 
+RunStages = Callable[[Sequence[Message], Sequence[Task], str], Outcome]
+"""Runs stages on messages, under a name, and returns their outcome. Raises the errors of their tasks."""
+
 
 @dataclass
 class Reached:
-    """The progress of an epoch: it has reached stage `since`, with these states, and messages for that stage and later
-    ones.
+    """The progress of an epoch from files: with these states it has reached stage `since` of a plan, and messages for
+    that stage and later ones.
 
     If another plan wrote the states, `taken` maps the placed relations to take over to their names there.
     """
 
     states: Mapping[int, str]
-    messages: Sequence[Message]
-    taken: Mapping[str, str] | None
+    taken: Mapping[str, str] | None = None
+    messages: Sequence[Message] = ()
     since: int = 0
     done: list[Outcome] = field(default_factory=list)
-    """The outcomes of the jobs that ran stages."""
+    """The outcomes of the stages, in order."""
     rounds: list[JobRounds] = field(default_factory=list)
 
-    def total(self, last: Outcome) -> Outcome:
-        """Return the outcome of the whole epoch, including that of the last job."""
+    def begin(self, messages: Sequence[Message]) -> None:
+        """Start the first stage of a plan, with these messages."""
+        self.messages, self.since = messages, 0
+
+    def finish(self, outcome: Outcome) -> None:
+        """Take the outcome of a plan's last stage."""
+        self.done.append(outcome)
+        self.states = {**self.states, **outcome.states}
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of all stages and rounds."""
+        result = Outcome(states=dict(self.states))
         for one in self.done:
-            last.reports = one.reports + last.reports
-            last.rows_in = one.rows_in | last.rows_in
-        for work in (*self.done, *(each.work for each in self.rounds)):
-            last.add(work)
-        return last
+            result.follow(one)
+        for each in self.rounds:
+            result.add(each.work)
+        return result
 
 
 @dataclass(frozen=True)
@@ -58,7 +71,7 @@ class RoundJobs:
     """Runs the stages of an epoch up to the last one with rounds, and these rounds, on all shards.
 
     Rows of more than `direct` bytes travel in files. Rounds with at most `few` pending rows run in this process.
-    `run` runs a job, whose name starts with `label`.
+    `run` runs the stages, and `run_round` those of a round; their names start with `label`.
     """
 
     plan: ShardPlan
@@ -67,10 +80,11 @@ class RoundJobs:
     conflicts: Conflicts
     direct: int
     few: int
-    run: Callable[[Sequence[Message], Sequence[Task], str], Outcome]
+    run: RunStages
+    run_round: RunStages
     label: str
 
-    def run_rounds(self, reached: Reached) -> Reached:
+    def run_rounds(self, reached: Reached) -> None:
         """Run the epoch up to the end of its last rounds, if there are any."""
         for last in sorted({step.stage for step in self.plan.iterated}):
             begun = self._begin(reached, last)
@@ -83,7 +97,6 @@ class RoundJobs:
             for number, step in enumerate(self.plan.iterated):
                 if step.stage == last:
                     self._iterate(reached, number, begun.amid[number])
-        return reached
 
     def _begin(self, reached: Reached, last: int) -> Outcome:
         """Run the stages up to the one in which rounds start."""
@@ -152,7 +165,7 @@ class JobRounds:
         ]
         messages = [*wake(range(jobs.options.shards)), *self.outcome.following]
         what = f"{jobs.label}: {some_of(step.stratum.relations, NAMED)}: {step.round_label(now)}"
-        self.outcome = jobs.run(messages, tasks, what)
+        self.outcome = jobs.run_round(messages, tasks, what)
         self._by_jobs += 1
         self.work.add(self.outcome)
 
