@@ -12,18 +12,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltic.demo.extract import Row
-from deltic.demo.tree import FactChange
+from deltic.demo.tree import TreeChange
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.session import Pipeline
-
-Names = Collection[str]
 
 
 @dataclass(frozen=True)
 class Observation:
     """What insights are drawn from: the change of the facts, that of the views, and the views as they are now."""
 
-    facts: FactChange
+    facts: TreeChange
     change: Transaction
     pipeline: Pipeline
 
@@ -203,7 +201,7 @@ def _affected(observed: Observation) -> Iterator[str]:
             yield _because_without(observed.pipeline, "affects", gone_now)
 
 
-def _listed(names: Names) -> str:
+def _listed(names: Collection[str]) -> str:
     shown = sorted(names)[:3]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")

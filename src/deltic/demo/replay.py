@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 Tables = Mapping[str, pa.Table]
 
 
-Schemas = Mapping[str, pa.Schema]
-
-
 @cache
 def program_text() -> str:
     """Return the Datalog program of the demonstration."""
@@ -38,7 +35,7 @@ def program_text() -> str:
 
 
 @cache
-def input_schemas() -> Schemas:
+def input_schemas() -> Mapping[str, pa.Schema]:
     """Return the columns of the program's input relations by name."""
     relations = check([parse(program_text(), "program.dl")]).relations
     return {name: relation.schema.to_arrow() for name, relation in relations.items() if relation.is_table}
@@ -97,9 +94,9 @@ class Replay:
 
     def apply(self, number: int, edit: Edit) -> DemoEpoch:
         """Makes an edit and brings the views up to date; only the latter is timed."""
-        parsed = self.tree.apply(edit)
-        self.tables.replace(parsed.facts)
-        inserted, deleted = changed_tables(parsed.change.inserted), changed_tables(parsed.change.deleted)
+        edited = self.tree.apply(edit)
+        self.tables.replace(edited.facts)
+        inserted, deleted = changed_tables(edited.inserted), changed_tables(edited.deleted)
         change, seconds = transact(self.pipeline, inserted, deleted)
         return DemoEpoch(
             number,
@@ -108,7 +105,7 @@ class Replay:
             RowCounts(_total(inserted.values()), _total(deleted.values())),
             change.report.changed,
             seconds,
-            insights=insights(Observation(parsed.change, change, self.pipeline)),
+            insights=insights(Observation(edited, change, self.pipeline)),
         )
 
     def recompute(self) -> tuple[Pipeline, float]:

@@ -14,8 +14,6 @@ from deltic.demo.scopes import FunctionNode
 from deltic.demo.tree import Edit, Tree
 from deltic.errors import DelticError
 
-TextEdit = Callable[[bytes, str], bytes]
-
 
 def standard_library_edits(tree: Tree) -> Iterator[Edit]:
     """Yield the twelve edits, each made from the tree as the ones before have left it."""
@@ -66,7 +64,7 @@ class EditRunner:
         files = {path: self._original[path] for path in self._removed}
         return Edit(f"put back package {package} ({len(files)} files)", files)
 
-    def _edit(self, words: str, module: str, edit: TextEdit, what: str) -> Edit:
+    def _edit(self, words: str, module: str, edit: Callable[[bytes, str], bytes], what: str) -> Edit:
         path = self._path(module)
         text = self._tree.source(path).text
         self._original.setdefault(path, text)

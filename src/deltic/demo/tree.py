@@ -19,27 +19,12 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class FactChange:
-    """What an edit does to the tables: facts that disappear and facts that appear, disjoint."""
-
-    deleted: Set[Fact]
-    inserted: Set[Fact]
-
-    @staticmethod
-    def between(old: Set[Fact], new: Set[Fact]) -> FactChange:
-        """Return the change that turns the facts `old` into `new`."""
-        return FactChange(deleted=old - new, inserted=new - old)
-
-    def __len__(self) -> int:
-        return len(self.deleted) + len(self.inserted)
-
-
-@dataclass(frozen=True)
 class TreeChange:
-    """What an edit does: all facts, now, of each module that changed, came or went, and the difference."""
+    """What an edit does: all facts, now, of each module that changed, came or went; and facts that went and came."""
 
     facts: Mapping[str, Set[Fact]]
-    change: FactChange
+    deleted: Set[Fact]
+    inserted: Set[Fact]
 
 
 class Tree:
@@ -78,8 +63,8 @@ class Tree:
         old = self._facts(touched)
         self._contents, self.modules = contents, modules
         new = self._facts(touched)
-        change = FactChange.between(set().union(*old.values()), set().union(*new.values()))
-        return TreeChange({**dict.fromkeys(old, frozenset[Fact]()), **new}, change)
+        were, are = (set().union(*facts.values()) for facts in (old, new))
+        return TreeChange({**dict.fromkeys(old, frozenset[Fact]()), **new}, were - are, are - were)
 
     def _facts(self, paths: Iterable[str]) -> dict[str, set[Fact]]:
         """Return the facts, by module, of those of the paths that exist."""
