@@ -38,7 +38,7 @@ from deltic.lazy import pa
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import ChangeHistory
-from deltic.pipeline.epochs.lateness import AdmittedChanges, WatermarkGate
+from deltic.pipeline.epochs.lateness import AdmittedChanges, Batches, WatermarkGate
 from deltic.pipeline.names import check_least
 from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading.reading import PublishedEpoch
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from deltic.engine.keyed import KeyedChange, RowChange
     from deltic.engine.version import Version
     from deltic.engine.watermark import Mask, Watermark
-
-Batches = Mapping[str, Batch]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ transaction has made them so far.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -23,10 +23,10 @@ from deltic.engine.prepared import Prepared
 from deltic.engine.version import Version
 from deltic.engine.watermark import LateSplit
 from deltic.errors import ChangeError, DefinitionsMovedError, count_of
+from deltic.pipeline.epochs.lateness import Batches
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.sql.statements.effect import Effect
 
-Batches = Mapping[str, Batch]
 Operation = RowChange | KeyedChange | Effect
 Settle = Callable[[CatalogTable, Sequence[RowChange | KeyedChange]], Batch | None]
 """Returns the net effect of a table's changes, computed by shards; None if this process must compute it."""

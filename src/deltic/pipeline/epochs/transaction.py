@@ -23,7 +23,8 @@ from deltic.errors import ChangeError, DelticError, count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.awaiting import finished
 from deltic.pipeline.epochs.clock import AnswerEngine
-from deltic.pipeline.epochs.epochs import Batches, Epochs, LoggedEpoch
+from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
+from deltic.pipeline.epochs.lateness import Batches
 from deltic.pipeline.epochs.operations import ChangeManager, Operation, check_counts, check_defined
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.epochs.row_operations import RowOperations, row_changes

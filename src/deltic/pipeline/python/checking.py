@@ -59,10 +59,8 @@ def check_derivative(
 Step = tuple[tuple[Any, ...], int | None]
 """A row to insert, or the place of one to delete, among the present ones."""
 
-Epoch = Sequence[Sequence[Step]]
 
-
-def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
+def _check(operator: CustomOperator, epochs: Sequence[Sequence[Sequence[Step]]]) -> None:
     """Raise AssertionError where a change gives another result than recomputing."""
     values: list[ZSet[Any]] = [ZSet()] * len(operator.takes)
     for epoch in epochs:
