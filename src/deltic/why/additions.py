@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import conjuncts
-from deltic.values.types import Schema
+from deltic.why.bound import Bound, Row, named, same
 from deltic.why.nodes import PASSED, copied, restricted
-from deltic.why.relations import Bound, RecursiveRelation, Relation, RelationScope, Row, SourceTable, named, same
+from deltic.why.relations import RecursiveRelation, Relation, SourceTable
+from deltic.why.scopes import ScopedNode
 from deltic.why.search import ExplanationSearch
 
 Additions = frozenset[tuple[str, Row]]
@@ -62,73 +63,59 @@ class _Completing:
                 row = tuple(bound[name] for name in relation.schema.names)
                 yield dict(bound), frozenset({(relation.name, row)})
         elif key not in above and len(above) <= 2 * self.depth:
-            for scope, number, _, _ in self.search.rules(relation):
-                found = self.node(scope, number, bound, left, (*above, key), ())
+            for node, _, _ in self.search.rules(relation):
+                found = self.node(node, bound, left, (*above, key), ())
                 yield from ((values, added) for values, added in found if added)
 
-    def node(
-        self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
-    ) -> Iterator[_Completion]:
+    def node(self, node: ScopedNode, bound: Bound, left: int, above: _Above, equal: _Equal) -> Iterator[_Completion]:
         """Rows of a node with these values, and the insertions for each."""
-        leaf = self.of.leaf(scope, number)
-        if isinstance(leaf, tuple):
-            yield from self.node(*leaf, bound, left, above, equal)
-            return
-        if leaf is not None:
+        leaf = self.of.leaf(node)
+        if isinstance(leaf, ScopedNode):
+            yield from self.node(leaf, bound, left, above, equal)
+        elif leaf is not None:
             at_end = replace(leaf, at=None) if isinstance(leaf, RecursiveRelation) else leaf
             yield from self.relation(at_end, bound, left, above)
-            return
-        node = scope.circuit.nodes[number]
-        if isinstance(node.operator, (*PASSED, ops.Plus)):
-            for i in node.inputs:
-                yield from self.node(scope, i, bound, left, above, equal)
+        elif isinstance(node.operator, (*PASSED, ops.Plus)):
+            for below in node.inputs:
+                yield from self.node(below, bound, left, above, equal)
         else:
-            yield from self._made(scope, number, bound, left, above, equal)
+            yield from self._made(node, bound, left, above, equal)
 
-    def _made(
-        self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
-    ) -> Iterator[_Completion]:
+    def _made(self, node: ScopedNode, bound: Bound, left: int, above: _Above, equal: _Equal) -> Iterator[_Completion]:
         """As `node`, for operators that compute rows; groups are not extended."""
-        node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
-        operator, inputs = node.operator, node.inputs
+        operator, schema = node.operator, node.schema
         if isinstance(operator, ops.Map):
-            yield from self._mapped(scope, number, bound, left, above, equal)
+            yield from self._mapped(node, bound, left, above, equal)
         elif isinstance(operator, ops.Filter):
             pairs = (*equal, *_equalities(operator))
             known = _closed(restricted(operator, schema, bound), pairs, schema.names)
-            found = self.node(scope, inputs[0], known, left, above, pairs)
-            passes = self.of.condition(scope.circuit, number)
-            yield from ((values, added) for values, added in found if passes(_row(values, schema)))
+            found = self.node(node.below, known, left, above, pairs)
+            passes = self.of.condition(*node.place)
+            yield from ((values, added) for values, added in found if passes(node.row(values)))
         elif isinstance(operator, ops.Join | ops.Semijoin):
-            for values, added in self._joined(scope, list(inputs), [], dict(bound), left, above, equal):
-                yield {name: values[name] for name in schema.names}, added
+            for values, added in self._joined(list(node.inputs), [], dict(bound), left, above, equal):
+                yield node.own(values), added
         elif isinstance(operator, ops.Antijoin):
-            names = scope.circuit.type_of(inputs[1]).schema.names
-            for values, added in self.node(scope, inputs[0], bound, left, above, equal):
-                if not self.of.rows(scope, inputs[1], {name: values[name] for name in names}):
+            for values, added in self.node(node.below, bound, left, above, equal):
+                if not self.of.rows(node.inputs[1], node.inputs[1].own(values)):
                     yield values, added
         elif not isinstance(operator, ops.Negate):
-            yield from ((named(row, schema), _NONE) for row in self.of.rows(scope, number, bound))
+            yield from ((node.named(row), _NONE) for row in self.of.rows(node, bound))
 
-    def _mapped(
-        self, scope: RelationScope, number: int, bound: Bound, left: int, above: _Above, equal: _Equal
-    ) -> Iterator[_Completion]:
+    def _mapped(self, node: ScopedNode, bound: Bound, left: int, above: _Above, equal: _Equal) -> Iterator[_Completion]:
         """Yield the rows that a map computes from those of its input."""
-        node, schema = scope.circuit.nodes[number], scope.circuit.type_of(number).schema
-        passed, source = self.of.passed(scope, number, bound), scope.circuit.type_of(node.inputs[0]).schema
-        origins = dict(copied(scope.circuit, number))
+        passed, origins = self.of.passed(node, bound), dict(copied(*node.place))
         below = tuple((origins[a], origins[b]) for a, b in equal if a in origins and b in origins)
-        compute = self.of.mapping(scope.circuit, number)
-        for values, added in () if passed is None else self.node(scope, node.inputs[0], passed, left, above, below):
-            made = compute(_row(values, source))
-            if made is not None and all(same(made[schema.index(name)], value) for name, value in bound.items()):
-                yield named(made, schema), added
+        compute = self.of.mapping(*node.place)
+        for values, added in () if passed is None else self.node(node.below, passed, left, above, below):
+            made = compute(node.below.row(values))
+            if made is not None and all(same(made[node.schema.index(name)], value) for name, value in bound.items()):
+                yield node.named(made), added
 
     def _joined(
         self,
-        scope: RelationScope,
-        pending: list[int],
-        waiting: list[int],
+        pending: list[ScopedNode],
+        waiting: list[ScopedNode],
         values: dict[str, Any],
         left: int,
         above: _Above,
@@ -141,18 +128,17 @@ class _Completing:
         if not pending and not waiting:
             yield values, _NONE
             return
-        first = min(pending, key=lambda i: self.of.freedom(scope, i, values)) if pending else waiting[0]
-        others = [i for i in pending if i != first]
-        names = scope.circuit.type_of(first).schema.names
+        first = min(pending, key=lambda each: self.of.freedom(each, values)) if pending else waiting[0]
+        others = [each for each in pending if each != first]
         values = _closed(values, equal)
-        known = {name: values[name] for name in names if name in values}
+        known = first.own(values)
         rest = waiting if pending else waiting[1:]
-        for more, added in self.node(scope, first, known, left, above, ()):
+        for more, added in self.node(first, known, left, above, ()):
             if pending or added:
-                below = self._joined(scope, others, rest, {**values, **more}, left - len(added), above, equal)
+                below = self._joined(others, rest, {**values, **more}, left - len(added), above, equal)
                 yield from ((result, added | further) for result, further in below)
-        if pending and left and len(known) < len(names):
-            yield from self._joined(scope, others, [*waiting, first], values, left, above, equal)
+        if pending and left and len(known) < len(first.schema):
+            yield from self._joined(others, [*waiting, first], values, left, above, equal)
 
 
 def _equalities(operator: ops.Filter) -> Iterator[tuple[str, str]]:
@@ -170,7 +156,3 @@ def _closed(values: Bound, equal: _Equal, names: Collection[str] | None = None) 
             if one in result and (names is None or other in names):
                 result.setdefault(other, result[one])
     return result
-
-
-def _row(values: Bound, schema: Schema) -> Row:
-    return tuple(values[name] for name in schema.names)

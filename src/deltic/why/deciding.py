@@ -12,7 +12,7 @@ from typing import NamedTuple
 from deltic.circuit import operators as ops
 from deltic.circuit.operators.over import PARTITION, SHIFTS, Frame, Unit, WindowCall
 from deltic.values.types import Column, Schema, Type
-from deltic.why.relations import Row, Rows, same
+from deltic.why.bound import Row, Rows, same
 
 Evaluate = Callable[[ops.Operator, Rows, Schema], Rows]
 """Applies an operator to rows with these columns."""

@@ -12,12 +12,14 @@ from dataclasses import replace
 from functools import cache
 
 from deltic.circuit import operators as ops
+from deltic.why.bound import Bound, Row, Rows, named, same
 from deltic.why.derivations import SAMPLE, Derivation, Fact, RowDerivations
 from deltic.why.explanation import Note
-from deltic.why.relations import Bound, RelationScope, Row, Rows, identity, named, same
+from deltic.why.relations import identity
 from deltic.why.rows import Evaluator
+from deltic.why.scopes import ScopedNode
 
-_Place = tuple[RelationScope, int, Bound, int]
+_Difference = tuple[ScopedNode, Bound, int]
 """A node, values of its columns, and 1 if the premises may give too many rows with them, -1 for too few."""
 
 
@@ -28,17 +30,17 @@ class Exclusions:
         self.copies, self.of = copies, copies.of
         self._grows = cache(self._is_monotone)
 
-    def completed(self, scope: RelationScope, number: int, row: Row, way: Derivation) -> Derivation:
+    def completed(self, node: ScopedNode, row: Row, way: Derivation) -> Derivation:
         """Return the derivation, with the premises that it lacks to derive the row by itself; the first ten of them."""
-        if not way.is_whole or self._grows(scope, number):
+        if not way.is_whole or self._grows(node):
             return way
-        facts, values, left = _facts(way), named(row, scope.circuit.type_of(number).schema), SAMPLE
+        facts, values, left = _facts(way), node.named(row), SAMPLE
         while True:
             alone = self.of.over(self._contents(facts))
-            if alone.rows(scope, number, values).get(row, 0) > 0:
+            if alone.rows(node, values).get(row, 0) > 0:
                 return way
             lacking = dict[frozenset[Fact], Derivation]()
-            for each in _Differences(self.copies, alone, facts).of((scope, number, values, -1)):
+            for each in _Differences(self.copies, alone, facts).of((node, values, -1)):
                 lacking.setdefault(frozenset(_facts(each)), each)
             for needed, each in lacking.items():
                 if not left:
@@ -56,14 +58,14 @@ class Exclusions:
             result.setdefault(identity(fact.relation), {})[fact.row] = weight
         return result
 
-    def _is_monotone(self, scope: RelationScope, number: int) -> bool:
+    def _is_monotone(self, node: ScopedNode) -> bool:
         """Return whether fewer rows of relations can only give fewer rows of a node."""
-        leaf, node = self.of.leaf(scope, number), scope.circuit.nodes[number]
-        if isinstance(leaf, tuple):
-            return self._grows(*leaf)
+        leaf = self.of.leaf(node)
+        if isinstance(leaf, ScopedNode):
+            return self._grows(leaf)
         return leaf is not None or (
             not isinstance(node.operator, (ops.Negate, ops.Antijoin, *_OF_GROUPS, *_OF_ALL))
-            and all(self._grows(scope, i) for i in node.inputs)
+            and all(map(self._grows, node.inputs))
         )
 
 
@@ -73,55 +75,50 @@ class _Differences:
     def __init__(self, copies: RowDerivations, alone: Evaluator, facts: set[Fact]) -> None:
         self.copies, self.whole, self.alone, self.facts = copies, copies.of, alone, facts
 
-    def of(self, place: _Place) -> Iterator[Derivation]:
+    def of(self, difference: _Difference) -> Iterator[Derivation]:
         """Yield the derivations without which a node has too many or too few of some rows."""
-        scope, number, bound, sign = place
-        whole, alone = (each.rows(scope, number, bound) for each in (self.whole, self.alone))
+        node, bound, sign = difference
+        whole, alone = (each.rows(node, bound) for each in (self.whole, self.alone))
         for row in dict.fromkeys((*whole, *alone)):
             if sign * (alone.get(row, 0) - whole.get(row, 0)) > 0:
-                yield from self._of_row(scope, number, row, sign)
+                yield from self._of_row(node, row, sign)
 
-    def _of_row(self, scope: RelationScope, number: int, row: Row, sign: int) -> Iterator[Derivation]:
+    def _of_row(self, node: ScopedNode, row: Row, sign: int) -> Iterator[Derivation]:
         """Yield the row's derivations that the premises lack, or else those that differ below it."""
-        ways = self.copies.of_row(scope, number, row) if sign < 0 else iter(())
+        ways = self.copies.of_row(node, row) if sign < 0 else iter(())
         lacking = [way for way in ways if not _facts(way) <= self.facts]
         yield from lacking
-        for below in () if lacking else self._below(scope, number, row, sign):
+        for below in () if lacking else self._below(node, row, sign):
             yield from self.of(below)
 
-    def _below(self, scope: RelationScope, number: int, row: Row, sign: int) -> Iterator[_Place]:
+    def _below(self, node: ScopedNode, row: Row, sign: int) -> Iterator[_Difference]:
         """Yield the inputs of a node whose rows can be the cause."""
-        leaf, node, schema = self.whole.leaf(scope, number), scope.circuit.nodes[number], scope.circuit.type_of(number)
-        operator, inputs, values = node.operator, node.inputs, named(row, schema.schema)
-        if isinstance(leaf, tuple):
-            yield *leaf, values, sign
+        leaf, operator, values = self.whole.leaf(node), node.operator, node.named(row)
+        if isinstance(leaf, ScopedNode):
+            yield leaf, values, sign
         elif leaf is not None:
             return
         elif isinstance(operator, _OF_GROUPS):
-            keys = self.whole.grouped(scope, number, values)
-            yield scope, inputs[0], keys, 1
-            yield scope, *((number, keys) if isinstance(operator, ops.Top) and sign > 0 else (inputs[0], keys)), -1
+            keys = self.whole.grouped(node, values)
+            yield node.below, keys, 1
+            yield node if isinstance(operator, ops.Top) and sign > 0 else node.below, keys, -1
         elif isinstance(operator, _OF_ALL):
-            yield from ((scope, i, {}, each) for i in inputs for each in (1, -1))
+            yield from ((below, {}, each) for below in node.inputs for each in (1, -1))
         elif isinstance(operator, ops.Map):
-            yield from ((scope, inputs[0], origin, sign) for origin in self._origins(scope, number, row))
+            yield from ((node.below, origin, sign) for origin in self._origins(node, row))
         else:
             is_negated = [isinstance(operator, ops.Negate), isinstance(operator, ops.Antijoin)]
-            for i, negates in zip(inputs, [*is_negated, *(False for _ in inputs)], strict=False):
-                names = scope.circuit.type_of(i).schema.names
-                known = {name: values[name] for name in names if name in values}
-                yield scope, i, known, -sign if negates else sign
+            for below, negates in zip(node.inputs, [*is_negated, *(False for _ in node.inputs)], strict=False):
+                yield below, below.own(values), -sign if negates else sign
 
-    def _origins(self, scope: RelationScope, number: int, row: Row) -> Iterator[Bound]:
+    def _origins(self, node: ScopedNode, row: Row) -> Iterator[Bound]:
         """Yield the rows of a map's input from which it computes a row."""
-        (below,) = scope.circuit.nodes[number].inputs
-        passed = self.whole.passed(scope, number, named(row, scope.circuit.type_of(number).schema))
-        compute, schema = self.whole.mapping(scope.circuit, number), scope.circuit.type_of(below).schema
-        rows = () if passed is None else (each.rows(scope, below, passed) for each in (self.whole, self.alone))
+        passed, compute = self.whole.passed(node, node.named(row)), self.whole.mapping(*node.place)
+        rows = () if passed is None else (each.rows(node.below, passed) for each in (self.whole, self.alone))
         for origin in dict.fromkeys(origin for each in rows for origin in each):
             result = compute(origin)
             if result is not None and all(map(same, result, row)):
-                yield named(origin, schema)
+                yield node.below.named(origin)
 
 
 _OF_GROUPS = (ops.Aggregate, ops.Top, ops.Over)

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from deltic.why.bound import Row
 from deltic.why.derivations import Derivation, Fact
-from deltic.why.relations import RecursionBody, RecursiveRelation, Row
+from deltic.why.relations import RecursiveRelation
 from deltic.why.rows import Evaluator
+from deltic.why.scopes import RecursionBody
 
 Way = tuple[str, str, Derivation]
 """The text of a rule, its position in the source, and a derivation by it."""

@@ -16,9 +16,11 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.tables import from_arrow
 from deltic.engine.engine import IncrementalEngine
 from deltic.values.types import Column, Schema
+from deltic.why.bound import Bound, Row, named
 from deltic.why.derivations import subtracts
 from deltic.why.nodes import PASSED
-from deltic.why.relations import Bound, DefinedView, RecursiveRelation, Relation, RelationScope, Row, SourceTable, named
+from deltic.why.relations import DefinedView, RecursiveRelation, Relation, SourceTable
+from deltic.why.scopes import RelationScope, ScopedNode
 from deltic.why.search import ExplanationSearch
 
 _Traced = dict[str, int]
@@ -65,7 +67,7 @@ class _Tracing:
 
     search: ExplanationSearch
     builder: CircuitBuilder = field(default_factory=CircuitBuilder)
-    copies: dict[object, int] = field(default_factory=dict)
+    copies: dict[ScopedNode, int] = field(default_factory=dict)
     sources: dict[str, Relation] = field(default_factory=dict)
     """What the sources of the circuit read: tables, and views that are read as a whole."""
 
@@ -80,7 +82,7 @@ class _Tracing:
         if bound:
             views = (v for v in self.search.catalog.views.values() if v.name in self._tables)
             scope, rows = RelationScope(circuit, ViewDefinitions((*views,), circuit)), self.search.evaluator.rows
-            return {table: [*rows(scope, number, bound)] for table, number in circuit.sinks.items()}
+            return {table: [*rows(scope.sink(table), bound)] for table in circuit.sinks}
         engine = IncrementalEngine(circuit)
         read = self.search.version.read
         engine.apply({name: read(name, table=name in self._tables, counted=True) for name in self.sources}, "trust")
@@ -98,23 +100,23 @@ class _Tracing:
             raise _NotTraced
         return self.builder.add(ops.Source(relation.name, relation.schema, is_set))
 
-    def copied(self, scope: RelationScope, number: int) -> int:
+    def copied(self, node: ScopedNode) -> int:
         """Return the same node in this circuit."""
-        if (id(scope), number) not in self.copies:
-            self.copies[id(scope), number] = self._copied(scope, number)
-        return self.copies[id(scope), number]
+        if node not in self.copies:
+            self.copies[node] = self._copied(node)
+        return self.copies[node]
 
-    def _copied(self, scope: RelationScope, number: int) -> int:
-        leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
-        if isinstance(leaf, tuple) and not leaf[0].back:
-            return self.copied(*leaf)
+    def _copied(self, node: ScopedNode) -> int:
+        leaf = self.search.evaluator.leaf(node)
+        if isinstance(leaf, ScopedNode) and not leaf.scope.back:
+            return self.copied(leaf)
         if isinstance(leaf, RecursiveRelation) and self.search.evaluator.reader.is_the_view(leaf):
             leaf = DefinedView(leaf.name, leaf.schema)
         if isinstance(leaf, SourceTable | DefinedView):
-            return self.read(leaf, scope.circuit.type_of(number).is_set)
+            return self.read(leaf, node.type.is_set)
         if leaf is not None or not isinstance(node.operator, _COPIED):
             raise _NotTraced
-        return self.builder.add(node.operator, *(self.copied(scope, i) for i in node.inputs))
+        return self.builder.add(node.operator, *map(self.copied, node.inputs))
 
     def of_relation(self, relation: Relation) -> _Traced:
         """A table is traced to itself, a view by its definition."""
@@ -125,86 +127,71 @@ class _Tracing:
             return {relation.name: self.builder.add(ops.Map((*relation.schema, *copies), (*own, *own)), node)}
         if isinstance(relation, RecursiveRelation) or relation.back:
             raise _NotTraced
-        scope = self.search.evaluator.reader.scope(relation.name)
-        return self.of_node(scope, scope.circuit.sinks[relation.name])
+        return self.of_node(self.search.evaluator.reader.scope(relation.name).sink(relation.name))
 
-    def of_node(self, scope: RelationScope, number: int) -> _Traced:
+    def of_node(self, node: ScopedNode) -> _Traced:
         """Trace a node of a definition."""
-        leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
-        operator, inputs, schema = node.operator, node.inputs, scope.circuit.type_of(number).schema
-        if isinstance(leaf, tuple):
-            return self.of_node(*leaf)
+        leaf, operator, inputs = self.search.evaluator.leaf(node), node.operator, node.inputs
+        if isinstance(leaf, ScopedNode):
+            return self.of_node(leaf)
         if leaf is not None:
             return self.of_relation(leaf)
         if isinstance(operator, ops.Constant | ops.Negate):
             return {}
         if isinstance(operator, PASSED):
-            return self.of_node(scope, inputs[0])
+            return self.of_node(node.below)
         if isinstance(operator, ops.Filter):
-            return {t: self.builder.add(operator, each) for t, each in self.of_node(scope, inputs[0]).items()}
+            return {t: self.builder.add(operator, each) for t, each in self.of_node(node.below).items()}
         if isinstance(operator, ops.Antijoin):
-            return self._left(
-                scope, number, [*self.of_node(scope, inputs[0]).items(), *self.excluding(scope, inputs[1])]
-            )
+            return self._left(node, [*self.of_node(node.below).items(), *self.excluding(inputs[1])])
         if isinstance(operator, ops.Map):
-            return {t: self._mapped(operator, t, each) for t, each in self.of_node(scope, inputs[0]).items()}
+            return {t: self._mapped(operator, t, each) for t, each in self.of_node(node.below).items()}
         if isinstance(operator, ops.Join | ops.Semijoin):
-            return self._together(
-                [pair for i in inputs for pair in self._joined(scope, i, [j for j in inputs if j != i], schema)]
-            )
+            return self._together([pair for each in inputs for pair in self._joined(node, each)])
         if isinstance(operator, ops.Plus):
-            both = [pair for i in inputs for pair in self.of_node(scope, i).items()]
-            taken = [scope.circuit.nodes[i].inputs[0] for i in inputs if subtracts(scope, i)]
-            excluding = [pair for i in taken for pair in self.excluding(scope, i)]
-            return self._left(scope, number, [*both, *excluding]) if taken else self._together(both)
+            both = [pair for each in inputs for pair in self.of_node(each).items()]
+            taken = [each.below for each in inputs if subtracts(each)]
+            excluding = [pair for each in taken for pair in self.excluding(each)]
+            return self._left(node, [*both, *excluding]) if taken else self._together(both)
         if isinstance(operator, ops.Aggregate | ops.Top | ops.FlatMap):
-            keys = (
-                operator.keys if isinstance(operator, ops.Aggregate) else scope.circuit.type_of(inputs[0]).schema.names
-            )
-            below = self.of_node(scope, inputs[0])
-            return self._left(scope, number, [(t, self._only(keys, t, each)) for t, each in below.items()])
+            keys = operator.keys if isinstance(operator, ops.Aggregate) else node.below.schema.names
+            return self._left(node, [(t, self._only(keys, t, each)) for t, each in self.of_node(node.below).items()])
         raise _NotTraced
 
-    def excluding(self, scope: RelationScope, number: int) -> _Parts:
+    def excluding(self, node: ScopedNode) -> _Parts:
         """Return the table rows without which a node had more rows, beside those of its columns that they have."""
-        leaf, node = self.search.evaluator.leaf(scope, number), scope.circuit.nodes[number]
-        operator, inputs = node.operator, node.inputs
-        if isinstance(leaf, tuple):
-            return self.excluding(*leaf)
+        leaf, operator, inputs = self.search.evaluator.leaf(node), node.operator, node.inputs
+        if isinstance(leaf, ScopedNode):
+            return self.excluding(leaf)
         if isinstance(leaf, DefinedView):
-            scope = self.search.evaluator.reader.scope(leaf.name, leaf.back)
-            return self.excluding(scope, scope.circuit.sinks[leaf.name])
+            return self.excluding(self.search.evaluator.reader.scope(leaf.name, leaf.back).sink(leaf.name))
         if leaf is not None:
             return []
         if isinstance(operator, ops.Negate):
-            return [*self.of_node(scope, inputs[0]).items()]
-        below = [
-            pair
-            for i in inputs[: 1 if isinstance(operator, ops.Antijoin) else None]
-            for pair in self.excluding(scope, i)
-        ]
+            return [*self.of_node(node.below).items()]
+        others = inputs[:1] if isinstance(operator, ops.Antijoin) else inputs
+        below = [pair for each in others for pair in self.excluding(each)]
         if isinstance(operator, ops.Map):
             return [(t, self._mapped(operator, t, each)) for t, each in below]
         if isinstance(operator, ops.Antijoin):
-            left, matches = self.copied(scope, inputs[0]), self.of_node(scope, inputs[1])
+            left, matches = self.copied(node.below), self.of_node(inputs[1])
             return [*below, *((t, self.builder.add(ops.Join(), left, each)) for t, each in matches.items())]
         if isinstance(operator, ops.Aggregate | ops.Top | ops.Over):
-            return [
-                (t, self._only(operator.keys, t, each)) for t, each in (*below, *self.of_node(scope, inputs[0]).items())
-            ]
+            all_below = (*below, *self.of_node(node.below).items())
+            return [(t, self._only(operator.keys, t, each)) for t, each in all_below]
         return below
 
-    def _joined(self, scope: RelationScope, traced: int, others: Sequence[int], schema: Schema) -> _Parts:
-        rest = [self.copied(scope, i) for i in others]
-        joined = [(t, self.builder.add(ops.Join(), each, *rest)) for t, each in self.of_node(scope, traced).items()]
-        return [(t, self._only(schema.names, t, each, schema)) for t, each in joined]
+    def _joined(self, join: ScopedNode, traced: ScopedNode) -> _Parts:
+        """Return the traced rows of one input of a join, joined with the rows of the others."""
+        rest = [self.copied(each) for each in join.inputs if each is not traced]
+        joined = [(t, self.builder.add(ops.Join(), each, *rest)) for t, each in self.of_node(traced).items()]
+        return [(t, self._only(join.schema.names, t, each, join.schema)) for t, each in joined]
 
-    def _left(self, scope: RelationScope, number: int, traced: _Parts) -> _Traced:
+    def _left(self, node: ScopedNode, traced: _Parts) -> _Traced:
         """Traced rows of those rows that a node has."""
-        there = self.builder.add(ops.Distinct(), self.copied(scope, number))
-        schema = scope.circuit.type_of(number).schema
+        there = self.builder.add(ops.Distinct(), self.copied(node))
         joined = [(t, self.builder.add(ops.Join(), there, each)) for t, each in traced]
-        return self._together([(t, self._only(schema.names, t, each, schema)) for t, each in joined])
+        return self._together([(t, self._only(node.schema.names, t, each, node.schema)) for t, each in joined])
 
     def _mapped(self, operator: ops.Map, table: str, below: int) -> int:
         """Return the columns that a map computes from those of a node, with the table's beside them."""

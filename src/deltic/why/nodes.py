@@ -15,8 +15,8 @@ from deltic.circuit.graph import Circuit
 from deltic.errors import UnsupportedError
 from deltic.functions.function import PREFIX, PROVIDED, is_call
 from deltic.values.types import Schema, Type
+from deltic.why.bound import Bound, Row, named
 from deltic.why.explanation import shown
-from deltic.why.relations import Bound, Row, named
 
 PASSED = (ops.Distinct, ops.Keep, ops.Sink, ops.Close)
 """Operators whose rows are those of their input, up to weights."""

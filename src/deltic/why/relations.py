@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit
-from deltic.circuit.polarity import is_monotone
 from deltic.engine.entries import Entries
 from deltic.engine.version import Version
 from deltic.errors import DelticError, UnsupportedError
 from deltic.values.types import Kind, Schema
+from deltic.why.bound import Bound, Row, Rows, agreeing
+from deltic.why.scopes import RecursionBody, RelationScope
 
-Row = tuple[Any, ...]
-Bound = Mapping[str, Any]
-Rows = dict[Row, int]
-"""Rows with their weights, none of them zero."""
 Histories = dict[Row, "RowHistory"]
-Value = TypeVar("Value")
 Earlier = Callable[[int], Version]
 """The version of an epoch by its number; raises DelticError where it is not retained."""
 
@@ -84,32 +79,6 @@ NEVER = RowHistory(())
 """The history of a row that is never present."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecursionBody:
-    """A fixpoint in the definition of a view: node `number` of the circuit in `outer`."""
-
-    outer: RelationScope
-    number: int
-    scopes: dict[int | None, RelationScope] = field(default_factory=dict)
-
-    def after(self, at: int | None) -> RelationScope:
-        """Return the body, reading the rows of an iteration, or those of the end (None)."""
-        made = RelationScope(self.operator.body, self.outer.definition, self, at, self.outer.back)
-        return self.scopes.setdefault(at, made)
-
-    @cached_property
-    def is_monotone(self) -> bool:
-        """Whether its rows are never deleted at later iterations."""
-        return is_monotone(self.operator.body)
-
-    @property
-    def operator(self) -> ops.Fixpoint:
-        """The fixpoint."""
-        operator = self.outer.circuit.nodes[self.number].operator
-        assert isinstance(operator, ops.Fixpoint)
-        return operator
-
-
 @dataclass(frozen=True)
 class RecursiveRelation:
     """A relation of a recursion at an iteration, or at its end (None)."""
@@ -128,31 +97,6 @@ def identity(relation: Relation) -> tuple[object, ...]:
     if isinstance(relation, RecursiveRelation):
         return relation.recursion, relation.name, relation.at
     return type(relation), relation.name, relation.back
-
-
-@dataclass(frozen=True, eq=False)
-class RelationScope:
-    """A circuit and the meaning of its leaves: a definition, or the body of a recursion after an iteration.
-
-    Its leaves are read as of `back` epochs ago.
-    """
-
-    circuit: Circuit
-    definition: ViewDefinitions
-    recursion: RecursionBody | None = None
-    at: int | None = None
-    """The iteration whose rows the body reads."""
-    back: int = 0
-    recursions: dict[int, RecursionBody] = field(default_factory=dict)
-
-    @cached_property
-    def before(self) -> RelationScope:
-        """The same circuit an epoch earlier."""
-        return RelationScope(self.circuit, self.definition, back=self.back + 1)
-
-    def recursion_of(self, number: int) -> RecursionBody:
-        """Return the recursion of a fixpoint node."""
-        return self.recursions.setdefault(number, RecursionBody(self, number))
 
 
 class VersionReader:
@@ -214,9 +158,9 @@ class VersionReader:
         scope, name = relation.recursion.outer, relation.name
         if scope.recursion is not None or name not in scope.definition.names or not self.is_shown(name):
             return False
-        node = scope.circuit.nodes[scope.circuit.sinks[name]]
+        node = scope.sink(name)
         is_component = isinstance(node.operator, ops.BundleRelation) and node.operator.name == name
-        return is_component and node.inputs == (relation.recursion.number,)
+        return is_component and node.inputs == (relation.recursion.node,)
 
 
 def read_history(reader: VersionReader, relation: RecursiveRelation, bounds: Sequence[Bound]) -> Entries | None:
@@ -252,21 +196,3 @@ def histories_of(entries: Entries, relation: RecursiveRelation, bound: Bound) ->
 def _compared(bound: Bound, schema: Schema) -> Bound:
     """Return the values of columns that are not looked up."""
     return {name: value for name, value in bound.items() if schema.types[name].kind not in _LOOKED_UP}
-
-
-def agreeing(rows: dict[Row, Value], schema: Schema, bound: Bound) -> dict[Row, Value]:
-    """Return the entries of the rows that have these values."""
-    if not rows or not bound:
-        return rows
-    places, wanted = [schema.index(name) for name in bound], [*bound.values()]
-    return {row: value for row, value in rows.items() if all(map(same, [row[i] for i in places], wanted))}
-
-
-def same(a: Any, b: Any) -> bool:
-    """Return whether two values are equal as keys: NULL equals NULL."""
-    return a is b or a == b
-
-
-def named(row: Row, schema: Schema) -> dict[str, Any]:
-    """Return the values of a row by column."""
-    return dict(zip(schema.names, row, strict=True))

@@ -18,10 +18,13 @@ from deltic.engine.version import Version
 from deltic.lazy import pa
 from deltic.program.compiling import Compiler
 from deltic.program.nested import at_depth
-from deltic.why.relations import DefinedView, RecursionBody, SourceTable
+from deltic.why.relations import DefinedView, SourceTable
+from deltic.why.scopes import RecursionBody
 
 if TYPE_CHECKING:
-    from deltic.why.relations import Bound, RelationScope, Rows, VersionReader
+    from deltic.why.bound import Bound, Rows
+    from deltic.why.relations import VersionReader
+    from deltic.why.scopes import ScopedNode
 
 _MOST = 4
 """The most recursions of one version whose runs are cached."""
@@ -34,10 +37,10 @@ class NodeRows(Protocol):
 
     reader: VersionReader
 
-    def leaf(self, scope: RelationScope, number: int) -> object:
+    def leaf(self, node: ScopedNode) -> object:
         """Return the relation or node that a leaf of a circuit reads."""
 
-    def rows(self, scope: RelationScope, number: int, bound: Bound) -> Rows:
+    def rows(self, node: ScopedNode, bound: Bound) -> Rows:
         """Return the rows of a node that have these values, with their weights."""
 
 
@@ -56,36 +59,35 @@ def _is_same(a: RecursionBody, b: RecursionBody) -> bool:
     if a is b:
         return True
     is_outer = a.outer.recursion is None and b.outer.recursion is None
-    return is_outer and a.outer.definition is b.outer.definition and a.number == b.number
+    return is_outer and a.outer.definition is b.outer.definition and a.node.number == b.node.number
 
 
 def _run(recursion: RecursionBody, evaluator: NodeRows) -> Version:
     """Run the circuit below and including a fixpoint, from its leaves."""
-    scope, builder = recursion.outer, CircuitBuilder()
+    circuit, builder = recursion.outer.circuit, CircuitBuilder()
     places: dict[int, int] = {}
     batches: dict[str, pa.Table] = {}
-    for number in sorted(scope.circuit.ancestors([recursion.number])):
-        node = scope.circuit.nodes[number]
-        operator, inputs = node.operator, [places[i] for i in node.inputs]
+    for number in sorted(circuit.ancestors([recursion.node.number])):
+        node = recursion.outer.node(number)
+        operator, inputs = node.operator, [places[each.number] for each in node.inputs]
         if isinstance(operator, ops.Source | ops.Import | ops.Feedback | ops.Window | ops.Delay | ops.Differentiate):
-            type_ = scope.circuit.type_of(number)
-            operator = ops.Source(f"%{number}", type_.schema, type_.is_set)
-            batches[operator.name], inputs = _rows(scope, number, evaluator), []
+            operator = ops.Source(f"%{number}", node.schema, node.type.is_set)
+            batches[operator.name], inputs = _rows(node, evaluator), []
         elif isinstance(operator, ops.Fixpoint):
             operator = ops.Fixpoint(at_depth(operator.body, 1))
         places[number] = builder.add(operator, *inputs)
     for name in recursion.operator.body.sinks:
-        builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), places[recursion.number]))
+        builder.add(ops.Sink(name), builder.add(ops.BundleRelation(name), places[recursion.node.number]))
     engine = IncrementalEngine(builder.build(), compiler=Compiler(by_iteration=True))
     engine.apply(batches, "trust")
     return engine.version
 
 
-def _rows(scope: RelationScope, number: int, evaluator: NodeRows) -> pa.Table:
+def _rows(node: ScopedNode, evaluator: NodeRows) -> pa.Table:
     """Return the rows of a leaf of a circuit, with their weights."""
-    leaf, version = evaluator.leaf(scope, number), evaluator.reader.version(scope.back)
+    leaf, version = evaluator.leaf(node), evaluator.reader.version(node.scope.back)
     if isinstance(leaf, SourceTable):
         return version.read(leaf.name, table=True, counted=True)
     if isinstance(leaf, DefinedView):
         return version.read(leaf.name, counted=True)
-    return to_arrow(ZSet(evaluator.rows(scope, number, {}).items()), scope.circuit.type_of(number).schema)
+    return to_arrow(ZSet(evaluator.rows(node, {}).items()), node.schema)

@@ -13,24 +13,22 @@ from deltic.circuit import operators as ops
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.values import in_order
+from deltic.why.bound import Bound, Row
 from deltic.why.derivations import Derivation, Fact, RowDerivations, subtracts
 from deltic.why.exclusions import Exclusions
 from deltic.why.explanation import Absence, Explanation, ExplanationStep, Note, as_written, shown, steps_below
 from deltic.why.lasting import MOST_WAYS, Ranks, Way, lasting
 from deltic.why.relations import (
-    Bound,
     DefinedView,
     Earlier,
-    RecursionBody,
     RecursiveRelation,
     Relation,
-    RelationScope,
-    Row,
     SourceTable,
     VersionReader,
     identity,
 )
 from deltic.why.rows import Evaluator
+from deltic.why.scopes import RecursionBody, RelationScope, ScopedNode
 from deltic.why.words import bound_of
 
 _Key = tuple[object, ...]
@@ -155,15 +153,14 @@ class ExplanationSearch:
         """Look up at once the rows of relations from which rules copy the rows of the first iteration."""
         for relation in {fact.relation for fact in facts}:
             rows = [fact.row for fact in facts if fact.relation == relation]
-            for scope, number, *_ in self.rules(relation):
-                self.evaluator.look_up(scope, number, rows)
+            for node, *_ in self.rules(relation):
+                self.evaluator.look_up(node, rows)
 
     def _identified(self, fact: Fact) -> Fact:
         """Return the fact at its own first iteration; a view that is a recursion's relation becomes that relation."""
         relation = fact.relation
         if isinstance(relation, DefinedView):
-            scope = self.evaluator.reader.scope(relation.name, relation.back)
-            leaf = self.evaluator.leaf(scope, scope.circuit.sinks[relation.name])
+            leaf = self.evaluator.leaf(self.evaluator.reader.scope(relation.name, relation.back).sink(relation.name))
             if not isinstance(leaf, RecursiveRelation) or leaf.name != relation.name:
                 return fact
             relation = leaf
@@ -197,15 +194,15 @@ class ExplanationSearch:
         """
         relation, rules = fact.relation, self.rules(fact.relation)
         at = relation.at if isinstance(relation, RecursiveRelation) and relation.recursion.is_monotone else None
-        for scope, number, *rule in rules:
-            if at is not None and at > 1 and not self.evaluator.is_recursive(scope.circuit, number):
+        for node, *rule in rules:
+            if at is not None and at > 1 and not self.evaluator.is_recursive(*node.place):
                 continue
-            parts = self._parts(scope, relation.name) if len(rules) == 1 else ()
-            for way in self.derivations.of_row(scope, number, fact.row):
+            parts = self._parts(node.scope, relation.name) if len(rules) == 1 else ()
+            for way in self.derivations.of_row(node, fact.row):
                 place, of = way.part or (0, 1)
                 by = parts[place] if len(parts) == of else rule
-                completed = self.exclusions.completed(scope, number, fact.row, way)
-                yield *by, replace(completed, variables=bound_of(completed.variables, self.evaluator.words(scope)))
+                completed = self.exclusions.completed(node, fact.row, way)
+                yield *by, replace(completed, variables=bound_of(completed.variables, self.evaluator.words(node.scope)))
 
     def _way(self, fact: Fact) -> Way | None:
         """Return the derivation that explains a row: of the first ones, one that lasts if possible."""
@@ -234,7 +231,7 @@ class ExplanationSearch:
             return () if view is None else view.rules
         return self.evaluator.words(scope).texts.rules.get(name, ())
 
-    def rules(self, relation: Relation) -> Sequence[tuple[RelationScope, int, str, str]]:
+    def rules(self, relation: Relation) -> Sequence[tuple[ScopedNode, str, str]]:
         """Return the nodes that derive rows of a relation, each with its rule's text and position in the source."""
         if isinstance(relation, SourceTable):
             return ()
@@ -245,16 +242,15 @@ class ExplanationSearch:
         place = scope.recursion or scope, relation.name
         if place not in self._branches:
             self._branches[place] = self._branches_of(scope, relation)
-        return [(scope, *branch) for branch in self._branches[place]]
+        return [(scope.node(number), text, written) for number, text, written in self._branches[place]]
 
     def _branches_of(self, scope: RelationScope, relation: Relation) -> Sequence[tuple[int, str, str]]:
         """Return the nodes of a scope that derive rows of a relation, as `rules` has them."""
-        number = scope.circuit.sinks[relation.name]
-        while isinstance(scope.circuit.nodes[number].operator, ops.Distinct | ops.Keep):
-            (number,) = scope.circuit.nodes[number].inputs
-        node = scope.circuit.nodes[number]
-        is_union = isinstance(node.operator, ops.Plus) and not any(subtracts(scope, i) for i in node.inputs)
-        branches = node.inputs if is_union else (number,)
+        node = scope.sink(relation.name)
+        while isinstance(node.operator, ops.Distinct | ops.Keep):
+            node = node.below
+        is_union = isinstance(node.operator, ops.Plus) and not any(map(subtracts, node.inputs))
+        branches = node.inputs if is_union else (node,)
         names = scope.definition.names
         is_view = relation.name in names
         view = self.catalog.views.get(relation.name if is_view else names[0])
@@ -263,7 +259,7 @@ class ExplanationSearch:
         known = self._parts(scope, relation.name)
         text = "\n".join(dict.fromkeys(line for part, _ in known for line in part.splitlines())) or text
         rules = known if len(known) == len(branches) else _unknown_rules(relation.name, text, place, len(branches))
-        return [(branch, *rule) for branch, rule in zip(branches, rules, strict=True)]
+        return [(branch.number, *rule) for branch, rule in zip(branches, rules, strict=True)]
 
 
 def _in_words(premise: Absence | Note, rule: str) -> Absence | Note:

@@ -15,7 +15,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.graph import Circuit
 from deltic.values.words import word
-from deltic.why.relations import Bound
+from deltic.why.bound import Bound
 
 _AS_NAMED: Mapping[str, str] = {}
 
