@@ -6,9 +6,14 @@ interrupted, has no effect.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import pyarrow as pa
+
 from deltic.engine.executors.executor import Executor
-from deltic.engine.executors.weighted_rows import weights_of
 from deltic.engine.result import EpochResult
+from deltic.engine.storage.codec import decode_rows
+from deltic.engine.storage.store import Store
 from deltic.errors import DelticError, UnsupportedError
 from deltic.program.frontiers import remembered
 
@@ -29,3 +34,18 @@ def move(old: Executor, new: Executor) -> EpochResult:
             raise DelticError(f"the state was not moved: {view} would have {count:,} rows")
     new.version.epoch = old.version.epoch
     return executed.result
+
+
+def weights_of(stores: Iterable[Store], name: str) -> pa.Table:
+    """Return the sum of all changes of a table: its rows, and the surplus of trusted changes of a set."""
+    parts = []
+    for store in stores:
+        state = store.states[name]
+        kept = [(state.layout, *state.rows())]
+        for (role, _), arrangement in state.auxiliary.items():
+            if role == "surplus":
+                kept += [(arrangement.layout, run.words, run.all_weights()) for run in arrangement.runs]
+        for layout, words, weights in kept:
+            signed = weights.astype("int64")
+            parts.append(decode_rows(state.relation.schema, layout, words, store.interner, signed))
+    return pa.concat_tables(parts)

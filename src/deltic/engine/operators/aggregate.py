@@ -14,12 +14,12 @@ from deltic.engine.accumulators.slots import NoResult
 from deltic.engine.kernels.groups import read_totals
 from deltic.engine.kernels.packing import groups_of
 from deltic.engine.kernels.totals import entries_of, moved_groups
-from deltic.engine.operators.extremes import last_column, near_groups
 from deltic.engine.operators.groups import GroupedRows, Positions
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
 from deltic.engine.operators.totals import GroupTotals
 from deltic.engine.operators.values import Values
+from deltic.engine.operators.walks import last_column, near_groups
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import Domain

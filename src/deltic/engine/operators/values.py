@@ -19,11 +19,10 @@ from deltic.circuit.accumulators.percentile import Ranked
 from deltic.engine.accumulators.slots import Columns, Slots, Totals
 from deltic.engine.kernels.histories import ranges
 from deltic.engine.kernels.settle import crossings
-from deltic.engine.operators.extremes import TouchedValues, last_column, near_groups
 from deltic.engine.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
 from deltic.engine.operators.query import Environment
-from deltic.engine.operators.ranks import RankPlaces
 from deltic.engine.operators.states import States
+from deltic.engine.operators.walks import RankPlaces, TouchedValues, last_column, near_groups
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.codec import decode, encode
 from deltic.engine.storage.interner import is_labelled

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.comparing import netted
 from deltic.engine.executors.evolution import rows_in_new_orders
 from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
@@ -14,7 +15,6 @@ from deltic.engine.executors.shards.group import ShardGroup
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.shard import Shard
-from deltic.engine.executors.weighted_rows import consolidated
 from deltic.engine.image import Json
 from deltic.engine.result import EpochResult
 from deltic.engine.state_version import together
@@ -74,7 +74,7 @@ def after(due: EpochResult, result: EpochResult, old: Program, new: Program) -> 
         first, schema = due.changes.batch(view), old.relations[old.sinks[view]].schema
         if first is not None and new.relations[new.sinks[view]].schema == schema:
             parts = [first, *([changes.pop(view)] if view in changes else [])]
-            rows = consolidated(schema, together(part.to_arrow() for part in parts))
+            rows = netted(together(part.to_arrow() for part in parts))
             changes |= {view: ViewChange.of(rows)} if rows.num_rows else {}
     visited = due.rows_visited + result.rows_visited
     return replace(result, changes=Changes(changes), rows_visited=visited)

@@ -37,9 +37,9 @@ from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.process import Begun, MakeHolder, ProcessShards, ShardsExecuted
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import Outgrown
-from deltic.engine.executors.weighted_rows import weights_of
 from deltic.engine.image import Image, Saved
 from deltic.engine.maintenance import RelationPlan
+from deltic.engine.moving import weights_of
 from deltic.engine.options import EngineOptions
 from deltic.engine.protocol import NOTHING as NO_CHANGES
 from deltic.engine.size import Size

@@ -16,10 +16,10 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.engine.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.kernels.groups import read_totals
 from deltic.engine.kernels.running import last_records
-from deltic.engine.operators.extremes import last_column
 from deltic.engine.operators.groups import GroupedRows, starts_of_groups
 from deltic.engine.operators.query import Environment
 from deltic.engine.operators.totals import GroupTotals
+from deltic.engine.operators.walks import last_column
 from deltic.engine.recursion.signed.examination import Examination, ExaminationResult
 from deltic.engine.recursion.signed.extremes import IN_ORDER, ValuesByIteration, is_in_order
 from deltic.engine.recursion.signed.reading import ByIteration, GroupEntries, HistoryGroups, iterations

@@ -1,4 +1,4 @@
-"""Explicit delays: the change of a relation one epoch ago [DBSP §8.3]."""
+"""Operators on streams of epochs: delays [DBSP §8.3], and sums, which add all rows of a relation in each epoch."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
+from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
-from deltic.program.operators.streams import Delayed
+from deltic.program.operators.streams import Delayed, Summed
 
 
 @kernel_of(Delayed)
@@ -36,3 +37,24 @@ class Delaying(RelationUpdater):
             return None
         words = self.target.layout.pack(self.pending.layout.unpack(due[0].words), len(due[0]))
         return Run(words, weights=due[0].weights)
+
+
+@kernel_of(Summed)
+class Summing(RelationUpdater):
+    """One sum, which is due in each epoch in which the source has rows."""
+
+    def __init__(self, summed: Summed, states: Mapping[str, State], target: State, environment: Environment) -> None:
+        self.source, self.target, self.visits = states[summed.source], target, environment.visits
+
+    @property
+    def is_due(self) -> bool:
+        """Return whether the source has rows."""
+        return bool(len(self.source.contents))
+
+    def change(self) -> Run | None:
+        """Return all rows of the source as the change."""
+        rows = self.source.whole()
+        self.visits.rows += len(rows)
+        batch = CountChanges()
+        batch.add(self.target.layout.pack(self.source.layout.unpack(rows.words), len(rows)), rows.all_weights())
+        return batch.run()

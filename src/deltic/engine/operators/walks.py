@@ -1,4 +1,4 @@
-"""The least and greatest values of groups after a change, found from the changed values and the previous extreme.
+"""Walks over the ordered values of groups: to the least and greatest ones after a change, and from rank to rank.
 
 Values are stored in order, text by its labels. So if the least one vanishes, the next is the nearest above it.
 """
@@ -6,15 +6,12 @@ Values are stored in order, text by its labels. So if the least one vanishes, th
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from deltic.engine.kernels.groups import next_present
+from deltic.engine.operators.groups import Mask, Positions
 from deltic.engine.storage.arrangement import Arrangement, descriptors
 from deltic.engine.storage.layout import Raw
 from deltic.engine.storage.run import Run, Words, near
-
-Positions = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class TouchedValues:
@@ -57,6 +54,41 @@ class TouchedValues:
         """Return where the previous extreme value is changed and no longer present."""
         vanished: Mask = np.logical_or.reduceat((self.values == past[self.groups]) & ~self.alive, self.starts)
         return vanished
+
+
+class RankPlaces:
+    """A position for each changed group: the offset of a value, and the number of rows with smaller values.
+
+    `visited` counts the entries visited.
+    """
+
+    def __init__(self, store: Arrangement, changed: TouchedValues, offsets: Raw, before: Positions) -> None:
+        self.store, self.changed = store, changed
+        self.offsets, self.before, self.visited = offsets, before, 0
+
+    def move(self, groups: Positions, ranks: Positions) -> Raw:
+        """Move the positions of some groups to the rows of these existing ranks. Return the values there."""
+        ahead = ranks >= self.before[groups]
+        for forward in (True, False):
+            chosen = ahead == forward
+            if chosen.any():
+                self._walk(groups[chosen], ranks[chosen], forward)
+        return self.offsets[groups]
+
+    def _walk(self, groups: Positions, ranks: Positions, forward: bool) -> None:
+        """Move positions in one direction: upward from the value itself, downward from below it."""
+        mask, before = last_column(self.store), self.before[groups]
+        probe = self.changed.words[:, self.changed.starts[groups]]
+        probe[-1] = (probe[-1] & ~mask) | (self.offsets[groups] - np.uint64(not forward))
+        skips = ranks - before if forward else before - 1 - ranks
+        unbounded = np.zeros(len(groups), np.uint64)
+        runs = near_groups(self.store, probe)
+        result, weights, met, visited = next_present(
+            probe, skips, unbounded, unbounded, mask, int(forward), descriptors(runs)
+        )
+        self.offsets[groups] = result
+        self.before[groups] = before + met if forward else before - met - weights
+        self.visited += int(visited)
 
 
 def near_groups(arrangement: Arrangement, rows: Words) -> tuple[Run, ...]:
